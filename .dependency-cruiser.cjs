@@ -1,0 +1,34 @@
+// Who may import whom: config ← media ← telephony ← runtime; the control plane beside them; nobody imports runtime or control-plane but main.ts.
+const within = (...folders) => `^(${folders.join('|')})/`;
+const mayImport = {
+  config: [],
+  media: ['config'],
+  telephony: ['media', 'config'],
+  runtime: ['telephony', 'media', 'config'],
+  'control-plane': ['telephony/carriers', 'telephony/e164', 'media/speech', 'media/blobs', 'config'],
+};
+const layers = Object.keys(mayImport);
+const only = (name, library, home) => ({ name, severity: 'error', from: { pathNot: `^(${home}|test/|bench/)` }, to: { path: `node_modules/${library}/` } });
+module.exports = {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    ...layers.map((layer) => ({
+      name: `${layer}-imports-downwards`,
+      severity: 'error',
+      from: { path: within(layer) },
+      to: { path: within(...layers, 'test', 'bench'), pathNot: `^(${[`${layer}/`, ...mayImport[layer]].join('|')})` },
+    })),
+    { name: 'web-takes-only-types-from-config', severity: 'error', from: { path: '^web/' }, to: { path: within('media', 'telephony', 'runtime', 'control-plane', 'test', 'bench') } },
+    only('mongoose-stays-in-store', 'mongoose', 'control-plane/store/'),
+    only('ioredis-stays-in-shared-store', 'ioredis', 'control-plane/store/shared.ts'),
+    only('drachtio-srf-stays-in-signalling', 'drachtio-srf', 'telephony/signalling.ts'),
+    only('twilio-stays-in-its-carrier', 'twilio', 'telephony/carriers/twilio.ts'),
+    only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc-leg.ts'),
+  ],
+  options: {
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+  },
+};

@@ -1,0 +1,119 @@
+/** So many phone calls at once, each with turns and interruptions, measured from one packet capture; CPU and memory of the whole process tree beside it. */
+import { cpuSeconds, residentBytes } from '#test/journeys/process-tree.ts';
+import type { Product } from '#test/journeys/product.ts';
+import type { CallOutcome, CallRecord } from './caller/caller.ts';
+import { startCapture } from './caller/capture.ts';
+import { type CallMeasures, measureCall } from './caller/measure.ts';
+import { PhoneCaller } from './caller/phone-caller.ts';
+import { prepareScene, type Scene, type SceneFile } from './caller/scene.ts';
+import { HEARD_LINE } from './stand-ins.ts';
+
+/** `response_wait_ms` of the agent measured (quality.md §4). */
+export const RESPONSE_WAIT_MS = 300;
+/** Voiced audio that interrupts at sensitivity `high` (design §5). */
+const BARGE_IN_WAIT_MS = 128;
+const PORTS = { first: 42_000, last: 42_299 };
+const SAMPLE_MS = 500;
+
+/** What one load showed. Lists hold every sample, ms. */
+export interface LoadResult {
+  readonly calls: number;
+  /** Calls that did not end by the caller's hang-up, in words. */
+  readonly troubles: readonly string[];
+  readonly turnShareMs: readonly number[];
+  /** Turns the agent never answered. */
+  readonly unanswered: number;
+  readonly bargeInMs: readonly number[];
+  readonly offGridMs: readonly number[];
+  readonly longestGapMs: number;
+  readonly inviteToAnswerMs: readonly number[];
+  readonly answerToGreetingMs: readonly number[];
+  readonly cpuSecondsPerCallMinute: number;
+  /** Largest resident memory of all processes while the calls ran. */
+  readonly residentBytes: number;
+}
+
+/** How a load is run. */
+export interface LoadOptions {
+  readonly calls: number;
+  /** Plain turns of each call; half as many interruptions follow. */
+  readonly turns: number;
+  /** Number of the agent to call. */
+  readonly number: string;
+}
+
+/** Places the calls within one second, plays their scenes and measures. */
+export async function runCallLoad(product: Product, options: LoadOptions): Promise<LoadResult> {
+  const scenes = Array.from({ length: options.calls }, (_, index) => sceneOf(index, options.turns));
+  const caller = new PhoneCaller({ ports: PORTS });
+  const target = product.sipAddress(options.number);
+  const capture = await startCapture(PORTS);
+  const processes = product.processes();
+  const cpuBefore = cpuSeconds(processes);
+  let peakBytes = residentBytes(processes);
+  const sampling = setInterval(() => {
+    peakBytes = Math.max(peakBytes, residentBytes(processes));
+  }, SAMPLE_MS);
+  const records: { readonly record: CallRecord; readonly minutes: number }[] = await Promise.all(
+    scenes.map(async (scene, index) => {
+      await new Promise((resolve) => setTimeout(resolve, (1_000 * index) / scenes.length));
+      const startedMs = performance.now();
+      const record = await caller.call({ target, scene });
+      return { record, minutes: (performance.now() - startedMs) / 60_000 };
+    }),
+  );
+  clearInterval(sampling);
+  const cpu = cpuSeconds(processes) - cpuBefore;
+  const datagrams = await capture.stop();
+  const measured = records.map(({ record }) => ({ record, measures: measureCall(datagrams, record, { bargeInWaitMs: BARGE_IN_WAIT_MS }) }));
+  return {
+    ...summary(measured),
+    calls: options.calls,
+    cpuSecondsPerCallMinute: cpu / records.reduce((sum, { minutes }) => sum + minutes, 0),
+    residentBytes: peakBytes,
+  };
+}
+
+function summary(measured: readonly { readonly record: CallRecord; readonly measures: CallMeasures }[]) {
+  const all = <T>(pick: (measures: CallMeasures) => readonly (T | null)[]) =>
+    measured.flatMap(({ measures }) => pick(measures)).filter((value) => value !== null);
+  const replies = measured.flatMap(({ measures }) => measures.turns.map((turn) => turn.replyAfterMs));
+  return {
+    troubles: measured.map(({ record }) => troubleOf(record.outcome)).filter((trouble) => trouble !== null),
+    turnShareMs: replies.filter((value) => value !== null).map((value) => value - RESPONSE_WAIT_MS),
+    unanswered: replies.filter((value) => value === null).length,
+    bargeInMs: all((measures) => measures.bargeIns.map((bargeIn) => bargeIn.stoppedAfterMs)),
+    offGridMs: all((measures) => measures.pacing?.offGridMs ?? []),
+    longestGapMs: Math.max(0, ...all((measures) => [measures.pacing?.longestGapMs ?? null])),
+    inviteToAnswerMs: all((measures) => [measures.inviteToAnswerMs]),
+    answerToGreetingMs: all((measures) => [measures.answerToGreetingMs]),
+  };
+}
+
+function troubleOf(outcome: CallOutcome): string | null {
+  if (outcome.type === 'refused') return `refused with ${outcome.status} ${outcome.reason}`;
+  if (outcome.type === 'cancelled') return 'cancelled';
+  return outcome.endedBy === 'caller' ? null : `ended by the ${outcome.endedBy === 'agent' ? 'agent' : 'line: nothing more came'}`;
+}
+
+/** Hears the greeting out, asks, and later speaks over the answers; every call with pauses of its own. */
+function sceneOf(index: number, turns: number): Scene {
+  const listen = { do: 'listen', quiet_ms: 500, timeout_ms: 6_000 } as const;
+  const steps: SceneFile['steps'] = [listen];
+  for (let turn = 0; turn < turns; turn++) steps.push({ do: 'pause', ms: [50, 350] }, { do: 'say', text: HEARD_LINE }, listen);
+  for (let turn = 0; turn < turns / 2; turn++)
+    steps.push({ do: 'say', text: HEARD_LINE }, { do: 'interrupt', after_ms: [500, 900], text: HEARD_LINE, timeout_ms: 6_000 }, listen);
+  return prepareScene({ name: `call ${index}`, seed: index + 1, steps });
+}
+
+/** An agent for measuring: answers at 300 ms, gives way at the least voice. Returns the number bound to it. */
+export async function createMeasuredAgent(product: Product, phoneNumber: string): Promise<string> {
+  const agent = await product.ask('POST', '/v1/agent/agents', { name: 'Measured' });
+  await product.ask('PATCH', `/v1/agent/agents/${agent.agent_id}/config`, {
+    prompt: { first_message_mode: 'fixed', first_message: 'Hello, this is the agent.' },
+    conversation: { response_wait_ms: RESPONSE_WAIT_MS, interruption_sensitivity: 'high' },
+  });
+  await product.ask('POST', `/v1/agent/agents/${agent.agent_id}/publish`, {});
+  await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: phoneNumber, agent_id: agent.agent_id });
+  return phoneNumber;
+}

@@ -1,0 +1,169 @@
+/** What a call took, read from the packet capture alone: answer, greeting, replies, interruptions, and how evenly the agent's packets were spaced. */
+import { quantile } from '../statistics.ts';
+import type { CallRecord } from './caller.ts';
+import type { CapturedDatagram } from './pcap.ts';
+import { isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, type RtpPacket } from './rtp.ts';
+import { parseSip } from './sip-message.ts';
+
+/** A pause of the agent longer than this ends one stretch of its speech, ms. */
+const STRETCH_GAP_MS = 200;
+const TIMESTAMPS_PER_MS = PACKET_SAMPLES / PACKET_MS;
+
+/** What one call took. Times are ms; null where the thing did not happen. */
+export interface CallMeasures {
+  readonly inviteToAnswerMs: number | null;
+  /** 200 to the first voiced packet of the agent. */
+  readonly answerToGreetingMs: number | null;
+  readonly turns: readonly {
+    readonly text: string /** Last voiced packet of the line to the agent's first of what followed. */;
+    readonly replyAfterMs: number | null;
+  }[];
+  readonly bargeIns: readonly {
+    readonly text: string;
+    /** The packet that completes the wait to the agent's last voiced packet; negative when the agent was silent before. */
+    readonly stoppedAfterMs: number | null;
+  }[];
+  readonly pacing: Pacing | null;
+}
+
+/** The agent's packets against a 20 ms grid fitted to them. */
+export interface Pacing {
+  readonly packets: number;
+  /** Distance of each packet from its place on the grid, ms. */
+  readonly offGridMs: readonly number[];
+  readonly longestGapMs: number;
+  /** Sequence numbers that never came. */
+  readonly lost: number;
+}
+
+/** How a call is measured. */
+export interface MeasureOptions {
+  /** Voiced audio after which the agent is expected to fall silent, ms. */
+  readonly bargeInWaitMs: number;
+}
+
+interface Seen extends RtpPacket {
+  readonly atMs: number;
+  readonly isVoiced: boolean;
+}
+
+interface Stretch {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** Measures one call out of a capture. */
+export function measureCall(datagrams: readonly CapturedDatagram[], record: CallRecord, options: MeasureOptions): CallMeasures {
+  const { signalling, media } = record.ports;
+  const dialog = datagrams.filter((datagram) => datagram.sourcePort === signalling || datagram.destinationPort === signalling);
+  const { invitedMs, answeredMs } = readDialog(dialog, record.callId);
+  const sent = seenOn(datagrams.filter((datagram) => datagram.sourcePort === media));
+  const received = seenOn(datagrams.filter((datagram) => datagram.destinationPort === media));
+  const stretches = stretchesOf(received);
+  const said = record.lines.map((line) => ({
+    line,
+    voiced: sent.filter((packet) => packet.isVoiced && isBetween(packet.timestamp, line.firstTimestamp, line.lastTimestamp)),
+  }));
+  const greetingMs = stretches[0]?.firstMs;
+  return {
+    inviteToAnswerMs: difference(invitedMs, answeredMs),
+    answerToGreetingMs: difference(answeredMs, greetingMs),
+    turns: said.map(({ line, voiced }, index) => ({
+      text: line.text,
+      replyAfterMs: replyAfter({ stretches, lastMs: voiced.at(-1)?.atMs, untilMs: said[index + 1]?.voiced[0]?.atMs }),
+    })),
+    bargeIns: said
+      .filter(({ line }) => line.isInterruption)
+      .map(({ line, voiced }) => ({ text: line.text, stoppedAfterMs: stoppedAfter(stretches, voiced, options.bargeInWaitMs) })),
+    pacing: pacingOf(received),
+  };
+}
+
+function readDialog(datagrams: readonly CapturedDatagram[], callId: string): { readonly invitedMs?: number; readonly answeredMs?: number } {
+  let invitedMs: number | undefined;
+  for (const { atMs, payload } of datagrams) {
+    const message = parseSip(payload);
+    if (message?.method !== 'INVITE' || message.headers.get('call-id')?.[0] !== callId) continue;
+    if (message.status === null) invitedMs ??= atMs;
+    else if (message.status >= 200 && message.status < 300) return { ...(invitedMs === undefined ? {} : { invitedMs }), answeredMs: atMs };
+  }
+  return invitedMs === undefined ? {} : { invitedMs };
+}
+
+function seenOn(datagrams: readonly CapturedDatagram[]): Seen[] {
+  return datagrams.flatMap(({ atMs, payload }) => {
+    const packet = parseRtp(payload);
+    return packet ? [{ ...packet, atMs, isVoiced: packet.payloadType === PAYLOAD_PCMU && isVoiced(packet.payload) }] : [];
+  });
+}
+
+function stretchesOf(packets: readonly Seen[]): Stretch[] {
+  const stretches: { firstMs: number; lastMs: number }[] = [];
+  for (const { atMs, isVoiced: isAudible } of packets) {
+    if (!isAudible) continue;
+    const current = stretches.at(-1);
+    if (current && atMs - current.lastMs <= STRETCH_GAP_MS) current.lastMs = atMs;
+    else stretches.push({ firstMs: atMs, lastMs: atMs });
+  }
+  return stretches;
+}
+
+/** The reply is the first stretch that begins after the line and before the caller's next one. */
+function replyAfter(turn: {
+  readonly stretches: readonly Stretch[];
+  readonly lastMs: number | undefined;
+  readonly untilMs: number | undefined;
+}): number | null {
+  const { lastMs, untilMs } = turn;
+  if (lastMs === undefined) return null;
+  const reply = turn.stretches.find(({ firstMs }) => firstMs > lastMs && (untilMs === undefined || firstMs < untilMs));
+  return reply ? reply.firstMs - lastMs : null;
+}
+
+function stoppedAfter(stretches: readonly Stretch[], voiced: readonly Seen[], waitMs: number): number | null {
+  const onset = voiced[0];
+  const completing = voiced[Math.ceil(waitMs / PACKET_MS) - 1];
+  if (!onset || !completing) return null;
+  const spokenOver = stretches.find(({ firstMs, lastMs }) => firstMs < onset.atMs && lastMs >= onset.atMs);
+  return spokenOver ? spokenOver.lastMs - completing.atMs : null;
+}
+
+/** Fits `time = offset + slope × timestamp` to the stream: the slope by least squares (two machines' clocks differ), the offset by the median. */
+function pacingOf(received: readonly Seen[]): Pacing | null {
+  const ssrc = received.find((packet) => packet.payloadType === PAYLOAD_PCMU)?.ssrc;
+  const packets = received.filter((packet) => packet.ssrc === ssrc && packet.payloadType === PAYLOAD_PCMU);
+  const [first] = packets;
+  if (!first || packets.length < 2) return null;
+  const points = packets.map((packet) => ({ x: ((packet.timestamp - first.timestamp) | 0) / TIMESTAMPS_PER_MS, y: packet.atMs - first.atMs }));
+  const slope = slopeOf(points);
+  const offset = quantile(
+    points.map(({ x, y }) => y - slope * x),
+    0.5,
+  );
+  const span = ((packets.at(-1)?.sequence ?? 0) - first.sequence + 0x1_0000) % 0x1_0000;
+  return {
+    packets: packets.length,
+    offGridMs: points.map(({ x, y }) => Math.abs(y - offset - slope * x)),
+    longestGapMs: packets.slice(1).reduce((longest, packet, index) => Math.max(longest, packet.atMs - (packets[index]?.atMs ?? 0)), 0),
+    lost: Math.max(0, span + 1 - (packets.length % 0x1_0000)),
+  };
+}
+
+function slopeOf(points: readonly { readonly x: number; readonly y: number }[]): number {
+  const mean = (pick: (point: { readonly x: number; readonly y: number }) => number) =>
+    points.reduce((sum, point) => sum + pick(point), 0) / points.length;
+  const x = mean((point) => point.x);
+  const y = mean((point) => point.y);
+  const covariance = mean((point) => (point.x - x) * (point.y - y));
+  const variance = mean((point) => (point.x - x) ** 2);
+  return variance === 0 ? 1 : covariance / variance;
+}
+
+/** True when a timestamp lies in a span, also across the wrap at 2^32. */
+function isBetween(timestamp: number, first: number, last: number): boolean {
+  return ((timestamp - first) | 0) >= 0 && ((last - timestamp) | 0) >= 0;
+}
+
+function difference(from: number | undefined, to: number | undefined): number | null {
+  return from === undefined || to === undefined ? null : to - from;
+}

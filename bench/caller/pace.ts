@@ -1,0 +1,41 @@
+/** One timer for everything the caller sends: each stream is due at its own grid, and what was late is caught up. */
+
+interface Paced {
+  readonly startMs: number;
+  readonly everyMs: number;
+  readonly callback: () => void;
+  turns: number;
+}
+
+const streams = new Set<Paced>();
+let timer: NodeJS.Timeout | null = null;
+
+/** Calls back now and then every `everyMs`, without drift; returns how to stop it. */
+export function pace(everyMs: number, callback: () => void): () => void {
+  const stream: Paced = { startMs: performance.now(), everyMs, callback, turns: 0 };
+  streams.add(stream);
+  schedule();
+  return () => void streams.delete(stream);
+}
+
+function schedule(): void {
+  if (timer) clearTimeout(timer);
+  timer = null;
+  if (streams.size === 0) return;
+  const nextMs = Math.min(...[...streams].map(dueMs));
+  timer = setTimeout(run, Math.max(0, nextMs - performance.now()));
+}
+
+function run(): void {
+  for (const stream of streams) {
+    while (streams.has(stream) && dueMs(stream) <= performance.now()) {
+      stream.turns++;
+      stream.callback();
+    }
+  }
+  schedule();
+}
+
+function dueMs(stream: Paced): number {
+  return stream.startMs + stream.turns * stream.everyMs;
+}

@@ -1,0 +1,175 @@
+/** A phone caller: SIP over UDP, PCMU, keys as telephone events. One call is two local ports, signalling and media, out of a range that a capture can watch. */
+import { createSocket, type Socket } from 'node:dgram';
+import type { Caller, CallOutcome, CallRecord, CallRequest, SaidLine } from './caller.ts';
+import { type MediaRemote, RtpStream, SPEECH_GAP_MS } from './rtp-stream.ts';
+import type { Action, Scene } from './scene.ts';
+import { addressOf, SipCall } from './sip-call.ts';
+import type { Credentials } from './sip-digest.ts';
+
+/** Nothing heard for this long: the far end is gone. */
+const LOST_MS = 10_000;
+const DIGIT_PAYLOAD_TYPE = 101;
+
+/** How a phone caller is set up. */
+export interface PhoneCallerOptions {
+  /** Local UDP ports to use; each call takes two. */
+  readonly ports: PortRange;
+  /** Default 127.0.0.1. */
+  readonly localAddress?: string;
+  /** User part of From, the caller's number. Default +15551230000. */
+  readonly from?: string;
+  /** For agents that ask who is calling. */
+  readonly credentials?: Credentials;
+}
+
+/** UDP ports, both ends included. */
+export interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Places phone calls. */
+export class PhoneCaller implements Caller {
+  readonly #options: PhoneCallerOptions;
+
+  constructor(options: PhoneCallerOptions) {
+    this.#options = options;
+  }
+
+  async call(request: CallRequest): Promise<CallRecord> {
+    const localAddress = this.#options.localAddress ?? '127.0.0.1';
+    const signalling = await bindOneOf(this.#options.ports, localAddress);
+    const media = await bindOneOf(this.#options.ports, localAddress);
+    try {
+      return await place({ request, signalling, media, localAddress, options: this.#options });
+    } finally {
+      signalling.close();
+      media.close();
+    }
+  }
+}
+
+interface Placing {
+  readonly request: CallRequest;
+  readonly signalling: Socket;
+  readonly media: Socket;
+  readonly localAddress: string;
+  readonly options: PhoneCallerOptions;
+}
+
+async function place({ request, signalling, media, localAddress, options }: Placing): Promise<CallRecord> {
+  const { scene, signal } = request;
+  const ports = { signalling: signalling.address().port, media: media.address().port };
+  const call = new SipCall(signalling, {
+    target: request.target,
+    from: options.from ?? '+15551230000',
+    localAddress,
+    ...(options.credentials ? { credentials: options.credentials } : {}),
+  });
+  const onAbort = () => call.cancel();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const answer = await call.invite(offerSdp(localAddress, ports.media));
+  signal?.removeEventListener('abort', onAbort);
+  if (answer.type === 'refused') {
+    const outcome: CallOutcome = signal?.aborted ? { type: 'cancelled' } : { type: 'refused', status: answer.status, reason: answer.reason };
+    return { outcome, callId: call.callId, ports, lines: [], heard: new Int16Array() };
+  }
+  const stream = new RtpStream(media, () => (scene.random() * 2 - 1) * scene.noisePeak);
+  stream.start(remoteOf(answer.sdp, addressOf(request.target).host));
+  const lines: SaidLine[] = [];
+  const endedBy = await Promise.race([
+    playScene(scene, stream, lines),
+    call.hungUp.then(() => 'agent' as const),
+    stream.until(() => stream.starvedForMs > LOST_MS, Number.POSITIVE_INFINITY).then(() => 'lost' as const),
+    aborted(signal),
+  ]);
+  if (endedBy !== 'agent') await call.hangUp();
+  stream.stop();
+  call.close();
+  return { outcome: { type: 'answered', endedBy }, callId: call.callId, ports, lines, heard: stream.heard() };
+}
+
+async function playScene(scene: Scene, stream: RtpStream, lines: SaidLine[]): Promise<'caller'> {
+  for (const action of scene.actions) await act(action, stream, lines);
+  return 'caller';
+}
+
+async function act(action: Action, stream: RtpStream, lines: SaidLine[]): Promise<void> {
+  switch (action.do) {
+    case 'listen': {
+      // An answer still to come is waited for: what was heard before this step does not count.
+      const before = stream.lastVoicedMs;
+      await stream.until(() => stream.lastVoicedMs !== before && stream.agentQuietForMs() >= action.quietMs, action.timeoutMs);
+      return;
+    }
+    case 'pause':
+      await stream.until(() => false, action.ms);
+      return;
+    case 'say': {
+      const over = action.over;
+      if (over) await stream.until(() => stream.agentSpokeForMs(SPEECH_GAP_MS) >= over.afterMs, over.timeoutMs);
+      const span = await stream.say(action.line.samples);
+      lines.push({ text: action.line.text, isInterruption: over !== null, ...span });
+      return;
+    }
+    case 'press':
+      await stream.press(action.digits);
+      return;
+    case 'await_hang_up':
+      await stream.until(() => false, action.timeoutMs);
+      return;
+    default:
+      action satisfies never;
+  }
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<'caller'> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve('caller');
+    signal?.addEventListener('abort', () => resolve('caller'), { once: true });
+  });
+}
+
+function offerSdp(address: string, port: number): string {
+  const family = address.includes(':') ? 'IP6' : 'IP4';
+  return [
+    'v=0',
+    `o=caller 1 1 IN ${family} ${address}`,
+    's=-',
+    `c=IN ${family} ${address}`,
+    't=0 0',
+    `m=audio ${port} RTP/AVP 0 ${DIGIT_PAYLOAD_TYPE}`,
+    'a=rtpmap:0 PCMU/8000',
+    `a=rtpmap:${DIGIT_PAYLOAD_TYPE} telephone-event/8000`,
+    `a=fmtp:${DIGIT_PAYLOAD_TYPE} 0-16`,
+    'a=ptime:20',
+    'a=sendrecv',
+    '',
+  ].join('\r\n');
+}
+
+/** Where the answer says its media is. */
+function remoteOf(sdp: string, fallbackAddress: string): MediaRemote {
+  const audio = /^m=audio (\d+) \S+ .*$/m.exec(sdp);
+  const connections = [...sdp.matchAll(/^c=IN IP[46] (\S+)/gm)];
+  const digits = /^a=rtpmap:(\d+) telephone-event\/8000/im.exec(sdp);
+  return {
+    address: connections.at(-1)?.[1] ?? fallbackAddress,
+    port: Number(audio?.[1] ?? 0),
+    digitPayloadType: digits ? Number(digits[1]) : null,
+  };
+}
+
+/** A socket on a port of the range that is free. Throws when none is. */
+async function bindOneOf(ports: PortRange, address: string): Promise<Socket> {
+  for (let port = ports.first; port <= ports.last; port++) {
+    const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+    const isBound = await new Promise<boolean>((resolve) => {
+      socket.once('error', () => resolve(false));
+      socket.bind({ port, address, exclusive: true }, () => resolve(true));
+    });
+    if (isBound) return socket;
+    socket.close();
+  }
+  throw new Error(`no free UDP port from ${ports.first} to ${ports.last}`);
+}

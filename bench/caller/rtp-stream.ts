@@ -1,0 +1,192 @@
+/** The caller's media: an RTP stream paced at 20 ms that never stops (voice, keys, or the noise of the line), and an ear for the agent's. */
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:dgram';
+import { encodeUlaw, ULAW_SILENCE } from './g711.ts';
+import { pace } from './pace.ts';
+import { DIGIT_EVENTS, isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, samplesOf, writeRtp } from './rtp.ts';
+
+const DIGIT_PACKETS = 5;
+const DIGIT_END_PACKETS = 3;
+const DIGIT_GAP_PACKETS = 4;
+const DIGIT_VOLUME = 10;
+const MAX_HEARD_SAMPLES = 8_000 * 60 * 60;
+
+/** Where the agent's media is, and the payload type of keys there (null when it takes none). */
+export interface MediaRemote {
+  readonly address: string;
+  readonly port: number;
+  readonly digitPayloadType: number | null;
+}
+
+/** RTP timestamps of the first and last packet of something that was sent. */
+export interface SentSpan {
+  readonly firstTimestamp: number;
+  readonly lastTimestamp: number;
+}
+
+interface Sending {
+  readonly samples: Int16Array;
+  position: number;
+  firstTimestamp: number | null;
+  readonly done: (span: SentSpan) => void;
+}
+
+/** One RTP stream each way. The socket must be bound; it stays the owner's. */
+export class RtpStream {
+  readonly #socket: Socket;
+  readonly #noise: () => number;
+  readonly #ssrc = randomBytes(4).readUInt32BE(0);
+  #remote: MediaRemote | null = null;
+  #stopPacing: (() => void) | null = null;
+  #sequence = randomBytes(2).readUInt16BE(0) >> 1;
+  #timestamp = randomBytes(4).readUInt32BE(0) >>> 1;
+  #line: Sending | null = null;
+  #keys: (() => boolean)[] = [];
+  #afterEachPacket = new Set<() => void>();
+  readonly #heard: { readonly timestamp: number; readonly payload: Buffer }[] = [];
+  /** Times of the event loop, for the scene's decisions only. */
+  #voicedSinceMs: number | null = null;
+  #lastVoicedMs: number | null = null;
+  #lastPacketMs = performance.now();
+
+  constructor(socket: Socket, noise: () => number) {
+    this.#socket = socket;
+    this.#noise = noise;
+    socket.on('message', (datagram) => this.#hear(datagram));
+  }
+
+  /** Begins to send. */
+  start(remote: MediaRemote): void {
+    this.#remote = remote;
+    this.#lastPacketMs = performance.now();
+    this.#stopPacing = pace(PACKET_MS, () => this.#packet());
+  }
+
+  stop(): void {
+    this.#stopPacing?.();
+    this.#stopPacing = null;
+  }
+
+  /** Says samples; resolves when the last packet of them has been sent. */
+  say(samples: Int16Array): Promise<SentSpan> {
+    return new Promise((done) => {
+      this.#line = { samples, position: 0, firstTimestamp: null, done };
+    });
+  }
+
+  /** Presses keys; resolves when the last one has been let go. Throws when the far end takes none. */
+  press(digits: string): Promise<void> {
+    const payloadType = this.#remote?.digitPayloadType;
+    if (payloadType === null || payloadType === undefined) throw new Error('the far end takes no telephone-event');
+    for (const digit of digits) this.#pressOne(DIGIT_EVENTS.indexOf(digit), payloadType);
+    return this.until(() => this.#keys.length === 0, Number.POSITIVE_INFINITY).then(() => undefined);
+  }
+
+  /** Resolves with true once the condition holds, looked at after every packet sent; false when `timeoutMs` has passed. */
+  until(condition: () => boolean, timeoutMs: number): Promise<boolean> {
+    const deadlineMs = performance.now() + timeoutMs;
+    return new Promise((resolve) => {
+      const look = () => {
+        const isMet = condition();
+        if (!isMet && performance.now() < deadlineMs) return;
+        this.#afterEachPacket.delete(look);
+        resolve(isMet);
+      };
+      this.#afterEachPacket.add(look);
+    });
+  }
+
+  /** How long the agent has been speaking, ms; 0 when it is silent. A pause below `gapMs` does not end it. */
+  agentSpokeForMs(gapMs: number): number {
+    const now = performance.now();
+    if (this.#voicedSinceMs === null || this.#lastVoicedMs === null || now - this.#lastVoicedMs > gapMs) return 0;
+    return now - this.#voicedSinceMs;
+  }
+
+  /** How long the agent has been silent after it spoke, ms; 0 when it is speaking or never has. */
+  agentQuietForMs(): number {
+    return this.#lastVoicedMs === null ? 0 : performance.now() - this.#lastVoicedMs;
+  }
+
+  /** Event-loop time of the agent's last voiced packet; null before the first. */
+  get lastVoicedMs(): number | null {
+    return this.#lastVoicedMs;
+  }
+
+  /** How long no packet at all has come, ms. */
+  get starvedForMs(): number {
+    return performance.now() - this.#lastPacketMs;
+  }
+
+  /** What was heard, each packet at the place its timestamp says; silence where none came. */
+  heard(): Int16Array {
+    const first = this.#heard[0]?.timestamp ?? 0;
+    const placed = this.#heard
+      .map(({ timestamp, payload }) => ({ at: (timestamp - first) | 0, payload }))
+      .filter(({ at, payload }) => at >= 0 && at + payload.length <= MAX_HEARD_SAMPLES);
+    const samples = new Int16Array(placed.reduce((end, { at, payload }) => Math.max(end, at + payload.length), 0));
+    for (const { at, payload } of placed) samples.set(samplesOf(payload), at);
+    return samples;
+  }
+
+  #packet(): void {
+    const key = this.#keys.shift();
+    if (key === undefined || !key()) this.#sendAudio();
+    this.#timestamp += PACKET_SAMPLES;
+    for (const look of [...this.#afterEachPacket]) look();
+  }
+
+  #sendAudio(): void {
+    const payload = Buffer.alloc(PACKET_SAMPLES, ULAW_SILENCE);
+    for (let index = 0; index < PACKET_SAMPLES; index++) payload[index] = encodeUlaw(Math.round(this.#noise()));
+    const line = this.#line;
+    if (line) {
+      line.firstTimestamp ??= this.#timestamp;
+      const part = line.samples.subarray(line.position, line.position + PACKET_SAMPLES);
+      for (const [index, sample] of part.entries()) payload[index] = encodeUlaw(sample);
+      line.position += PACKET_SAMPLES;
+    }
+    this.#send({ payloadType: PAYLOAD_PCMU, marker: line?.position === PACKET_SAMPLES, timestamp: this.#timestamp, payload });
+    if (!line || line.position < line.samples.length || line.firstTimestamp === null) return;
+    this.#line = null;
+    line.done({ firstTimestamp: line.firstTimestamp, lastTimestamp: this.#timestamp });
+  }
+
+  /** Queues one key: packets of growing duration with one timestamp, the end thrice, then a gap of audio (RFC 4733 §2.5.1). */
+  #pressOne(event: number, payloadType: number): void {
+    let startTimestamp = 0;
+    for (let index = 0; index < DIGIT_PACKETS; index++) {
+      this.#keys.push(() => {
+        if (index === 0) startTimestamp = this.#timestamp;
+        const isLast = index === DIGIT_PACKETS - 1;
+        const payload = Buffer.from([event, (isLast ? 0x80 : 0) | DIGIT_VOLUME, 0, 0]);
+        payload.writeUInt16BE((index + 1) * PACKET_SAMPLES, 2);
+        for (let copy = 0; copy < (isLast ? DIGIT_END_PACKETS : 1); copy++)
+          this.#send({ payloadType, marker: index === 0, timestamp: startTimestamp, payload });
+        return true;
+      });
+    }
+    for (let index = 0; index < DIGIT_GAP_PACKETS; index++) this.#keys.push(() => false);
+  }
+
+  #send(packet: { readonly payloadType: number; readonly marker: boolean; readonly timestamp: number; readonly payload: Buffer }): void {
+    const remote = this.#remote;
+    if (!remote) return;
+    this.#socket.send(writeRtp({ ...packet, sequence: this.#sequence++ % 0x1_0000, ssrc: this.#ssrc }), remote.port, remote.address);
+  }
+
+  #hear(datagram: Buffer): void {
+    const packet = parseRtp(datagram);
+    if (!packet) return;
+    const now = performance.now();
+    this.#lastPacketMs = now;
+    if (packet.payloadType !== PAYLOAD_PCMU) return;
+    this.#heard.push({ timestamp: packet.timestamp, payload: Buffer.from(packet.payload) });
+    if (!isVoiced(packet.payload)) return;
+    if (this.#lastVoicedMs === null || now - this.#lastVoicedMs > SPEECH_GAP_MS) this.#voicedSinceMs = now;
+    this.#lastVoicedMs = now;
+  }
+}
+
+/** A pause up to this long is part of one speech, ms. */
+export const SPEECH_GAP_MS = 300;

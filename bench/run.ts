@@ -1,0 +1,155 @@
+/**
+ * `npm run bench`: the budgets of design §8 that concern calls, the API and the start, measured on this machine with stand-in engines that answer at once.
+ * Prints each figure with its verdict and writes `bench/results.json`; `--quick` leaves out the largest load and says so by what it prints.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startProduct } from '#test/journeys/product.ts';
+import { runApiLoad } from './api-load.ts';
+import { createMeasuredAgent, type LoadResult, runCallLoad } from './call-load.ts';
+import { fdatasyncP50Ms } from './disk.ts';
+import { type Figure, judged, type Results, toText } from './figures.ts';
+import { simulatedFiveMinutesCpuMs } from './simulation-cost.ts';
+import { type StandIns, startStandIns } from './stand-ins.ts';
+import { quantile } from './statistics.ts';
+import { measureWorkerDeath } from './worker-death.ts';
+
+const MIB = 1_048_576;
+const isQuick = process.argv.includes('--quick');
+const LOADS = isQuick ? [1, 10] : [1, 10, 30];
+const TURNS = isQuick ? 2 : 4;
+/** Alone, one call says little: it is made several times over. */
+const LONE_CALL_TURNS = isQuick ? 4 : 12;
+const STARTS = isQuick ? 1 : 3;
+const API_LOAD = { perSecond: 200, seconds: isQuick ? 2 : 5 };
+const SIMULATED_CALLS = 300;
+const WORKER_DEATH_CALLS = 5;
+const NUMBER = '+15550100042';
+/** Nothing is refused for credit or for want of a slot: this is about speed. */
+const AMPLE = { STARTING_CREDIT: '1000000.00', WORKER_MAX_CALLS: '5000', LOG_LEVEL: 'warn' };
+
+async function run(): Promise<void> {
+  const standIns = await startStandIns();
+  const figures: Figure[] = [];
+  try {
+    const { loads, deathMs } = await measureCalls(standIns);
+    figures.push(...loads.flatMap(callFigures), ...memoryFigure(loads), deathFigure(deathMs));
+    figures.push(...(await measureApi(standIns)), startFigure(await measureStarts()), await simulationFigure());
+  } finally {
+    await standIns.close();
+  }
+  const measured: Results = {
+    at: new Date().toISOString(),
+    command: `npm run bench${isQuick ? ' -- --quick' : ''}`,
+    machine: { cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, node: process.version },
+    figures,
+  };
+  console.log(`\n${toText(figures)}`);
+  if (!isQuick) writeFileSync(new URL('results.json', import.meta.url), `${JSON.stringify(measured, null, 2)}\n`);
+}
+
+async function measureCalls(standIns: StandIns): Promise<{ loads: LoadResult[]; deathMs: number }> {
+  const product = await startProduct({ environment: { ...standIns.environment, ...AMPLE } });
+  try {
+    const number = await createMeasuredAgent(product, NUMBER);
+    // The first call of a process compiles code and opens connections; every later one is like the next.
+    await runCallLoad(product, { calls: 1, turns: 1, number });
+    const loads: LoadResult[] = [];
+    for (const calls of LOADS) {
+      console.log(`${calls} simultaneous call${calls === 1 ? '' : 's'} …`);
+      const result = await runCallLoad(product, { calls, turns: calls === 1 ? LONE_CALL_TURNS : TURNS, number });
+      for (const trouble of result.troubles) console.log(`  a call was ${trouble}`);
+      if (result.unanswered > 0) console.log(`  ${result.unanswered} lines were never answered`);
+      loads.push(result);
+    }
+    console.log('worker killed …');
+    const deathMs = await measureWorkerDeath(product, { calls: WORKER_DEATH_CALLS, number });
+    return { loads, deathMs };
+  } finally {
+    await product.close();
+  }
+}
+
+function callFigures(result: LoadResult): Figure[] {
+  const load = `${result.calls} call${result.calls === 1 ? '' : 's'}`;
+  const { turnShareMs, bargeInMs, offGridMs, inviteToAnswerMs, answerToGreetingMs } = result;
+  const of = (values: readonly number[], limits: Readonly<Record<string, number>>) =>
+    Object.entries(limits).map(([name, limit]) => ({ name, limit, value: quantile(values, Number(name.slice(1)) / 100) }));
+  const about = (what: string, samples: readonly number[], unit = 'ms') => ({ what, load, unit, samples: samples.length });
+  return [
+    judged(about('own share of a turn', turnShareMs), of(turnShareMs, { p50: 30, p95: 50, p99: 80 })),
+    judged(about('barge-in to silence', bargeInMs), of(bargeInMs, { p95: 60, p99: 90 })),
+    judged({ ...about('packets off the 20 ms grid', offGridMs), digits: 2 }, of(offGridMs, { p99: 2.5, 'p99.9': 6 })),
+    judged(about('longest gap between packets', offGridMs), [{ name: '', value: result.longestGapMs, limit: 40 }]),
+    judged(about('INVITE to 200', inviteToAnswerMs), of(inviteToAnswerMs, { p95: 150 })),
+    judged(about('200 to the greeting', answerToGreetingMs), of(answerToGreetingMs, { p95: 200 })),
+    judged({ what: 'CPU of all threads per call-minute, phone', load, unit: 's', samples: result.calls, digits: 2 }, [
+      { name: '', value: result.cpuSecondsPerCallMinute, limit: 0.3 },
+    ]),
+  ];
+}
+
+/** Memory per call is the slope between the smallest load of several calls and the largest: what one call more costs. */
+function memoryFigure(loads: readonly LoadResult[]): Figure[] {
+  const [from, to] = [loads[0], loads.at(-1)];
+  if (!from || !to || from === to) return [];
+  const perCall = (to.residentBytes - from.residentBytes) / (to.calls - from.calls) / MIB;
+  const about = { what: 'memory per call, recording included', load: `${from.calls} → ${to.calls} calls`, unit: 'MiB', samples: to.calls, digits: 2 };
+  return [judged(about, [{ name: '', value: perCall, limit: 2 }])];
+}
+
+function deathFigure(ms: number): Figure {
+  return judged({ what: 'worker killed to its sessions settled', load: `${WORKER_DEATH_CALLS} calls`, unit: 'ms', samples: 1, digits: 0 }, [
+    { name: '', value: ms, limit: 2_000 },
+  ]);
+}
+
+async function measureApi(standIns: StandIns): Promise<Figure[]> {
+  console.log('API …');
+  const diskMs = fdatasyncP50Ms();
+  const product = await startProduct({ environment: { ...standIns.environment, ...AMPLE } });
+  try {
+    const agent = await product.ask('POST', '/v1/agent/agents', { name: 'Measured' });
+    await product.ask('POST', `/v1/agent/agents/${agent.agent_id}/publish`, {});
+    const { latenciesMs, failed } = await runApiLoad(product, agent.agent_id, API_LOAD);
+    const load = `${API_LOAD.perSecond} per s, fdatasync p50 ${diskMs.toFixed(2)} ms${failed > 0 ? `, ${failed} refused` : ''}`;
+    return [
+      judged({ what: 'create session', load, unit: 'ms', samples: failed > 0 ? 0 : latenciesMs.length }, [
+        { name: 'p99', value: quantile(latenciesMs, 0.99), limit: 10 + 5 * diskMs },
+      ]),
+    ];
+  } finally {
+    await product.close();
+  }
+}
+
+async function measureStarts(): Promise<number[]> {
+  console.log('start …');
+  const times: number[] = [];
+  for (let start = 0; start < STARTS; start++) {
+    const dataDir = mkdtempSync(join(tmpdir(), 'bench-start-'));
+    const product = await startProduct({ dataDir });
+    times.push(product.readyAfterMs);
+    await product.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+  return times;
+}
+
+function startFigure(times: readonly number[]): Figure {
+  return judged({ what: 'npm start to ready', load: 'fresh data directory', unit: 's', samples: times.length, digits: 2 }, [
+    { name: 'p50', value: quantile(times, 0.5) / 1_000, limit: 4 },
+  ]);
+}
+
+async function simulationFigure(): Promise<Figure> {
+  console.log('simulation …');
+  const value = await simulatedFiveMinutesCpuMs(SIMULATED_CALLS);
+  return judged({ what: 'a simulated five-minute call', load: 'CPU', unit: 'ms', samples: SIMULATED_CALLS }, [{ name: '', value, limit: 6 }]);
+}
+
+run().catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});

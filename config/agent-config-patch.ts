@@ -1,0 +1,142 @@
+/**
+ * How a draft configuration is changed (S§4.6, supplement 2.3): the closed schema of a patch, made from the configuration's own schema, and the merge.
+ * Objects merge deeply, lists and `variables.defaults` are replaced; null stands only where it is the field's own default (running.md, "Bodies").
+ * A patch may carry secrets; the merged configuration never does, only `has_secret`.
+ */
+import { z } from 'zod';
+import { type AgentConfig, agentConfig } from './agent-config.ts';
+import { LIMITS } from './limits.ts';
+
+/** Every field optional, objects throughout, lists and records as a whole. */
+type DeepPartial<T> = T extends readonly unknown[] ? T : T extends object ? (string extends keyof T ? T : { [K in keyof T]?: DeepPartial<T[K]> }) : T;
+
+/** What a snapshot carries besides sections: accepted when it is put back, never stored. */
+const ignored = z.boolean().optional();
+const secret = z.string().max(LIMITS.webhookSecretChars).nullable().optional();
+const url = z.string().min(1).max(LIMITS.urlChars);
+
+const postCallEntry = z.strictObject({ url, secret, has_secret: ignored });
+/** An endpoint of `webhooks.post_call` as sent. */
+type PostCallEntry = z.output<typeof postCallEntry>;
+
+const webhooksPatch = z.strictObject({
+  conversation_init: z
+    .strictObject({ url: url.optional(), secret, has_secret: ignored, timeout_seconds: z.number().min(1).max(8).optional() })
+    .nullable()
+    .optional(),
+  /** A single object counts as a list of one; null empties the list (S§6.2). */
+  post_call: z
+    .union([
+      z
+        .array(postCallEntry)
+        .max(LIMITS.postCallEndpoints)
+        .refine((entries) => new Set(entries.map((entry) => entry.url)).size === entries.length, 'post_call urls must be unique'),
+      postCallEntry.transform((entry) => [entry]),
+      z.null().transform((): PostCallEntry[] => []),
+    ])
+    .optional(),
+});
+
+const llmPatch = z.strictObject({
+  model: z.string().min(1).max(256).optional(),
+  custom: z
+    .strictObject({
+      base_url: z.string().min(1).max(2_000).optional(),
+      model: z.string().min(1).max(256).optional(),
+      api_key: z.string().min(1).max(4_096).nullable().optional(),
+      has_secret: ignored,
+    })
+    .nullable()
+    .optional(),
+});
+
+const { webhooks: _webhooks, llm: _llm, ...plainSections } = agentConfig.shape;
+type PlainSections = Omit<AgentConfig, 'webhooks' | 'llm'>;
+
+const plainSchema = z.strictObject(plainSections);
+
+/** The body of `PATCH …/config`. */
+export const agentConfigPatch = z.strictObject({
+  ...(Object.fromEntries(Object.entries(plainSections).map(([name, section]) => [name, patchOf(section).optional()])) as {
+    [K in keyof PlainSections]: z.ZodOptional<z.ZodType<DeepPartial<PlainSections[K]>>>;
+  }),
+  webhooks: webhooksPatch.optional(),
+  llm: llmPatch.optional(),
+});
+export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
+
+/** Merges a patch into a configuration. `has_secret` is left as it stood for the same url; whoever keeps the secrets sets it right. */
+export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): AgentConfig {
+  const { webhooks, llm, ...plain } = patch;
+  const merged = merge(plainSchema, config, plain) as AgentConfig;
+  const sources = patch.knowledge_base;
+  return {
+    ...config,
+    ...merged,
+    // A list of sources given without a word on `enabled` is meant to be used (supplement 2.3).
+    knowledge_base: {
+      ...merged.knowledge_base,
+      ...(sources && sources.enabled === undefined && (sources.knowledge_source_ids?.length ?? 0) > 0 ? { enabled: true } : {}),
+    },
+    webhooks: mergeWebhooks(config.webhooks, webhooks),
+    llm: mergeLlm(config.llm, llm),
+  };
+}
+
+function mergeWebhooks(current: AgentConfig['webhooks'], patch: AgentConfigPatch['webhooks']): AgentConfig['webhooks'] {
+  if (!patch) return current;
+  const init = patch.conversation_init;
+  const known = new Map(current.post_call.map((entry) => [entry.url, entry.has_secret]));
+  return {
+    conversation_init:
+      init === undefined
+        ? current.conversation_init
+        : init && {
+            url: init.url ?? current.conversation_init?.url ?? '',
+            has_secret: current.conversation_init?.has_secret ?? false,
+            timeout_seconds: init.timeout_seconds ?? current.conversation_init?.timeout_seconds ?? 5,
+          },
+    post_call: patch.post_call?.map((entry) => ({ url: entry.url, has_secret: known.get(entry.url) ?? false })) ?? current.post_call,
+  };
+}
+
+function mergeLlm(current: AgentConfig['llm'], patch: AgentConfigPatch['llm']): AgentConfig['llm'] {
+  if (!patch) return current;
+  const { custom } = patch;
+  return {
+    model: patch.model ?? current.model,
+    custom:
+      custom === undefined
+        ? // A model of the platform takes the place of a custom one.
+          patch.model === undefined
+          ? current.custom
+          : null
+        : custom && {
+            base_url: (custom.base_url ?? current.custom?.base_url ?? '').replace(/\/+$/, '').replace(/\/chat\/completions$/, ''),
+            model: custom.model ?? current.custom?.model ?? '',
+            has_secret: current.custom?.has_secret ?? false,
+          },
+  };
+}
+
+/** A section's schema with every field optional and no default, so that what is absent stays absent. */
+function patchOf(schema: z.core.$ZodType): z.ZodType {
+  const inner = unwrap(schema);
+  if (!(inner instanceof z.ZodObject)) return inner;
+  return z.strictObject(Object.fromEntries(Object.entries(inner.shape).map(([name, field]) => [name, patchOf(field).optional()])));
+}
+
+function merge(schema: z.core.$ZodType, current: unknown, patch: unknown): unknown {
+  const inner = unwrap(schema);
+  if (patch === undefined) return current;
+  if (!(inner instanceof z.ZodObject) || typeof patch !== 'object' || patch === null) return patch;
+  const fields = Object.entries(inner.shape).map(([name, field]) => [
+    name,
+    merge(field, (current as Record<string, unknown>)[name], (patch as Record<string, unknown>)[name]),
+  ]);
+  return Object.fromEntries(fields);
+}
+
+function unwrap(schema: z.core.$ZodType): z.ZodType {
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ? unwrap(schema.def.innerType) : (schema as z.ZodType);
+}

@@ -1,0 +1,201 @@
+/**
+ * Agent tests (supplement 4.14): what a test says, what a worker is told to run, and what comes back.
+ * The control plane stores and places them; a worker holds the text conversation and judges it.
+ */
+import { z } from 'zod';
+import { variables } from './agent-config.ts';
+import { callPlan } from './call-plan.ts';
+import { LIMITS } from './limits.ts';
+
+/** Kinds of test. */
+export const testType = z.enum(['next_reply', 'tool', 'simulation']);
+
+/** Bytes of JSON a mocked result may have; chosen here. */
+const MOCK_RESULT_BYTES = 16 * 1024;
+
+const turn = z.strictObject({ role: z.enum(['agent', 'user']), text: z.string().min(1).max(2_000) });
+const example = z.string().min(1).max(400);
+
+const referencedTool = z.strictObject({
+  id: z.string().min(1).max(64),
+  name: z.string().max(200).default(''),
+  type: z.enum(['webhook', 'client', 'integration']),
+  description: z.string().max(LIMITS.toolDescriptionChars).default(''),
+});
+
+const toolParameter = z.strictObject({
+  name: z.string().min(1).max(100),
+  /** Null expects the parameter to be absent or empty. */
+  value: z.union([z.string().max(1_000), z.number(), z.boolean(), z.null()]),
+  /** How both sides are compared; null compares them as text. */
+  type: z.enum(['string', 'number', 'boolean']).nullable().default(null),
+});
+
+/** What one argument of a call must look like. */
+const paramMatcher = z
+  .strictObject({ type: z.enum(['exact', 'regex', 'any']).default('exact'), value: z.string().max(1_000).default('') })
+  .refine(({ type, value }) => type !== 'regex' || isPattern(value), 'is not a regular expression');
+const paramMatchers = z
+  .record(z.string().min(1).max(100), paramMatcher)
+  .refine((params) => Object.keys(params).length <= 100, 'at most 100 parameters');
+export type ParamMatchers = z.output<typeof paramMatchers>;
+
+/** A tool as assertions and mocks name it: its id, its function name or its display name. */
+const toolName = z.string().min(1).max(200);
+
+const toolCallAssertion = z
+  .strictObject({
+    tool: toolName,
+    params: paramMatchers.default({}),
+    min_calls: z.number().int().min(0).max(100).default(1),
+    max_calls: z.number().int().min(0).max(100).nullable().default(null),
+  })
+  .refine(({ min_calls, max_calls }) => max_calls === null || max_calls >= min_calls, 'max_calls is below min_calls');
+
+const assertions = z.strictObject({
+  tool_calls: z.array(toolCallAssertion).max(100).default([]),
+  forbidden_tools: z.array(toolName).max(100).default([]),
+  ended_by: z.enum(['agent', 'user', 'transfer', 'any']).nullable().default(null),
+});
+
+const toolMock = z.strictObject({
+  tool: toolName,
+  result: z
+    .unknown()
+    .refine((value) => Buffer.byteLength(JSON.stringify(value) ?? '') <= MOCK_RESULT_BYTES, `must be at most ${MOCK_RESULT_BYTES} bytes of JSON`),
+  status: z.number().int().min(100).max(599).nullable().default(null),
+  /** Answers only calls with such arguments; null answers every call. */
+  when: paramMatchers.nullable().default(null),
+  error: z.boolean().default(false),
+});
+export type ToolMock = z.output<typeof toolMock>;
+
+/** How the tools of a simulation are answered. */
+export const toolMocks = z.strictObject({
+  /** `all`: the test's mocks, then the tool's own first one; `selected`: the test's alone; `none`: every webhook tool is really called. */
+  strategy: z.enum(['all', 'selected', 'none']).default('all'),
+  /** What a call without a mock meets. */
+  fallback: z.enum(['error', 'real']).default('error'),
+  tools: z.array(toolMock).max(50).default([]),
+  real_tools: z.array(toolName).max(50).default([]),
+});
+export type ToolMocks = z.output<typeof toolMocks>;
+
+/** The fields of a simulation, every default filled in. */
+export const simulation = z.strictObject({
+  scenario: z.string().min(1).max(10_000),
+  /** Turns of the simulated user. */
+  max_turns: z.number().int().min(1).max(50).default(10),
+  success_conditions: z
+    .array(z.strictObject({ name: z.string().min(1).max(80), description: z.string().min(1).max(500) }))
+    .min(1)
+    .max(10)
+    .refine((list) => new Set(list.map(({ name }) => name)).size === list.length, 'names must be unique'),
+  assertions: assertions.prefault({}),
+  tool_mocks: toolMocks.prefault({}),
+  repeat_count: z.number().int().min(1).max(20).default(1),
+  /** Null runs as a web call. */
+  channel: z.enum(['web_voice', 'phone_inbound', 'phone_outbound']).nullable().default(null),
+  /** `<provider>/<model>`; null is the agent's own. */
+  simulated_user_model: z.string().min(1).max(256).nullable().default(null),
+});
+export type Simulation = z.output<typeof simulation>;
+
+/** What a test checks, apart from whose it is. */
+export const testDefinition = z.strictObject({
+  test_type: testType,
+  conversation: z.array(turn).max(100).default([]),
+  expectation: z.string().max(400).default(''),
+  success_examples: z.array(example).max(20).default([]),
+  failure_examples: z.array(example).max(20).default([]),
+  /** Null: no tool may be called. */
+  referenced_tool: referencedTool.nullable().default(null),
+  tool_parameters: z.array(toolParameter).max(100).default([]),
+  /** The referenced tool must not be called. */
+  verify_absence: z.boolean().default(false),
+  dynamic_variables: variables.default({}),
+  simulation: simulation.nullable().default(null),
+});
+export type TestDefinition = z.output<typeof testDefinition>;
+
+/** One run of a test, as a worker is told of it. */
+export const agentTestJob = z.object({
+  run_id: z.string(),
+  /** The agent's draft as of the start of the batch. */
+  plan: callPlan,
+  test: testDefinition,
+  /** The first mock response of each tool that has one. */
+  stored_mocks: z.array(z.object({ tool_id: z.string(), status_code: z.number().int(), body: z.string() })),
+});
+export type AgentTestJob = z.output<typeof agentTestJob>;
+
+/** What a run may end by. */
+export const testEndedBy = z.enum(['agent', 'user', 'transfer', 'max_turns', 'timeout', 'error']);
+
+/** A judged answer. */
+export const judgement = z.enum(['success', 'failure', 'unknown']);
+
+const mockGap = z.object({ tool_name: z.string(), source: z.enum(['missing', 'unmatched']), calls: z.number().int() });
+
+const simulationResult = z.object({
+  transcript: z.array(z.object({ role: z.enum(['agent', 'user']), text: z.string() })),
+  tool_calls: z.array(
+    z.object({
+      tool_id: z.string().nullable(),
+      tool_name: z.string(),
+      arguments: z.string(),
+      mock_source: z.enum(['test', 'tool', 'missing', 'unmatched', 'real']),
+      status: z.enum(['completed', 'failed']),
+      output: z.string().nullable(),
+    }),
+  ),
+  assertions: z.array(
+    z.object({ kind: z.enum(['tool_call', 'forbidden_tool', 'ended_by']), target: z.string(), passed: z.boolean(), detail: z.string() }),
+  ),
+  conditions: z.array(z.object({ name: z.string(), result: judgement, rationale: z.string() })),
+  summary: z.string(),
+  passed: z.boolean(),
+});
+
+/** What a run came to. */
+export const agentTestResult = z.object({
+  status: z.enum(['passed', 'failed', 'error']),
+  needs_review: z.boolean(),
+  /** Why there is no verdict; null unless the status is `error`. */
+  error: z.string().nullable(),
+  agent_replies: z.number().int(),
+  agent_reply: z.string().nullable(),
+  judge_reasoning: z.string().nullable(),
+  /** Mean time the model took for a reply of the agent. */
+  latency_ms: z.number().nullable(),
+  turns_used: z.number().int().nullable(),
+  ended_by: testEndedBy.nullable(),
+  mock_gaps: z.array(mockGap),
+  simulation_result: simulationResult.nullable(),
+});
+export type AgentTestResult = z.infer<typeof agentTestResult>;
+
+/** The result of a run that came to no verdict. */
+export function testError(error: string): AgentTestResult {
+  return {
+    status: 'error',
+    needs_review: false,
+    error,
+    agent_replies: 0,
+    agent_reply: null,
+    judge_reasoning: null,
+    latency_ms: null,
+    turns_used: null,
+    ended_by: null,
+    mock_gaps: [],
+    simulation_result: null,
+  };
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return Boolean(new RegExp(text, 'u'));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * `CallPlan`: everything a worker is told about one call, frozen when it is admitted. A worker needs nothing else: no database, no secret beyond these.
+ * Carries a version of its own; a control plane serves workers one version older.
+ */
+import { z } from 'zod';
+import { agentConfig, variables } from './agent-config.ts';
+
+export const CALL_PLAN_VERSION = 1;
+
+/** A tool as frozen at publication, its credential headers filled in (S§2.2). */
+export const plannedTool = z.object({
+  tool_id: z.string(),
+  /** Model-facing function name. */
+  function_name: z.string(),
+  name: z.string(),
+  description: z.string(),
+  tool_type: z.enum(['webhook', 'client']),
+  arguments: z.array(z.object({ name: z.string(), description: z.string() })),
+  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+  url: z.string(),
+  content_type: z.string(),
+  body_template: z.string(),
+  headers: z.array(z.object({ name: z.string(), value: z.string() })),
+  timeout_seconds: z.number(),
+  error_handling: z.enum(['passthrough', 'hide']),
+  expects_response: z.boolean(),
+  execution_mode: z.enum(['blocking', 'fire_and_forget', 'background']),
+});
+export type PlannedTool = z.infer<typeof plannedTool>;
+
+/** `system.*` variables (supplement 4.3), without their prefix. */
+export const systemVariables = z.object({
+  channel: z.enum(['phone_inbound', 'phone_outbound', 'web_voice']),
+  timezone: z.string(),
+  today: z.string(),
+  language: z.string(),
+  caller_number: z.string(),
+  dialed_number: z.string(),
+  caller_number_spoken: z.string(),
+});
+export type SystemVariables = z.infer<typeof systemVariables>;
+
+export const callPlan = z.object({
+  version: z.literal(CALL_PLAN_VERSION),
+  session_id: z.string(),
+  agent_id: z.string(),
+  agent_name: z.string(),
+  channel: systemVariables.shape.channel,
+  /** Overrides already applied; placeholders not yet rendered (a keypad menu may still add a variable). */
+  config: agentConfig,
+  /** Request or init-webhook values over the agent's defaults. */
+  variables,
+  system_variables: systemVariables,
+  /** An override of the first message is spoken verbatim whatever the mode (supplement 4.1). */
+  first_message_override: z.string().nullable(),
+  tools: z.array(plannedTool),
+  knowledge: z.array(z.object({ knowledge_source_id: z.string(), name: z.string(), content: z.string() })),
+  llm_api_key: z.string().nullable(),
+  llm_extra_body: z.record(z.string(), z.unknown()).nullable(),
+  end_user_id: z.string().nullable(),
+  record_audio: z.boolean(),
+  tool_events: z.boolean(),
+  world_context: z.boolean(),
+  max_duration_seconds: z.number(),
+  is_preview: z.boolean(),
+  transport: z.discriminatedUnion('type', [
+    /** The browser's offer follows as a `webrtc.offer` command. */
+    z.object({ type: z.literal('webrtc') }),
+    z.object({ type: z.literal('sip_inbound'), sip_call_id: z.string(), from_number: z.string(), to_number: z.string() }),
+    z.object({
+      type: z.literal('sip_outbound'),
+      to_uri: z.string(),
+      from_number: z.string(),
+      to_number: z.string(),
+      headers: z.record(z.string(), z.string()),
+      username: z.string().nullable(),
+      password: z.string().nullable(),
+      ring_seconds: z.number(),
+    }),
+  ]),
+});
+export type CallPlan = z.output<typeof callPlan>;

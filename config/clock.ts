@@ -1,0 +1,54 @@
+/**
+ * The one way to read time and to wait: every part that needs time is handed a `Clock`.
+ * Tests hand in a manual clock; nothing outside this file and the media thread's pacer calls the platform's timers.
+ */
+
+/** A pending timer; `cancel` is idempotent and safe after it fired. */
+export interface Timer {
+  cancel(): void;
+}
+
+/** Monotonic time, wall time and waiting. All durations are milliseconds. */
+export interface Clock {
+  /** Milliseconds of the machine's monotonic clock: equal in every thread and process of one machine, never going back. */
+  now(): number;
+  /** Milliseconds since 1970-01-01T00:00:00Z; only for what people or other systems read. */
+  wallTime(): number;
+  /** Calls `callback` once after `ms`. */
+  after(ms: number, callback: () => void): Timer;
+  /** Calls `callback` every `ms` until cancelled. */
+  every(ms: number, callback: () => void): Timer;
+  /** Resolves after `ms`; rejects with the signal's reason as soon as it is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Number(process.hrtime.bigint() / 1000n) / 1000,
+  wallTime: () => Date.now(),
+  after(ms, callback) {
+    const handle = setTimeout(callback, ms);
+    return { cancel: () => clearTimeout(handle) };
+  },
+  every(ms, callback) {
+    const handle = setInterval(callback, ms);
+    return { cancel: () => clearInterval(handle) };
+  },
+  sleep(ms, signal) {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const onAbort = () => {
+        clearTimeout(handle);
+        reject(signal?.reason);
+      };
+      const handle = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      }, ms);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  },
+};

@@ -1,0 +1,69 @@
+/**
+ * The secrets a deployment generates for itself, kept in `DATA_DIR/credentials.json` (mode 0600): the operator's key, the workers' token and the master key.
+ * What the environment sets wins. The master key wraps every stored secret and every session's data key.
+ */
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Settings } from './env.ts';
+
+const stored = z.object({ root_api_key: z.string().min(16), worker_token: z.string().min(16), master_key: z.string().length(64) });
+
+/** What the processes of one deployment share. */
+export interface Credentials {
+  readonly rootApiKey: string;
+  readonly workerToken: string;
+  /** 32 bytes. */
+  readonly masterKey: Buffer;
+  /** Where the generated ones stand. */
+  readonly file: string;
+}
+
+/**
+ * Reads the credentials, generating what is missing once.
+ * A first start with `ROOT_API_KEY` derives the master key from it, so that replicas on several machines agree; a stored one stays, whatever the key becomes.
+ * Throws when the file is there and cannot be read as what was written.
+ */
+export function loadCredentials(settings: Settings): Credentials {
+  const file = join(settings.DATA_DIR, 'credentials.json');
+  let kept = readStored(file);
+  if (!kept) {
+    kept = {
+      root_api_key: settings.ROOT_API_KEY ?? `pk_${randomBytes(24).toString('hex')}`,
+      worker_token: settings.WORKER_TOKEN ?? randomBytes(24).toString('hex'),
+      master_key: (settings.ROOT_API_KEY === undefined
+        ? randomBytes(32)
+        : Buffer.from(hkdfSync('sha256', settings.ROOT_API_KEY, 'parley', 'master key', 32))
+      ).toString('hex'),
+    };
+    mkdirSync(settings.DATA_DIR, { recursive: true, mode: 0o700 });
+    const partial = `${file}.partial`;
+    writeFileSync(partial, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flush: true });
+    renameSync(partial, file);
+  }
+  return {
+    rootApiKey: settings.ROOT_API_KEY ?? kept.root_api_key,
+    workerToken: settings.WORKER_TOKEN ?? kept.worker_token,
+    masterKey: Buffer.from(kept.master_key, 'hex'),
+    file,
+  };
+}
+
+function readStored(file: string): z.infer<typeof stored> | null {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    return stored.parse(JSON.parse(text));
+  } catch {
+    // Neither the text nor the parser's word on it, which would quote a secret.
+    throw new Error(
+      `${file} is damaged: put back a copy of it, or move it away to have new secrets made (what the old ones sealed stays unreadable)`,
+    );
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * The lock on DATA_DIR: one program at a time may use a data directory.
+ * It is a write transaction on a small SQLite file, so the kernel lets go of it however the process ends, kill -9 included.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** A held lock. */
+export interface DataDirLock {
+  /** Lets go; the end of the process does the same. */
+  release(): void;
+}
+
+/** Locks a data directory for the life of this process; creates it when missing. Throws with one line for a person when another program holds it. */
+export function lockDataDir(dataDir: string): DataDirLock {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const file = new DatabaseSync(join(dataDir, 'lock.sqlite'), { timeout: 0 });
+  try {
+    file.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    file.close();
+    throw new Error(`DATA_DIR ${dataDir} is in use by another running Parley`, { cause: error });
+  }
+  HELD.add(file);
+  return {
+    release: () => {
+      if (HELD.delete(file)) file.close();
+    },
+  };
+}
+
+/** A collected database handle would let go of its lock. */
+const HELD = new Set<DatabaseSync>();

@@ -1,0 +1,227 @@
+/**
+ * The program's settings: one zod schema for the whole environment (running.md, "Environment").
+ * `main.ts` reads the environment once; every other file is handed the settings it needs.
+ * A malformed value stops the start with one line per problem; no value is ever echoed, as any of them may be a secret.
+ */
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { parseMoney } from './money.ts';
+
+const port = z.coerce
+  .number('must be a port number')
+  .int('must be a port number')
+  .min(0, 'must be a port number')
+  .max(65_535, 'must be a port number');
+const count = z.coerce
+  .number('must be a whole number of at least 1')
+  .int('must be a whole number of at least 1')
+  .min(1, 'must be a whole number of at least 1');
+const flag = z.enum(['true', 'false', '1', '0', '']).transform((value) => value === 'true' || value === '1');
+const secret = z.string().min(1);
+const commaList = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''));
+const vendorUrl = z.url({ protocol: /^(https?|wss?)$/ }).transform((value) => value.replace(/\/+$/, ''));
+const redisUrl = z.url({ protocol: /^rediss?$/ });
+const price = z.string().transform((value, context) => {
+  const micros = parseMoney(value);
+  if (micros === null || micros < 0) {
+    context.addIssue({ code: 'custom', message: 'must be a decimal amount of dollars, such as 0.06' });
+    return z.NEVER;
+  }
+  return micros;
+});
+const iceServers = z.string().transform((value, context) => {
+  const parsed = z
+    .array(z.object({ urls: z.union([z.string(), z.array(z.string())]), username: z.string().optional(), credential: z.string().optional() }))
+    .safeParse(safeJson(value));
+  if (!parsed.success) {
+    context.addIssue({ code: 'custom', message: 'must be a JSON list such as [{"urls":"stun:stun.example.com:3478"}]' });
+    return z.NEVER;
+  }
+  return parsed.data;
+});
+
+/** Vendors whose key and base address can be set. */
+export const VENDORS = ['openai', 'anthropic', 'google', 'groq', 'deepgram', 'elevenlabs', 'cartesia', 'assemblyai'] as const;
+export type Vendor = (typeof VENDORS)[number];
+
+const vendorSettings = {
+  OPENAI_API_KEY: secret.optional(),
+  OPENAI_BASE_URL: vendorUrl.optional(),
+  ANTHROPIC_API_KEY: secret.optional(),
+  ANTHROPIC_BASE_URL: vendorUrl.optional(),
+  GOOGLE_API_KEY: secret.optional(),
+  GOOGLE_BASE_URL: vendorUrl.optional(),
+  GROQ_API_KEY: secret.optional(),
+  GROQ_BASE_URL: vendorUrl.optional(),
+  DEEPGRAM_API_KEY: secret.optional(),
+  DEEPGRAM_BASE_URL: vendorUrl.optional(),
+  ELEVENLABS_API_KEY: secret.optional(),
+  ELEVENLABS_BASE_URL: vendorUrl.optional(),
+  CARTESIA_API_KEY: secret.optional(),
+  CARTESIA_BASE_URL: vendorUrl.optional(),
+  ASSEMBLYAI_API_KEY: secret.optional(),
+  ASSEMBLYAI_BASE_URL: vendorUrl.optional(),
+};
+
+const environmentSchema = z.object({
+  PORT: port.default(8080),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PUBLIC_URL: httpUrl.optional(),
+  DATA_DIR: z.string().min(1).default('./.data'),
+  ROOT_API_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
+  MONGODB_URL: z
+    .string()
+    .regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://')
+    .optional(),
+  REDIS_URL: redisUrl.optional(),
+  LIVEKIT_URL: z.url({ protocol: /^(https?|wss?)$/ }).optional(),
+  LIVEKIT_API_KEY: secret.optional(),
+  LIVEKIT_API_SECRET: secret.optional(),
+  DRACHTIO_HOST: z.string().min(1).optional(),
+  DRACHTIO_PORT: port.default(9022),
+  DRACHTIO_SECRET: secret.default('cymru'),
+  SIP_HOST: z.string().min(1).optional(),
+  SIP_PORT: port.default(5060),
+  SIP_PUBLIC_IP: z.union([z.ipv4(), z.ipv6()]).optional(),
+  SIP_TRUSTED: commaList.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))).prefault('127.0.0.0/8'),
+  SIP_TRUNK_URI: z
+    .string()
+    .regex(/^[^\s/:]+(:\d{1,5})?$/, 'must be host or host:port')
+    .optional(),
+  SIP_TRUNK_USERNAME: z.string().min(1).optional(),
+  SIP_TRUNK_PASSWORD: secret.optional(),
+  RTP_PORT_MIN: port.default(20_000),
+  RTP_PORT_MAX: port.default(29_999),
+  ICE_SERVERS: iceServers.prefault('[]'),
+  MEDIA_PUBLIC_IP: z.union([z.ipv4(), z.ipv6()]).optional(),
+  BLOBS_URL: z.string().min(1).optional(),
+  TWILIO_ACCOUNT_SID: z
+    .string()
+    .regex(/^AC[A-Za-z0-9]+$/, 'must be an account id, starting with AC')
+    .optional(),
+  TWILIO_AUTH_TOKEN: secret.optional(),
+  TWILIO_BASE_URL: httpUrl.optional(),
+  EGRESS_ALLOW: commaList.prefault(''),
+  TTS_PROVIDER: z.enum(['local', 'openai', 'elevenlabs', 'cartesia', 'deepgram']).default('local'),
+  ASR_PROVIDER: z.enum(['local', 'deepgram', 'openai', 'assemblyai']).default('local'),
+  LLM_DEFAULT: z
+    .string()
+    .regex(/^[a-z0-9-]+\/.+$/, 'must be <provider>/<model>')
+    .optional(),
+  ...vendorSettings,
+  STARTING_CREDIT: price.prefault('10.00'),
+  PRICE_CALL_PER_MINUTE: price.prefault('0.06'),
+  PRICE_PHONE_PER_MINUTE: price.prefault('0.01'),
+  PRICE_NUMBER_PER_DAY: price.prefault('0.04'),
+  PRICE_TTS_PER_MILLION_BYTES: price.prefault('15.00'),
+  PRICE_ASR_PER_HOUR: price.prefault('0.36'),
+  PUBLIC_RATE_PER_AGENT: count.default(60),
+  PUBLIC_RATE_PER_IP: count.default(10),
+  SESSION_JOIN_SECONDS: count.default(60),
+  WORKER_MAX_CALLS: count.optional(),
+  CONTROL_PLANE_URL: httpUrl.optional(),
+  WORKER_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+  TRUST_PROXY: flag.prefault('false'),
+  TLS_CERT: z.string().min(1).optional(),
+  TLS_KEY: z.string().min(1).optional(),
+  SIGNUP_URL: httpUrl.optional(),
+  OUTBOUND_COUNTRIES: commaList.pipe(z.array(z.string().regex(/^[A-Z]{2}$/, 'must be two-letter country codes'))).prefault('US,CA,JP,GB,IT,AU,MX'),
+  DRAIN_SECONDS: z.coerce.number().min(0).default(20),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  // Told by the supervisor to the processes it starts; of no use to a person.
+  INTERNAL_PORT: port.optional(),
+  WORKER_INSTANCE: z.string().min(1).optional(),
+  SUPERVISOR_RUN: z.string().min(1).optional(),
+  WORKER_KINDS: commaList.pipe(z.array(z.enum(['phone', 'web', 'analysis']))).prefault('phone,web,analysis'),
+});
+
+/** Settings as every part is handed them. Prices are integer micro-dollars. */
+export type Settings = Omit<z.output<typeof environmentSchema>, 'PUBLIC_URL' | 'SIP_HOST' | 'SIGNUP_URL' | 'BLOBS_URL' | 'CONTROL_PLANE_URL'> & {
+  /** Undefined while `PORT` is 0 and not bound yet; use `publicUrl()`. */
+  readonly PUBLIC_URL: string | undefined;
+  readonly SIP_HOST: string;
+  readonly SIGNUP_URL: string | undefined;
+  readonly BLOBS_URL: string;
+  readonly CONTROL_PLANE_URL: string | undefined;
+};
+
+/** Thrown by `readSettings`: one line per malformed or contradictory setting. */
+export class SettingsError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'SettingsError';
+    this.problems = problems;
+  }
+}
+
+/** Parses an environment. An empty value counts as unset. Throws `SettingsError`. */
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = environmentSchema.safeParse(given);
+  if (!parsed.success) {
+    throw new SettingsError(parsed.error.issues.map((issue) => `${String(issue.path[0] ?? 'environment')}: ${issue.message}`));
+  }
+  const settings = parsed.data;
+  const problems = contradictions(settings);
+  if (problems.length > 0) throw new SettingsError(problems);
+  const dataDir = resolve(settings.DATA_DIR);
+  return {
+    ...settings,
+    DATA_DIR: dataDir,
+    PUBLIC_URL: settings.PUBLIC_URL,
+    SIP_HOST: settings.SIP_HOST ?? settings.HOST,
+    SIGNUP_URL: settings.SIGNUP_URL,
+    BLOBS_URL: settings.BLOBS_URL ?? resolve(dataDir, 'blobs'),
+    CONTROL_PLANE_URL: settings.CONTROL_PLANE_URL,
+  };
+}
+
+const INTERNAL = new Set(['INTERNAL_PORT', 'WORKER_INSTANCE', 'SUPERVISOR_RUN', 'WORKER_KINDS']);
+
+/** Names of every setting a person can give, in the order of running.md; the README's table is checked against it. */
+export const SETTING_NAMES = Object.keys(environmentSchema.shape).filter((name) => !INTERNAL.has(name));
+
+/** Base of links: `PUBLIC_URL`, or the address the HTTP server is bound to. */
+export function publicUrl(settings: Settings, boundPort: number): string {
+  if (settings.PUBLIC_URL !== undefined) return settings.PUBLIC_URL;
+  const host = settings.HOST === '0.0.0.0' || settings.HOST === '::' ? 'localhost' : settings.HOST;
+  const scheme = settings.TLS_CERT === undefined ? 'http' : 'https';
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${boundPort}`;
+}
+
+/** Key and base address of one vendor, as set. */
+export function vendorAccess(settings: Settings, vendor: Vendor): { readonly apiKey: string | undefined; readonly baseUrl: string | undefined } {
+  const prefix = vendor.toUpperCase() as Uppercase<Vendor>;
+  return { apiKey: settings[`${prefix}_API_KEY`], baseUrl: settings[`${prefix}_BASE_URL`] };
+}
+
+function contradictions(settings: z.output<typeof environmentSchema>): string[] {
+  const problems: string[] = [];
+  const together = (names: readonly (keyof typeof settings)[]) => {
+    const missing = names.filter((name) => settings[name] === undefined);
+    if (missing.length > 0 && missing.length < names.length)
+      problems.push(`${missing.join(', ')}: must be set together with ${names.filter((name) => !missing.includes(name)).join(', ')}`);
+  };
+  together(['LIVEKIT_URL', 'LIVEKIT_API_KEY', 'LIVEKIT_API_SECRET']);
+  together(['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN']);
+  together(['TLS_CERT', 'TLS_KEY']);
+  together(['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD']);
+  if (settings.RTP_PORT_MAX - settings.RTP_PORT_MIN < 9) problems.push('RTP_PORT_MAX: must be at least 9 above RTP_PORT_MIN');
+  return problems;
+}
+
+function safeJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

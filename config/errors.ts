@@ -1,0 +1,141 @@
+/**
+ * The one table of faults: code → HTTP status, message, machine-readable reason and SIP status.
+ * `throw fault('agent_not_published')` is how anything reports a problem to a caller; any other throw is a programming error.
+ * Statuses and messages: S§7; reasons: supplement 4.5.
+ */
+
+interface FaultEntry {
+  readonly status: number;
+  /** `{name}` is replaced by the parameter of that name. */
+  readonly message: string;
+  readonly reason?: string;
+  /** What an INVITE is refused with. */
+  readonly sip?: number;
+}
+
+const FAULTS = {
+  // 400: semantic problems
+  malformed_json: { status: 400, message: 'Malformed JSON' },
+  override_not_allowed: { status: 400, message: 'Override not allowed for this agent: {field}' },
+  page_and_cursor: { status: 400, message: 'Use either page or cursor, not both' },
+  cursor_undecodable: { status: 400, message: 'Cursor cannot be decoded' },
+  page_too_deep: { status: 400, message: 'Page offset beyond 100000 rows; use cursor' },
+  name_not_allowed: { status: 400, message: 'name is not allowed without an API key' },
+  upload_not_text: { status: 400, message: 'The upload is not UTF-8 plain text (.md or .txt), or it is empty' },
+  duplicate_client_tool: { status: 400, message: 'Client tool name is used twice on this agent: {name}' },
+  bad_request: { status: 400, message: '{detail}' },
+  sdp_unusable: { status: 400, message: 'The SDP offer has no audio that can be answered', sip: 488 },
+  // 401
+  invalid_token: { status: 401, message: 'Invalid token' },
+  token_expired: { status: 401, message: 'Token expired' },
+  // 402
+  out_of_credit: { status: 402, message: 'Out of API credit', sip: 503 },
+  insufficient_credit: { status: 402, message: 'Out of API credit', reason: 'insufficient_credit', sip: 503 },
+  // 403
+  agent_not_public: { status: 403, message: 'Agent is not public' },
+  origin_required: { status: 403, message: 'Origin header is required for public agents' },
+  origin_not_allowed: { status: 403, message: 'Origin not allowed' },
+  agent_unavailable: { status: 403, message: 'Agent is unavailable' },
+  beta_required: { status: 403, message: 'Agent platform is in private beta. Apply for access at {url}' },
+  number_limit: { status: 403, message: 'Phone number limit reached for this team ({limit})' },
+  outbound_disabled: { status: 403, message: 'Outbound calls are disabled for this account', reason: 'outbound_disabled' },
+  operator_only: { status: 403, message: 'This route needs the operator key' },
+  source_refused: { status: 403, message: 'Source address is not allowed for this number', sip: 403 },
+  // 404
+  not_found: { status: 404, message: 'Not found', sip: 404 },
+  recording_not_found: { status: 404, message: 'Recording not found' },
+  number_not_found: { status: 404, message: 'Phone number not found', reason: 'number_not_found', sip: 404 },
+  agent_not_found: { status: 404, message: 'Agent not found', reason: 'agent_not_found' },
+  // 409
+  agent_not_published: { status: 409, message: 'Agent has no published version', sip: 486 },
+  call_agent_not_published: { status: 409, message: 'Agent has no published version', reason: 'agent_not_published' },
+  knowledge_attached: { status: 409, message: 'Knowledge source is attached to {count} agent(s): detach it, republish where needed, then delete' },
+  tool_attached: { status: 409, message: 'Tool is attached to {count} agent(s): detach it, then delete' },
+  number_taken: { status: 409, message: 'This number is already on the platform' },
+  agent_archived: { status: 409, message: 'Agent is archived', sip: 486 },
+  publish_conflict: { status: 409, message: 'The draft changed while it was being published; try again' },
+  idempotency_key_conflict: {
+    status: 409,
+    message: 'The first request with this Idempotency-Key is still in progress',
+    reason: 'idempotency_key_conflict',
+  },
+  session_ended: { status: 409, message: 'Session has ended' },
+  analysis_not_rerunnable: { status: 409, message: 'Analysis can be run again only from skipped or error' },
+  top_up_key_reused: { status: 409, message: 'This idempotency_key was used with another amount' },
+  conflict: { status: 409, message: '{detail}' },
+  // 413
+  too_large: { status: 413, message: 'Request body is too large' },
+  // 422 with a reason (supplement 4.5)
+  number_provider_unsupported: { status: 422, message: 'This number cannot place calls', reason: 'number_provider_unsupported' },
+  number_termination_missing: {
+    status: 422,
+    message: 'This number has no termination_uri to place calls with',
+    reason: 'number_termination_missing',
+  },
+  number_inactive: { status: 422, message: 'This number is not active', reason: 'number_inactive' },
+  destination_invalid: { status: 422, message: 'to_number is not a valid E.164 number', reason: 'destination_invalid' },
+  destination_not_allowed: { status: 422, message: 'Calls to this country are not enabled', reason: 'destination_not_allowed' },
+  premium_destination_blocked: { status: 422, message: 'Premium and service numbers cannot be called', reason: 'premium_destination_blocked' },
+  self_call_blocked: { status: 422, message: 'Numbers hosted on this platform cannot be called', reason: 'self_call_blocked' },
+  idempotency_key_reuse: { status: 422, message: 'This Idempotency-Key was used with another request', reason: 'idempotency_key_reuse' },
+  sip_headers_unsupported: { status: 422, message: 'sip_headers are available on imported numbers only', reason: 'sip_headers_unsupported' },
+  // 429
+  rate_limited: { status: 429, message: 'Too many requests; try again in {seconds} s' },
+  daily_cap_reached: {
+    status: 429,
+    message: 'The daily cap of this {of} is reached: raise daily_cap, or try again after 00:00 UTC',
+    sip: 503,
+  },
+  concurrent_calls_reached: {
+    status: 429,
+    message: 'All {limit} concurrent calls of this {of} are in use: try again when one has ended, or raise concurrent_calls',
+    sip: 486,
+  },
+  // 502, 503
+  gateway_unreachable: { status: 502, message: 'Agent gateway is unreachable', sip: 503 },
+  provider_unreachable: { status: 502, message: '{provider} is unreachable' },
+  provider_silent: { status: 502, message: '{provider} did not answer; the number stays in provisioning until it is known whether it was bought' },
+  provider_refused: { status: 502, message: '{provider} refused the request: {detail}' },
+  no_capacity: { status: 503, message: 'No agent worker is free; try again shortly', sip: 503 },
+  draining: { status: 503, message: 'The service is shutting down; try again shortly', sip: 503 },
+  database_unavailable: { status: 503, message: 'The database is temporarily unavailable; try again shortly', sip: 503 },
+  no_media_port: { status: 503, message: 'No media port is free', sip: 503 },
+  // SIP only
+  digest_refused: { status: 403, message: 'The SIP digest credentials are wrong for this number', sip: 407 },
+  number_unbound: { status: 409, message: 'No agent answers this number', sip: 486 },
+  no_common_codec: { status: 422, message: 'No codec in common', sip: 488 },
+  internal: { status: 500, message: 'Internal error', sip: 500 },
+} as const satisfies Record<string, FaultEntry>;
+
+/** Code of a fault. */
+export type FaultCode = keyof typeof FAULTS;
+
+/** A problem a caller is told about. */
+export class Fault extends Error {
+  readonly code: FaultCode;
+  readonly status: number;
+  readonly reason: string | null;
+  /** SIP status an INVITE is refused with (RFC 3261 §21). */
+  readonly sipStatus: number;
+
+  constructor(code: FaultCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'Fault';
+    const entry: FaultEntry = FAULTS[code];
+    this.code = code;
+    this.status = entry.status;
+    this.reason = entry.reason ?? null;
+    this.sipStatus = entry.sip ?? 500;
+  }
+}
+
+/** Makes the fault of this code; `params` fill the placeholders of its message. */
+export function fault(code: FaultCode, params: Readonly<Record<string, string | number>> = {}, options?: { cause?: unknown }): Fault {
+  const message = FAULTS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''));
+  return new Fault(code, message, options);
+}
+
+/** Every fault, for docs/errors.md and its test. */
+export function listFaults(): readonly ({ readonly code: FaultCode } & FaultEntry)[] {
+  return (Object.keys(FAULTS) as FaultCode[]).map((code) => ({ code, ...FAULTS[code] }));
+}

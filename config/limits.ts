@@ -1,0 +1,60 @@
+/** Every number of the specification's section 8 and the bounds decided in running.md and the supplement, each with its source. */
+
+export const LIMITS = {
+  /** S§8 */
+  toolNameChars: 120,
+  toolDescriptionChars: 2_000,
+  argumentNameChars: 64,
+  argumentDescriptionChars: 500,
+  urlChars: 4_000,
+  bodyTemplateChars: 100_000,
+  toolTimeoutSeconds: 120,
+  backgroundToolTimeoutSeconds: 300,
+  backgroundCallsInFlight: 10,
+  toolTestResponseBytes: 64 * 1024,
+  systemPromptTokens: 4_000,
+  postCallEndpoints: 5,
+  webhookSecretChars: 256,
+  webhookAttempts: 3,
+  webhookAttemptMs: 10_000,
+  webhookBackoffMs: [1_000, 5_000],
+  signatureToleranceSeconds: 300,
+  variableEntries: 500,
+  variableBytes: 1024 * 1024,
+  variableChars: 100_000,
+  pageOffsetRows: 100_000,
+  /** supplement 2.3: raw cap of the system prompt */
+  systemPromptChars: 100_000,
+  /** running.md "Bodies" */
+  uploadBytes: 1_048_576,
+  /** supplement 2.1 */
+  agentNameChars: 120,
+  agentDescriptionChars: 2_000,
+  allowedOrigins: 20,
+  /** supplement 4.1 */
+  sessionNameChars: 128,
+  endUserIdChars: 256,
+  llmExtraBodyBytes: 16 * 1024,
+  /** supplement 8 */
+  metadataBytes: 16 * 1024,
+  /** supplement 2.5: stored tool output */
+  toolOutputBytes: 256 * 1024,
+  /** supplement 5: tool values on the data channel */
+  toolEventBytes: 4 * 1024,
+  /** supplement 2.7 */
+  knowledgeSources: 100,
+  knowledgeInlineBytes: 8 * 1024,
+  /** chosen here: as for agents */
+  knowledgeNameChars: 120,
+  knowledgeDescriptionChars: 2_000,
+  /** chosen here: a plan is one frame of the worker link, and JSON at most doubles a text */
+  planKnowledgeBytes: 24 * 1024 * 1024,
+  /** supplement 4.14; runs of a batch chosen here */
+  testAgents: 100,
+  testRunsPerBatch: 200,
+  /** supplement 2.6, lifetime chosen here */
+  recordingUrlSeconds: 900,
+  /** supplement 0.1 */
+  pageSizeDefault: 30,
+  pageSizeMax: 100,
+} as const;

@@ -1,0 +1,55 @@
+/**
+ * Structured logging (pino) with redaction.
+ * Levels: `info` is exactly one line per lifecycle transition of a call or a process (admitted, answered, first audio, turn, ended);
+ * `debug` everything else; `warn` what the program mended by itself; `error` what someone should look at.
+ * Personal data (transcripts, numbers, digits, prompts, tool values) only ever stands in the fields named in `REDACTED`.
+ */
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type { Logger };
+
+/** Field names whose values never reach a log line. */
+export const REDACTED = [
+  'secret',
+  'token',
+  'apiKey',
+  'api_key',
+  'authorization',
+  'password',
+  'credentials',
+  'transcript',
+  'text',
+  'digits',
+  'callerNumber',
+  'dialedNumber',
+  'caller_number',
+  'dialed_number',
+  'prompt',
+  'toolInput',
+  'toolOutput',
+] as const;
+
+/** Runs of six and more digits, spaced or not: numbers, codes and cards, wherever they got into a line; never parts of ids, addresses or dates. */
+const DIGITS = /(?<![\w.-])\+?\d(?:[ -]?\d){5,18}(?![\w-])/g;
+/** A JSON string, or a bare number as long as a card's. */
+const MAY_HOLD_DIGITS = /"(?:[^"\\]|\\.)*"|(?<=[:,[])\d{14,19}(?=[,}\]])/g;
+
+/** A line of the log without digit sequences. Numbers of the line's own, such as its time, are shorter than a card's. */
+function withoutDigits(line: string): string {
+  return line.replace(MAY_HOLD_DIGITS, (part) => (part.startsWith('"') ? part.replace(DIGITS, '[digits]') : '"[digits]"'));
+}
+
+/** Creates the process's logger; `name` tells the processes apart in one stream, standard output unless another is given. */
+export function createLogger(options: { level: string; name: string }, destination: DestinationStream = pino.destination(1)): Logger {
+  const paths = REDACTED.flatMap((field) => [field, `*.${field}`]);
+  return pino(
+    {
+      name: options.name,
+      level: options.level,
+      redact: { paths, censor: '[redacted]' },
+      base: { name: options.name, pid: process.pid },
+      hooks: { streamWrite: withoutDigits },
+    },
+    destination,
+  );
+}

@@ -1,0 +1,124 @@
+/**
+ * What a deployment offers to agents: language models, recognition models and voices, and which of each a new agent starts with
+ * (`GET /v1/agent/models`; running.md "Agents" and "Providers").
+ */
+import { type Settings, type Vendor, vendorAccess } from './env.ts';
+
+/** What this machine can do beyond its settings; `detectLocalRecognition` of media/speech finds out. */
+export interface SpeechCapabilities {
+  /** Local recognisers that can run here, best first. */
+  readonly localRecognition: readonly LocalRecognition[];
+}
+
+/** Kinds of local recogniser. */
+export type LocalRecognition = 'sherpa' | 'pocketsphinx';
+
+/** One model on offer. */
+export interface OfferedModel {
+  readonly id: string;
+  readonly default: boolean;
+}
+
+/** One voice on offer. */
+interface OfferedVoice extends OfferedModel {
+  readonly name: string;
+  readonly languages: readonly string[];
+}
+
+/** Everything on offer, in the shape of `GET /v1/agent/models`. */
+export interface PlatformModels {
+  readonly llm: readonly OfferedModel[];
+  readonly asr: readonly OfferedModel[];
+  readonly voices: readonly OfferedVoice[];
+}
+
+/** Vendors of language models, in the order in which a key makes one the default, with models each is known to serve. */
+export const LANGUAGE_MODELS = {
+  openai: ['gpt-4.1-mini', 'gpt-4.1', 'gpt-4o-mini'],
+  anthropic: ['claude-haiku-4-5', 'claude-sonnet-4-5'],
+  google: ['gemini-2.5-flash', 'gemini-2.5-pro'],
+  groq: ['llama-3.3-70b-versatile', 'llama-3.1-8b-instant'],
+} as const satisfies Partial<Record<Vendor, readonly string[]>>;
+
+/** The rule-based model that needs no vendor. */
+export const DEMO_MODEL_ID = 'local/demo';
+
+/** The best local recogniser installed, or none: stays valid when a model is added to the machine later. */
+export const LOCAL_RECOGNITION_ID = 'local:auto';
+
+const RECOGNITION_MODELS = {
+  deepgram: ['nova-3', 'nova-2'],
+  openai: ['whisper-1', 'gpt-4o-mini-transcribe'],
+} as const satisfies Partial<Record<Vendor, readonly string[]>>;
+
+/** A voice of a synthesis provider, before its provider is put in front of its id. */
+export interface ProviderVoice {
+  readonly id: string;
+  readonly name: string;
+  readonly languages: readonly string[];
+}
+
+/** Voices by synthesis provider, the provider's default first. */
+export const PROVIDER_VOICES = {
+  local: [
+    { id: 'slt', name: 'Slt (woman, US)', languages: ['en'] },
+    { id: 'rms', name: 'Rms (man, US)', languages: ['en'] },
+    { id: 'awb', name: 'Awb (man, Scottish)', languages: ['en'] },
+    { id: 'kal16', name: 'Kal (man, US, robotic)', languages: ['en'] },
+    { id: 'kal', name: 'Kal (man, US, robotic, 8 kHz)', languages: ['en'] },
+  ],
+  openai: ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'].map((id) => ({
+    id,
+    name: `${id.charAt(0).toUpperCase()}${id.slice(1)}`,
+    languages: ['multilingual'],
+  })),
+} as const satisfies Record<string, readonly ProviderVoice[]>;
+
+/** What may be configured in this deployment, each list with exactly one default. */
+export function platformModels(settings: Settings, capabilities: SpeechCapabilities): PlatformModels {
+  return {
+    llm: languageModels(settings),
+    asr: recognitionModels(settings, capabilities),
+    voices: voices(settings),
+  };
+}
+
+/** True when a key or a base address of this vendor is set: with a base address the key may be absent (running.md "Providers"). */
+export function isVendorConfigured(settings: Settings, vendor: Vendor): boolean {
+  const access = vendorAccess(settings, vendor);
+  return access.apiKey !== undefined || access.baseUrl !== undefined;
+}
+
+function languageModels(settings: Settings): OfferedModel[] {
+  const vendors = Object.entries(LANGUAGE_MODELS) as [keyof typeof LANGUAGE_MODELS, readonly string[]][];
+  const offered = vendors
+    .filter(([vendor]) => isVendorConfigured(settings, vendor))
+    .flatMap(([vendor, models]) => models.map((model) => `${vendor}/${model}`));
+  const keyed = vendors.find(([vendor]) => vendorAccess(settings, vendor).apiKey !== undefined);
+  const first = settings.LLM_DEFAULT ?? (keyed ? `${keyed[0]}/${keyed[1][0]}` : DEMO_MODEL_ID);
+  return withDefault([...offered, DEMO_MODEL_ID], first);
+}
+
+function recognitionModels(settings: Settings, capabilities: SpeechCapabilities): OfferedModel[] {
+  const vendors = Object.entries(RECOGNITION_MODELS) as [keyof typeof RECOGNITION_MODELS, readonly string[]][];
+  const remote = vendors
+    .filter(([vendor]) => isVendorConfigured(settings, vendor) || settings.ASR_PROVIDER === vendor)
+    .flatMap(([vendor, models]) => models.map((model) => `${vendor}:${model}`));
+  const local = capabilities.localRecognition.map((kind) => `local:${kind}`);
+  const chosen = settings.ASR_PROVIDER;
+  const first = chosen === 'deepgram' || chosen === 'openai' ? `${chosen}:${RECOGNITION_MODELS[chosen][0]}` : LOCAL_RECOGNITION_ID;
+  return withDefault([...remote, LOCAL_RECOGNITION_ID, ...local], first);
+}
+
+function voices(settings: Settings): OfferedVoice[] {
+  const offerings = Object.entries(PROVIDER_VOICES).flatMap(([provider, list]) => {
+    const offered = provider === 'local' || provider === settings.TTS_PROVIDER || isVendorConfigured(settings, provider as Vendor);
+    return offered ? list.map((voice) => ({ ...voice, id: `${provider}:${voice.id}`, default: false })) : [];
+  });
+  const chosen: readonly ProviderVoice[] = settings.TTS_PROVIDER === 'openai' ? PROVIDER_VOICES.openai : PROVIDER_VOICES.local;
+  return [{ id: 'default', name: 'Default', languages: chosen[0]?.languages ?? [], default: true }, ...offerings];
+}
+
+function withDefault(ids: readonly string[], first: string): OfferedModel[] {
+  return [...new Set([first, ...ids])].map((id) => ({ id, default: id === first }));
+}

@@ -1,0 +1,61 @@
+/**
+ * The messages between an agent and a web client (supplement 5), on LiveKit data topics or the direct connection's `events` channel.
+ * Malformed messages and unknown types are ignored both ways; evolution is additive.
+ */
+import { z } from 'zod';
+import { parseJson } from './parse-json.ts';
+
+export const agentState = z.enum(['initializing', 'idle', 'listening', 'thinking', 'speaking']);
+export type AgentState = z.infer<typeof agentState>;
+
+/** Agent → client. */
+export type AgentEvent =
+  | { readonly type: 'transcript'; readonly role: 'user' | 'agent'; readonly segmentId: string; readonly text: string; readonly final: boolean }
+  | { readonly type: 'state'; readonly state: AgentState }
+  | {
+      readonly type: 'client_tool.call';
+      readonly callId: string;
+      readonly toolName: string;
+      readonly params: Readonly<Record<string, unknown>>;
+      readonly expectsResponse: boolean;
+    }
+  | {
+      readonly type: 'tool.started';
+      readonly callId: string;
+      readonly toolName: string;
+      readonly toolSource: string;
+      readonly input: string;
+      readonly inputTruncated?: true;
+    }
+  | {
+      readonly type: 'tool.completed';
+      readonly callId: string;
+      readonly toolName: string;
+      readonly toolSource: string;
+      readonly output: string;
+      readonly outputTruncated?: true;
+    }
+  | { readonly type: 'tool.failed'; readonly callId: string; readonly toolName: string; readonly toolSource: string; readonly error: string }
+  | { readonly type: 'error'; readonly code: 'provider_error' | 'internal_error' }
+  | { readonly type: 'session.ended'; readonly reason: string };
+
+const clientEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('user.message'), text: z.string().min(1).max(20_000), audio: z.boolean().optional() }),
+  z.object({ type: z.literal('user.activity') }),
+  z.object({ type: z.literal('user.interrupt') }),
+  z.object({ type: z.literal('user.hangup') }),
+  z.object({
+    type: z.literal('client_tool.result'),
+    callId: z.string().max(128),
+    result: z.unknown().optional(),
+    isError: z.literal(true).optional(),
+  }),
+]);
+
+/** Client → agent. */
+export type ClientEvent = z.infer<typeof clientEvent>;
+
+/** Parses one message of a client; null for anything malformed or unknown. */
+export function parseClientEvent(text: string): ClientEvent | null {
+  return parseJson(clientEvent, text);
+}

@@ -1,0 +1,105 @@
+/** What a session's timeline and measurements are made of: the shapes a worker reports and the sessions API returns (supplement 2.5). */
+import { z } from 'zod';
+
+const at = z.iso.datetime();
+
+/** An entry of the session's timeline, in the sessions API's own form. */
+export const sessionItem = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('message'),
+    role: z.enum(['user', 'assistant']),
+    content: z.string(),
+    turn_id: z.number().int().nullable(),
+    created_at: at,
+    id: z.string(),
+  }),
+  z.object({
+    type: z.literal('tool_call'),
+    call_id: z.string(),
+    tool_name: z.string(),
+    tool_source: z.string().nullable(),
+    input: z.string(),
+    turn_id: z.number().int().nullable(),
+    created_at: at,
+  }),
+  z.object({
+    type: z.literal('tool_result'),
+    call_id: z.string(),
+    tool_name: z.string(),
+    tool_source: z.string().nullable(),
+    status: z.enum(['completed', 'failed']),
+    output: z.string().nullable(),
+    output_truncated: z.boolean(),
+    error: z.string().nullable(),
+    latency_ms: z.number().nullable(),
+    turn_id: z.number().int().nullable(),
+    created_at: at,
+  }),
+  z.object({
+    type: z.literal('llm.endpoint_error'),
+    message: z.string(),
+    status: z.number().int().nullable(),
+    turn_id: z.number().int().nullable(),
+    created_at: at,
+  }),
+]);
+export type SessionItem = z.infer<typeof sessionItem>;
+
+/**
+ * The latency waterfall of one turn, in ms: consecutive parts of the critical path from the caller's end of speech to the agent's first sample on the wire.
+ * Their sum is `total_ms` within 1 ms. A part that did not stand on the critical path is 0 (a final that came before the endpoint decision).
+ */
+export const turnLatency = z.object({
+  turn_id: z.number().int(),
+  speech_ended_at: at,
+  /** Waited for the caller to go on: the endpointing wait. */
+  endpoint_ms: z.number(),
+  /** Waited for the recogniser after the endpoint was due. */
+  transcript_ms: z.number(),
+  /** Commit to the model's first token. */
+  first_token_ms: z.number(),
+  /** First token to the first speakable piece. */
+  first_sentence_ms: z.number(),
+  /** First piece to its first audio. */
+  first_audio_ms: z.number(),
+  /** First audio to the first sample on the wire. */
+  playout_ms: z.number(),
+  total_ms: z.number(),
+  /** The endpoint rule that decided, such as `complete` or `half_number`. */
+  endpoint_rule: z.string(),
+  speculative: z.boolean(),
+});
+export type TurnLatency = z.infer<typeof turnLatency>;
+
+/** Why a session ended (S§6.1, supplement 3). */
+export const endReason = z.enum([
+  'user_hangup',
+  'agent_hangup',
+  'escalated',
+  'conversation_timeout',
+  'heartbeat_timeout',
+  'agent_join_timeout',
+  'internal_error',
+  'llm_endpoint_failure',
+  'room_join_timeout',
+  'cancelled',
+  'dial_failed',
+]);
+export type EndReason = z.infer<typeof endReason>;
+
+export const sessionStatus = z.enum(['pending', 'active', 'completed', 'failed', 'unknown']);
+
+export const dialStatus = z.enum(['answered', 'busy', 'no_answer', 'failed']);
+export type DialStatus = z.infer<typeof dialStatus>;
+
+/** The result of post-call analysis (S§2.6), without `finished_at`, which the control plane sets. */
+export const analysisResult = z.object({
+  status: z.enum(['completed', 'skipped', 'error']),
+  summary: z.string().nullable(),
+  data: z.array(
+    z.object({ name: z.string(), type: z.string(), value: z.union([z.string(), z.number(), z.boolean()]).nullable(), rationale: z.string() }),
+  ),
+  criteria_results: z.array(z.object({ name: z.string(), result: z.enum(['success', 'failure', 'unknown']), rationale: z.string() })),
+  error: z.string().nullable(),
+});
+export type AnalysisResult = z.infer<typeof analysisResult>;

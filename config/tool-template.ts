@@ -1,0 +1,96 @@
+/**
+ * The request of a webhook tool: placeholders in its URL, headers and body (S§2.2 "Templating rules", running.md "Tools"). Used by calls and by the test route.
+ * One pass: substituted text is never scanned again. A session variable wins over an argument of the same name; a missing value is empty.
+ */
+import type { PlannedTool } from './call-plan.ts';
+
+/** Where the values of placeholders come from. */
+export interface TemplateValues {
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** Without their `system.` prefix. */
+  readonly systemVariables: object;
+  /** What the model filled in. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** A request as it goes out. */
+interface RenderedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Absent for GET and for an empty template. */
+  readonly body?: string;
+}
+
+/** Fills in a tool's templates. */
+export function renderRequest(
+  tool: Pick<PlannedTool, 'method' | 'url' | 'headers' | 'content_type' | 'body_template'>,
+  values: TemplateValues,
+): RenderedRequest {
+  const headers: Record<string, string> = {};
+  // A line break in a value would start another header, and other control characters would be refused by an error that repeats the whole value.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a header value must not have (RFC 9110 §5.5)
+  for (const header of tool.headers) headers[header.name] = renderPlain(header.value, values).replace(/[\x00-\x08\x0a-\x1f\x7f]+/g, ' ');
+  const request = { method: tool.method, url: renderUrl(tool.url, values), headers };
+  if (tool.method === 'GET' || tool.body_template === '') return request;
+  const declared = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
+  if (declared === undefined) headers['content-type'] = tool.content_type;
+  const isJson = [tool.content_type, declared ?? ''].some(isJsonType);
+  return { ...request, body: isJson ? renderJson(tool.body_template, values) : renderPlain(tool.body_template, values) };
+}
+
+const PLACEHOLDER = /\{\{\s*([^{}]+?)\s*\}\}/g;
+
+/** Inserts values as they are. */
+function renderPlain(template: string, values: TemplateValues): string {
+  return template.replace(PLACEHOLDER, (_, name: string) => lookUp(name, values));
+}
+
+/** Inserts values percent-encoded (supplement 2.2: `+` becomes `%2B`, `/` becomes `%2F`). */
+function renderUrl(template: string, values: TemplateValues): string {
+  return template.replace(PLACEHOLDER, (_, name: string) => encodeURIComponent(lookUp(name, values).toWellFormed()));
+}
+
+/** Inserts values JSON-escaped where the placeholder stands inside a JSON string, and as they are elsewhere. */
+function renderJson(template: string, values: TemplateValues): string {
+  let rendered = '';
+  let insideString = false;
+  let position = 0;
+  for (const match of template.matchAll(PLACEHOLDER)) {
+    const before = template.slice(position, match.index);
+    insideString = endsInsideString(before, insideString);
+    const value = lookUp(match[1] ?? '', values);
+    rendered += before + (insideString ? JSON.stringify(value).slice(1, -1) : value);
+    position = match.index + match[0].length;
+  }
+  return rendered + template.slice(position);
+}
+
+/** Whether the end of `text` stands inside a JSON string, given whether its start does. */
+function endsInsideString(text: string, startsInside: boolean): boolean {
+  let inside = startsInside;
+  for (let index = 0; index < text.length; index++) {
+    if (text[index] === '"') inside = !inside;
+    else if (inside && text[index] === '\\') index++;
+  }
+  return inside;
+}
+
+function lookUp(name: string, values: TemplateValues): string {
+  if (name.startsWith('system.')) return asText(own(values.systemVariables, name.slice('system.'.length)));
+  return asText(own(values.variables, name) ?? own(values.arguments, name));
+}
+
+function own(record: object, name: string): unknown {
+  return Object.hasOwn(record, name) ? (record as Record<string, unknown>)[name] : undefined;
+}
+
+function asText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function isJsonType(contentType: string): boolean {
+  const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
+  return type === 'application/json' || type.endsWith('+json');
+}

@@ -1,0 +1,65 @@
+/** What is posted to tenants' endpoints (S§2.5, S§6, supplement 6). Payloads are additive; receivers ignore what they do not know. */
+import { z } from 'zod';
+import { analysisResult, dialStatus, endReason } from './session-record.ts';
+
+const at = z.iso.datetime();
+
+/** The session in every payload (S§2.5). Numbers and Call-ID are empty on web sessions; person-centric on outbound calls. */
+const webhookSession = z.object({
+  id: z.string(),
+  agent_id: z.string(),
+  /** Id of the published version. */
+  branch_id: z.string(),
+  source: z.string(),
+  status: z.string(),
+  direction: z.enum(['inbound', 'outbound']),
+  dial_status: dialStatus.nullable(),
+  answered_by: z.literal('unknown').nullable(),
+  batch_call_id: z.null(),
+  conversation_started_at: at.nullable(),
+  conversation_ended_at: at.nullable(),
+  duration_seconds: z.number().int().nullable(),
+  end_user_id: z.string(),
+  metadata: z.record(z.string(), z.unknown()),
+  agent_name: z.string(),
+  config_hash: z.string(),
+  end_reason: endReason.nullable(),
+  caller_number: z.string(),
+  dialed_number: z.string(),
+  sip_call_id: z.string(),
+});
+export type WebhookSession = z.infer<typeof webhookSession>;
+
+/** The analysis in `call.analyzed` (S§2.6). */
+const webhookAnalysis = analysisResult.extend({ finished_at: at });
+export type WebhookAnalysis = z.infer<typeof webhookAnalysis>;
+
+/** An event about a call (S§6.1). */
+export const webhookEvent = z.discriminatedUnion('event', [
+  z.object({
+    event: z.literal('phone_call.dial_finished'),
+    dial_status: dialStatus.nullable(),
+    answered_by: z.literal('unknown').nullable(),
+    session: webhookSession,
+  }),
+  z.object({ event: z.literal('call.ended'), ended_reason: endReason.nullable(), session: webhookSession }),
+  z.object({ event: z.literal('call.analyzed'), session: webhookSession, analysis: webhookAnalysis }),
+]);
+export type WebhookEvent = z.infer<typeof webhookEvent>;
+
+/** What the init webhook is asked with (S§6.3). */
+export interface InboundCallEvent {
+  readonly event: 'call.inbound';
+  readonly call: {
+    /** E.164, empty when withheld. */
+    readonly caller_number: string;
+    readonly dialed_number: string;
+    readonly agent_id: string;
+    readonly phone_number_id: string;
+    /** Empty when the call did not come through a bought number. */
+    readonly provider_call_sid: string;
+  };
+}
+
+/** Name of the signature's header (running.md, "Names"). */
+export const SIGNATURE_HEADER = 'X-Service-Webhook-Signature';

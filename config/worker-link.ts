@@ -1,0 +1,140 @@
+/**
+ * The worker link: the messages on the one authenticated WebSocket between a worker and the control plane
+ * (`GET /internal/worker-link`, `Authorization: Bearer <WORKER_TOKEN>`), one JSON object a frame.
+ * Jobs are offered and accepted; every assignment has an epoch that every report carries and the store checks, so a late worker can change nothing.
+ * Durable reports have a per-session sequence number and are kept in the worker's spool until acknowledged; live reports are droppable.
+ */
+import { z } from 'zod';
+import { agentTestJob, agentTestResult } from './agent-test.ts';
+import { callPlan } from './call-plan.ts';
+import { analysisResult, dialStatus, endReason, sessionItem, turnLatency } from './session-record.ts';
+
+export const WORKER_LINK_VERSION = 1;
+
+const ms = z.number();
+/** What a worker can take. */
+const jobKind = z.enum(['phone', 'web', 'analysis', 'agent_test']);
+export type JobKind = z.infer<typeof jobKind>;
+const sessionEpoch = { session_id: z.string(), epoch: z.number().int() };
+
+/** A fact about a session that must not be lost. */
+export const durableReport = z.discriminatedUnion('type', [
+  /** The participant is connected and can hear the agent; the session is active from `at`. */
+  z.object({ type: z.literal('joined'), at: z.iso.datetime() }),
+  /** An answered SIP dialog, enough to take it over or hang it up (RFC 3261 §12). */
+  z.object({
+    type: z.literal('dialog'),
+    sip_call_id: z.string(),
+    local_tag: z.string(),
+    remote_tag: z.string(),
+    route_set: z.array(z.string()),
+    local_cseq: z.number().int(),
+    remote_target: z.string(),
+    local_contact: z.string(),
+    local_sdp: z.string(),
+    remote_sdp: z.string(),
+  }),
+  /** How an outbound dial resolved, and when; the Call-ID once it was answered. An answered call is active from `at`. */
+  z.object({ type: z.literal('dial'), dial_status: dialStatus, at: z.iso.datetime(), sip_call_id: z.string().nullable() }),
+  z.object({ type: z.literal('items'), items: z.array(sessionItem) }),
+  z.object({ type: z.literal('turn'), latency: turnLatency }),
+  z.object({
+    type: z.literal('usage'),
+    model: z.string(),
+    input_tokens: z.number().nullable(),
+    output_tokens: z.number().nullable(),
+    discarded_output_tokens: z.number(),
+  }),
+  z.object({
+    type: z.literal('recording'),
+    tracks: z.array(
+      z.object({
+        role: z.enum(['agent', 'user', 'human']),
+        segments: z.number().int(),
+        rate_hz: z.number().int(),
+        started_at: z.iso.datetime(),
+        duration_ms: ms,
+      }),
+    ),
+  }),
+  /** Always the last report of a call. `never_connected` is told by the absence of `joined`. */
+  z.object({ type: z.literal('ended'), at: z.iso.datetime(), end_reason: endReason }),
+  /** Result of an analysis job. */
+  z.object({ type: z.literal('analysis'), job_id: z.string(), result: analysisResult }),
+  /** Result of an agent test; its run stands in the session's place. */
+  z.object({ type: z.literal('agent_test'), result: agentTestResult }),
+]);
+export type DurableReport = z.infer<typeof durableReport>;
+
+/** One report as it travels and as it lies in the spool: `seq` counts from 1 per session and epoch. */
+export const reportEnvelope = z.object({ ...sessionEpoch, seq: z.number().int().min(1), report: durableReport });
+export type ReportEnvelope = z.infer<typeof reportEnvelope>;
+
+/** Worker → control plane. */
+export const workerMessage = z.discriminatedUnion('type', [
+  /** Always first. `instance_id` is new with every process; `supervisor_run` names the supervisor that started it, if one did. */
+  z.object({
+    type: z.literal('register'),
+    link_version: z.number().int(),
+    instance_id: z.string(),
+    supervisor_run: z.string().nullable(),
+    capacity: z.number().int(),
+    codecs: z.array(z.string()),
+    /** Signalling tag under which INVITEs reach this worker; null when it takes no phone calls. */
+    sip_tag: z.string().nullable(),
+    /** Which kinds of job it takes. */
+    kinds: z.array(jobKind),
+    /** Sessions it is still running, after a lost link. */
+    sessions: z.array(z.object(sessionEpoch)),
+    /** Instances whose spool this worker holds and will send next; `spool.flushed` follows. */
+    spools_of: z.array(z.string()),
+  }),
+  z.object({ type: z.literal('spool.flushed'), instance_id: z.string() }),
+  z.object({ type: z.literal('heartbeat'), calls: z.number().int(), free_slots: z.number().int(), loop_lag_p95_ms: ms }),
+  z.object({ type: z.literal('accept'), ...sessionEpoch }),
+  z.object({ type: z.literal('decline'), ...sessionEpoch, reason: z.enum(['full', 'draining', 'unsupported']) }),
+  z.object({ type: z.literal('report'), envelope: reportEnvelope }),
+  /** Droppable. */
+  z.object({ type: z.literal('live'), ...sessionEpoch, event: z.record(z.string(), z.unknown()) }),
+  /** Answer to a command that carries a `request_id`. */
+  z.object({
+    type: z.literal('answer'),
+    request_id: z.string(),
+    result: z.discriminatedUnion('ok', [
+      z.object({ ok: z.literal(true), value: z.unknown() }),
+      z.object({ ok: z.literal(false), code: z.string(), message: z.string() }),
+    ]),
+  }),
+]);
+export type WorkerMessage = z.infer<typeof workerMessage>;
+
+/** What an analysis job judges. */
+export const analysisJob = z.object({
+  job_id: z.string(),
+  plan: callPlan,
+  items: z.array(sessionItem),
+});
+export type AnalysisJob = z.output<typeof analysisJob>;
+
+/** Control plane → worker. */
+export const controlMessage = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('registered'), link_version: z.number().int() }),
+  /** Reserve a slot and answer `accept` or `decline` within 500 ms. `sip_call_id` lets the worker match the INVITE that is about to arrive. */
+  z.object({ type: z.literal('offer'), ...sessionEpoch, kind: jobKind, sip_call_id: z.string().nullable() }),
+  /** The plan of an accepted offer. For an inbound phone call it may come seconds after the INVITE (init webhook). */
+  z.object({ type: z.literal('assign'), ...sessionEpoch, plan: callPlan }),
+  z.object({ type: z.literal('assign_analysis'), ...sessionEpoch, job: analysisJob }),
+  z.object({ type: z.literal('assign_agent_test'), ...sessionEpoch, job: agentTestJob }),
+  /** The accepted job is not coming; free the slot. */
+  z.object({ type: z.literal('withdraw'), ...sessionEpoch }),
+  /** Everything up to and including `seq` is stored. */
+  z.object({ type: z.literal('ack'), ...sessionEpoch, seq: z.number().int() }),
+  /** A gap was seen: send again from `seq`. */
+  z.object({ type: z.literal('resend'), ...sessionEpoch, from_seq: z.number().int() }),
+  /** The epoch is over: drop the call and its reports. */
+  z.object({ type: z.literal('stale'), ...sessionEpoch }),
+  z.object({ type: z.literal('end'), ...sessionEpoch, end_reason: endReason }),
+  /** A browser's offer; answered with `{sdp}`. */
+  z.object({ type: z.literal('webrtc.offer'), ...sessionEpoch, request_id: z.string(), sdp: z.string() }),
+]);
+export type ControlMessage = z.output<typeof controlMessage>;

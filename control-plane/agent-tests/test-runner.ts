@@ -1,0 +1,120 @@
+/**
+ * Agent tests in the background (supplement 4.14): queued runs are placed on workers, oldest first, a few of each team at a time;
+ * a worker that dies or falls silent costs an attempt, and after the last one the run is an `error`.
+ */
+import { type AgentTestResult, testError } from '#config/agent-test.ts';
+import { Fault } from '#config/errors.ts';
+import type { ReportEnvelope } from '#config/worker-link.ts';
+import type { ReportOutcome } from '../calls/report-sink.ts';
+import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
+import { type Context, now } from '../context.ts';
+import { InvalidRequest } from '../problems.ts';
+import type { TestBatchDocument, TestRunDocument } from '../store/models/agent-test-model.ts';
+import { completeBatch } from './batch-store.ts';
+import { testJob } from './test-job.ts';
+
+const ATTEMPTS = 3;
+/** A worker ends a run within eight minutes. */
+const DEADLINE_MS = 10 * 60_000;
+/** Looked at again while no worker is free, and for what other processes queued. */
+const TICK_MS = 2_000;
+/** Tests are not calls: a batch must not take the workers of a deployment. */
+const RUNNING_PER_TEAM = 4;
+const PLACED_AT_ONCE = 200;
+const OPEN_AT_ONCE = 100;
+
+/** Starts the runner of a process. */
+export function startTestRunner(context: Context): ChoreLoop {
+  return startChoreLoop(context, { name: 'agent-tests', everyMs: TICK_MS, chore: 'agent-tests' }, () => work(context));
+}
+
+/** Takes the result of a run. A run that was given up meanwhile, and not started again, takes it too. */
+export async function applyTestReport(context: Context, envelope: ReportEnvelope, result: AgentTestResult): Promise<ReportOutcome> {
+  const run = { _id: envelope.session_id, epoch: envelope.epoch };
+  if (!(await finishRun(context, run, result)) && !(await context.models.testRuns.exists(run))) return { outcome: 'stale' };
+  return { outcome: 'stored', seq: envelope.seq };
+}
+
+/** The runs of a worker that is gone wait for another. */
+export async function loseTestRuns(context: Context, instanceId: string): Promise<void> {
+  const lost = { instance_id: instanceId, status: 'running' as const };
+  const { modifiedCount } = await context.models.testRuns.updateMany(lost, { $set: requeued(context) });
+  if (modifiedCount > 0) context.bell.ring('agent-tests');
+}
+
+async function work(context: Context): Promise<void> {
+  const { testRuns, testBatches } = context.models;
+  const silentSince = new Date(context.clock.wallTime() - DEADLINE_MS);
+  await testRuns.updateMany({ status: 'running', status_at: { $lte: silentSince } }, { $set: requeued(context) });
+  // A batch that a crash kept from being completed.
+  const open = await testBatches
+    .find({ status: 'running' }, { _id: 1 })
+    .sort({ created_at: 1 })
+    .limit(OPEN_AT_ONCE)
+    .lean<Pick<TestBatchDocument, '_id'>[]>();
+  for (const { _id } of open) await completeBatch(context, _id);
+  const running = new Map<string, number>();
+  const count = (teamId: string) => running.set(teamId, (running.get(teamId) ?? 0) + 1);
+  for (const run of await testRuns.find({ status: 'running' }, { team_id: 1 }).lean<Pick<TestRunDocument, 'team_id'>[]>()) count(run.team_id);
+  for (let placed = 0; placed < PLACED_AT_ONCE; placed++) {
+    const busy = [...running].filter(([, runs]) => runs >= RUNNING_PER_TEAM).map(([teamId]) => teamId);
+    const run = await testRuns
+      .findOne({ status: 'queued', team_id: { $nin: busy } })
+      .sort({ status_at: 1 })
+      .lean<TestRunDocument>();
+    if (!run || !(await start(context, run))) return;
+    count(run.team_id);
+  }
+}
+
+/** Settles or places one run; false when no worker is free. */
+async function start(context: Context, run: TestRunDocument): Promise<boolean> {
+  if (run.epoch >= ATTEMPTS) {
+    await finishRun(context, run, testError('The run was lost with its worker three times'));
+    return true;
+  }
+  const job = await testJob(context, run).catch((error: unknown) => {
+    if (error instanceof InvalidRequest) return error;
+    throw error;
+  });
+  if (job === null || job instanceof InvalidRequest) {
+    const cause = job === null ? 'What the batch was started with is gone' : 'A variable the agent requires has no value in dynamic_variables';
+    await finishRun(context, run, testError(cause));
+    return true;
+  }
+  const key = { sessionId: run._id, epoch: run.epoch + 1 };
+  try {
+    const placement = await context.dispatch.place({ ...key, kind: 'agent_test', sipCallId: null });
+    const at = now(context);
+    const { modifiedCount } = await context.models.testRuns.updateOne(
+      { _id: run._id, status: 'queued', epoch: run.epoch },
+      { $set: { status: 'running', epoch: key.epoch, instance_id: placement.instanceId, started_at: at, status_at: at } },
+    );
+    if (modifiedCount === 0) context.dispatch.withdraw(placement, key);
+    else context.dispatch.assignAgentTest(placement, key, job);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    // Started and not handed over: it waits again.
+    await context.models.testRuns.updateOne({ _id: run._id, status: 'running', epoch: key.epoch }, { $set: requeued(context) });
+    return false;
+  }
+}
+
+async function finishRun(context: Context, of: Pick<TestRunDocument, '_id' | 'epoch'>, result: AgentTestResult): Promise<boolean> {
+  const at = now(context);
+  const run = await context.models.testRuns
+    .findOneAndUpdate(
+      { _id: of._id, epoch: of.epoch, status: { $in: ['queued', 'running'] } },
+      { $set: { status: result.status, result: JSON.stringify(result), instance_id: null, status_at: at, finished_at: at } },
+    )
+    .lean<TestRunDocument>();
+  if (!run) return false;
+  await completeBatch(context, run.batch_id);
+  context.bell.ring('agent-tests');
+  return true;
+}
+
+function requeued(context: Context): Partial<TestRunDocument> {
+  return { status: 'queued', instance_id: null, status_at: now(context) };
+}

@@ -1,0 +1,112 @@
+/** Agent tests in the store: created, changed under their `rev`, attached to agents, deleted. */
+import { testDefinition } from '#config/agent-test.ts';
+import { fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
+import { findAgent } from '../agents/agent-store.ts';
+import { type Context, newId, now } from '../context.ts';
+import { invalidFrom } from '../problems.ts';
+import type { AgentTestDocument } from '../store/models/agent-test-model.ts';
+import { definitionOf, type TestInput, type TestPatch, testCreate } from './test-record.ts';
+import { checkTest, type TestOwner } from './test-rules.ts';
+
+const CHANGE_ATTEMPTS = 10;
+
+/** Finds a test of a team. Throws `not_found`. */
+export async function findTest(context: Context, teamId: string, testId: string): Promise<AgentTestDocument> {
+  const test = await context.models.agentTests.findOne({ _id: testId, team_id: teamId }).lean<AgentTestDocument>();
+  if (!test) throw fault('not_found');
+  return test;
+}
+
+/** Creates a test. Throws `InvalidRequest`. */
+export async function createTest(context: Context, owner: TestOwner, input: TestInput): Promise<AgentTestDocument> {
+  await checkTest(context, owner, input);
+  const at = now(context);
+  const test: AgentTestDocument = {
+    _id: newId(),
+    team_id: owner.teamId,
+    workspace_id: owner.workspaceId,
+    ...storedFields(input),
+    rev: 0,
+    created_at: at,
+    updated_at: at,
+  };
+  await context.models.agentTests.create(test);
+  return test;
+}
+
+/** Changes a test; the rules see the whole of it. Throws `not_found`, `InvalidRequest`. */
+export async function patchTest(context: Context, teamId: string, testId: string, patch: TestPatch): Promise<AgentTestDocument> {
+  for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt++) {
+    const test = await findTest(context, teamId, testId);
+    const input = patched(test, patch);
+    await checkTest(context, { teamId, workspaceId: test.workspace_id }, input);
+    const saved = await context.models.agentTests
+      .findOneAndUpdate(
+        { _id: testId, rev: test.rev },
+        { $set: { ...storedFields(input), updated_at: now(context) }, $inc: { rev: 1 } },
+        { returnDocument: 'after' },
+      )
+      .lean<AgentTestDocument>();
+    if (saved) return saved;
+  }
+  throw fault('database_unavailable');
+}
+
+/** Deletes a test; runs it had stay. Throws `not_found`. */
+export async function deleteTest(context: Context, teamId: string, testId: string): Promise<void> {
+  const { deletedCount } = await context.models.agentTests.deleteOne({ _id: testId, team_id: teamId });
+  if (deletedCount === 0) throw fault('not_found');
+}
+
+/** Attaches a test to an agent of its workspace, if it is not attached yet. Throws `not_found`, `conflict` at the limit of agents. */
+export async function attachTest(context: Context, teamId: string, of: { agentId: string; testId: string }): Promise<AgentTestDocument> {
+  const [agent, test] = await Promise.all([findAgent(context, teamId, of.agentId), findTest(context, teamId, of.testId)]);
+  if (agent.workspace_id !== test.workspace_id) throw fault('not_found');
+  if (test.agent_ids.includes(agent._id)) return test;
+  const saved = await context.models.agentTests
+    .findOneAndUpdate(
+      { _id: test._id, [`agent_ids.${LIMITS.testAgents - 1}`]: { $exists: false } },
+      { $addToSet: { agent_ids: agent._id }, $set: { updated_at: now(context) }, $inc: { rev: 1 } },
+      { returnDocument: 'after' },
+    )
+    .lean<AgentTestDocument>();
+  if (!saved) throw fault('conflict', { detail: `A test is attached to at most ${LIMITS.testAgents} agents` });
+  return saved;
+}
+
+/** Detaches a test from an agent; nothing happens where it is not attached. Throws `not_found`. */
+export async function detachTest(context: Context, teamId: string, of: { agentId: string; testId: string }): Promise<void> {
+  await Promise.all([findAgent(context, teamId, of.agentId), findTest(context, teamId, of.testId)]);
+  await context.models.agentTests.updateOne(
+    { _id: of.testId, team_id: teamId, agent_ids: of.agentId },
+    { $pull: { agent_ids: of.agentId }, $set: { updated_at: now(context) }, $inc: { rev: 1 } },
+  );
+}
+
+function storedFields(input: TestInput): Pick<AgentTestDocument, 'name' | 'test_type' | 'agent_ids' | 'definition'> {
+  const { name, agent_ids, ...definition } = input;
+  return { name, test_type: input.test_type, agent_ids, definition: JSON.stringify(testDefinition.parse(definition)) };
+}
+
+function patched(test: AgentTestDocument, patch: TestPatch): TestInput {
+  const before = definitionOf(test);
+  const { simulation: changes, ...fields } = given(patch);
+  const simulation =
+    changes === undefined
+      ? before.simulation
+      : {
+          ...before.simulation,
+          ...given(changes),
+          assertions: { ...before.simulation?.assertions, ...given(changes.assertions ?? {}) },
+          tool_mocks: { ...before.simulation?.tool_mocks, ...given(changes.tool_mocks ?? {}) },
+        };
+  const merged = testCreate.safeParse({ name: test.name, agent_ids: test.agent_ids, ...before, ...fields, simulation });
+  if (!merged.success) throw invalidFrom(merged.error, 'body');
+  return merged.data;
+}
+
+/** The fields that were sent. */
+function given<Fields extends object>(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
+}

@@ -1,0 +1,54 @@
+/** A new agent: the platform's defaults with the creator's patch on top, unpublished (supplement 2.1). */
+import { defaultAgentConfig, type PlatformDefaults } from '#config/agent-config.ts';
+import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
+import type { PlatformModels } from '#config/platform-models.ts';
+import { type Context, newId, now } from '../context.ts';
+import type { AgentDocument } from '../store/models/agent-model.ts';
+import { patchedDraft } from './agent-store.ts';
+import { NO_SECRETS } from './config-secrets.ts';
+
+/** Who creates the agent, and what it starts with. */
+export interface NewAgent {
+  readonly owner: { readonly userId: string; readonly teamId: string; readonly workspaceId: string };
+  readonly name: string;
+  readonly description: string;
+  readonly config: AgentConfigPatch;
+  /** Chosen by the caller when the agent must be found again. */
+  readonly id?: string;
+}
+
+/** Creates an agent. Throws `InvalidRequest` when the patch is not acceptable. */
+export async function createAgent(context: Context, request: NewAgent): Promise<AgentDocument> {
+  const { owner } = request;
+  const start = { team_id: owner.teamId, config: defaultAgentConfig(platformDefaults(context.platform)), secrets: NO_SECRETS };
+  const draft = await patchedDraft(context, start, request.config);
+  const at = now(context);
+  const agent: AgentDocument = {
+    _id: request.id ?? newId(),
+    team_id: owner.teamId,
+    workspace_id: owner.workspaceId,
+    user_id: owner.userId,
+    name: request.name,
+    description: request.description,
+    status: 'active',
+    public_enabled: false,
+    allowed_origins: [],
+    overrides_allowed: [],
+    ...draft,
+    config_updated_at: at,
+    published: 0,
+    published_hash: '',
+    published_knowledge_source_ids: [],
+    rev: 0,
+    created_at: at,
+    updated_at: at,
+  };
+  await context.models.agents.create(agent);
+  return agent;
+}
+
+/** Models and voice a new agent starts with here. */
+export function platformDefaults(platform: PlatformModels): PlatformDefaults {
+  const defaultOf = (list: PlatformModels['llm']) => list.find((offered) => offered.default)?.id ?? '';
+  return { llmModel: defaultOf(platform.llm), asrModel: defaultOf(platform.asr), voiceId: defaultOf(platform.voices) };
+}

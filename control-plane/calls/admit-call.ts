@@ -1,0 +1,216 @@
+/**
+ * Admission of an inbound phone call (design.md §3, running.md "Phone calls on the embedded signalling"): asked by signalling before a worker is chosen.
+ * The order of checks is fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, then credit and capacity 503. An admitted call is charged, placed, and planned once its init webhook is done.
+ */
+import { Fault, fault } from '#config/errors.ts';
+import { parseAllowList } from '#config/public-address.ts';
+import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
+import { isE164 } from '#telephony/e164.ts';
+import { loadPublished } from '../agents/publish.ts';
+import { type Context, newId } from '../context.ts';
+import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
+import { requireWithinLimits } from '../limits/spend-limits.ts';
+import { logRefusal } from '../refusals/log-refusal.ts';
+import { openSession } from '../sessions/charge.ts';
+import { keepPlan, sessionDraft } from '../sessions/new-session.ts';
+import { assignSession, type PlacedSession, placeSession, refuseSession } from '../sessions/place-session.ts';
+import { isLive } from '../sessions/session-machine.ts';
+import { loadSession } from '../sessions/session-store.ts';
+import type { AgentDocument } from '../store/models/agent-model.ts';
+import type { NumberDocument } from '../store/models/number-model.ts';
+import type { VersionDocument } from '../store/models/version-model.ts';
+import { buildPlan } from './build-plan.ts';
+import { askInitWebhook } from './init-webhook.ts';
+import { sessionTimezone } from './session-timezone.ts';
+import { checkDigest, digestChallenge } from './sip-digest.ts';
+
+/** What a caller who is turned away for lack of room is told to wait, seconds. */
+const RETRY_AFTER = '10';
+/** A digest answer may be used once; its nonce lives shorter than this. */
+const NONCE_USE_MS = 120_000;
+
+const REASONS: Readonly<Record<number, string>> = {
+  403: 'Forbidden',
+  404: 'Not Found',
+  407: 'Proxy Authentication Required',
+  486: 'Busy Here',
+  488: 'Not Acceptable Here',
+  500: 'Server Internal Error',
+  503: 'Service Unavailable',
+};
+
+/** The answer to signalling, and when the call has its plan (or was given up). */
+export interface Admission {
+  readonly answer: AdmissionAnswer;
+  readonly planned: Promise<void>;
+}
+
+/** A call that may be answered, before it is charged. */
+interface Callee {
+  readonly number: NumberDocument;
+  readonly agent: AgentDocument;
+  readonly version: VersionDocument;
+}
+
+/** Admits or refuses an INVITE; only programming errors and a lost database are thrown. */
+export async function admitCall(context: Context, request: AdmissionRequest): Promise<Admission> {
+  const number = await findCalledNumber(context, request.to_user);
+  if (!number) return refusal(404);
+  const refuse = (reason: Fault, headers?: Record<string, string>) => refuseCall(context, { request, number }, reason, headers);
+  if (!isSourceAllowed(context, number, request.source_address)) return refuse(fault('source_refused'));
+  if (!(await hasProvenItself(context, number, request))) {
+    const challenge = { 'Proxy-Authenticate': digestChallenge(context.credentials.masterKey, context.clock.wallTime()) };
+    // The first INVITE of every such call is asked for its digest; that is no refusal yet.
+    return digestOf(request) === undefined ? refusal(407, challenge) : refuse(fault('digest_refused'), challenge);
+  }
+  try {
+    const callee = await findCallee(context, number);
+    await requireWithinLimits(context, callee.agent, number.user_id);
+    const placed = await charge(context, request, callee);
+    const tag = placed.placement.sipTag;
+    if (tag === null) throw fault('no_capacity');
+    context.logger.info({ sessionId: placed.session._id, agentId: callee.agent._id }, 'call admitted');
+    const planned = plan(context, { request, callee, placed }).catch((error: unknown) => {
+      context.logger.error({ err: error, sessionId: placed.session._id }, 'admitted call got no plan');
+    });
+    return { answer: { action: 'route', data: { tag } }, planned };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return refuse(error, error.sipStatus === 503 ? { 'Retry-After': RETRY_AFTER } : undefined);
+  }
+}
+
+function refuseCall(
+  context: Context,
+  { request, number }: { request: AdmissionRequest; number: NumberDocument },
+  reason: Fault,
+  headers?: Record<string, string>,
+): Admission {
+  const call = { agentId: number.agent_id, callerNumber: request.from_user, dialedNumber: number.phone_number, sipCallId: request.call_id };
+  logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);
+  return refusal(reason.sipStatus, headers);
+}
+
+function refusal(status: number, headers?: Record<string, string>): Admission {
+  const data = { status, reason: REASONS[status] ?? 'Refused', ...(headers ? { headers } : {}) };
+  return { answer: { action: 'reject', data }, planned: Promise.resolve() };
+}
+
+/** A missing `+` is tolerated. */
+async function findCalledNumber(context: Context, toUser: string): Promise<NumberDocument | null> {
+  const phoneNumber = toUser.startsWith('+') ? toUser : `+${toUser}`;
+  if (!isE164(phoneNumber)) return null;
+  return context.models.numbers.findOne({ phone_number: phoneNumber, status: 'active' }).lean<NumberDocument>();
+}
+
+/** Managed numbers are called by the carrier, imported ones by whom their owner lists; SIP_TRUSTED does not count for the latter. */
+function isSourceAllowed(context: Context, number: NumberDocument, address: string): boolean {
+  if (number.sip === null) return parseAllowList(context.settings.SIP_TRUSTED).allowsAddress(address, 0);
+  const allowed = number.sip.inbound_allowed_addresses;
+  return allowed.length === 0 || parseAllowList(allowed).allowsAddress(address, 0);
+}
+
+async function hasProvenItself(context: Context, number: NumberDocument, request: AdmissionRequest): Promise<boolean> {
+  const { inbound_auth_username: username, inbound_auth_password: sealed } = number.sip ?? {};
+  if (!username || !sealed) return true;
+  const credentials = { username, password: context.secretBox.open(sealed) };
+  const verdict = checkDigest(digestOf(request), credentials, context.credentials.masterKey, context.clock.wallTime());
+  return verdict.isProven && (await context.coordination.hit(`sip-digest:${verdict.use}`, 1, NONCE_USE_MS)).allowed;
+}
+
+function digestOf({ headers }: AdmissionRequest): string | undefined {
+  return headers['proxy-authorization'] ?? headers['authorization'];
+}
+
+/** Throws `number_unbound`, `agent_not_published`, `agent_archived`. */
+async function findCallee(context: Context, number: NumberDocument): Promise<Callee> {
+  const published = number.agent_id === null ? null : await loadPublished(context, number.agent_id);
+  if (!published) throw fault('number_unbound');
+  if (!published.version) throw fault('agent_not_published');
+  if (published.agent.status === 'archived') throw fault('agent_archived');
+  return { number, agent: published.agent, version: published.version };
+}
+
+async function charge(context: Context, request: AdmissionRequest, { number, agent, version }: Callee): Promise<PlacedSession> {
+  const draft = sessionDraft(context, {
+    sessionId: newId(),
+    agent,
+    version,
+    userId: number.user_id,
+    channel: 'phone_inbound',
+    source: 'phone',
+    direction: 'inbound',
+    isPreview: false,
+    name: null,
+    timezone: timezoneOf(request, version),
+    endUserId: null,
+    metadata: {},
+    callerNumber: request.from_user === '' ? null : request.from_user,
+    dialedNumber: number.phone_number,
+    sipCallId: request.call_id,
+    recordAudio: version.config.conversation.record_audio,
+    tokenHash: null,
+  });
+  const session = await openSession(context, draft);
+  const placed = await placeSession(context, session, 'phone');
+  if (placed.placement.sipTag === null) {
+    context.dispatch.withdraw(placed.placement, { sessionId: session._id, epoch: placed.session.epoch });
+    await refuseSession(context, session._id);
+  }
+  return placed;
+}
+
+function timezoneOf(request: AdmissionRequest, version: VersionDocument): string | null {
+  const phoneNumber = isE164(request.from_user) ? request.from_user : '';
+  return sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber });
+}
+
+/** Asks the init webhook, then hands the plan to the worker that is ringing; a caller who has hung up meanwhile needs none. */
+async function plan(context: Context, of: { request: AdmissionRequest; callee: Callee; placed: PlacedSession }): Promise<void> {
+  const { request, callee, placed } = of;
+  const { number, agent, version } = callee;
+  const [variables, knowledge] = await Promise.all([initVariables(context, request, callee), plannedKnowledge(context, version)]);
+  const session = await loadSession(context, placed.session._id);
+  if (!session || !isLive(session.status)) return;
+  const made = buildPlan(context, {
+    sessionId: session._id,
+    agent,
+    version,
+    knowledge,
+    channel: 'phone_inbound',
+    transport: { type: 'sip_inbound', sip_call_id: request.call_id, from_number: request.from_user, to_number: number.phone_number },
+    timezone: session.timezone,
+    callerNumber: request.from_user,
+    dialedNumber: number.phone_number,
+    overrides: {},
+    variables,
+    endUserId: null,
+    llmExtraBody: null,
+    recordAudio: null,
+    toolEvents: false,
+    worldContext: true,
+    isPreview: false,
+  });
+  await keepPlan(context, session, made);
+  await assignSession(context, { session, placement: placed.placement }, made);
+}
+
+async function initVariables(context: Context, request: AdmissionRequest, { number, agent, version }: Callee) {
+  const init = version.config.webhooks.conversation_init;
+  if (!init) return {};
+  const secret = version.secrets.conversation_init.find((key) => key.url === init.url)?.sealed ?? null;
+  return askInitWebhook(
+    context,
+    { url: init.url, timeoutSeconds: init.timeout_seconds, secret },
+    {
+      event: 'call.inbound',
+      call: {
+        caller_number: isE164(request.from_user) ? request.from_user : '',
+        dialed_number: number.phone_number,
+        agent_id: agent._id,
+        phone_number_id: number._id,
+        provider_call_sid: number.provider === 'managed' ? (request.headers['x-twilio-callsid'] ?? '') : '',
+      },
+    },
+  );
+}

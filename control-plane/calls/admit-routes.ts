@@ -1,0 +1,49 @@
+/** What signalling asks about a new INVITE (config/sip-admission.ts): `POST /internal/sip/admit`, and the same question as drachtio-server puts it. */
+import { fault } from '#config/errors.ts';
+import { admissionAnswer, admissionRequest } from '#config/sip-admission.ts';
+import type { Context } from '../context.ts';
+import { workersOnly } from '../internal-access.ts';
+import { sendBare } from '../problems.ts';
+import type { ApiServer } from '../server.ts';
+import { isWorker } from '../workers/worker-link-server.ts';
+import { admitCall } from './admit-call.ts';
+import { bearerOfBasic, drachtioQuery, readDrachtioQuestion } from './drachtio-question.ts';
+
+/** Registers the routes. */
+export function registerAdmitRoutes(app: ApiServer, context: Context): void {
+  app.post(
+    '/internal/sip/admit',
+    {
+      config: { access: 'none' },
+      onRequest: workersOnly(context),
+      schema: { hide: true, body: admissionRequest, response: { 200: admissionAnswer } },
+    },
+    async (request) => (await admitCall(context, request.body)).answer,
+  );
+  app.register((scope, _options, done) => {
+    registerDrachtioRoute(scope as unknown as ApiServer, context);
+    done();
+  });
+}
+
+/** In a scope of its own, as it alone takes plain text. */
+function registerDrachtioRoute(app: ApiServer, context: Context): void {
+  app.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  app.post(
+    '/internal/sip/drachtio',
+    {
+      config: { access: 'none', bodyOptional: true },
+      onRequest: async (request, reply) => {
+        if (isWorker(bearerOfBasic(request.headers.authorization), context.credentials.workerToken)) return undefined;
+        sendBare(reply, 401);
+        return reply;
+      },
+      schema: { hide: true, querystring: drachtioQuery, response: { 200: admissionAnswer } },
+    },
+    async (request) => {
+      const question = readDrachtioQuestion(String(request.body ?? ''), request.query);
+      if (!question) throw fault('malformed_json');
+      return (await admitCall(context, question)).answer;
+    },
+  );
+}

@@ -1,0 +1,75 @@
+/**
+ * Who may call whom (supplement 4.5): the checks of an outbound call in their fixed order, agent and publication before the number, the number before its destination.
+ * Every refusal has a reason of the supplement's list.
+ */
+import { fault } from '#config/errors.ts';
+import { countryOf, isE164, isPremium, withoutTrunkZero } from '#telephony/e164.ts';
+import { newestVersion } from '../agents/publish.ts';
+import type { Caller } from '../auth.ts';
+import type { Context } from '../context.ts';
+import type { AgentDocument } from '../store/models/agent-model.ts';
+import { type NumberDocument, OCCUPYING_STATUSES } from '../store/models/number-model.ts';
+import type { VersionDocument } from '../store/models/version-model.ts';
+import { overrideFields } from './build-plan.ts';
+import type { PhoneCallRequest } from './phone-call-request.ts';
+
+/** A call that may be placed once it is paid for. */
+export interface AllowedCall {
+  readonly agent: AgentDocument;
+  readonly version: VersionDocument;
+  readonly number: NumberDocument;
+  /** As it is dialled, E.164. */
+  readonly toNumber: string;
+}
+
+/** Checks a request; throws the first `Fault` that stands in its way. */
+export async function checkOutbound(context: Context, caller: Caller, request: PhoneCallRequest): Promise<AllowedCall> {
+  const { agent, version } = await findCallingAgent(context, caller, request);
+  const number = await findCallingNumber(context, caller, request);
+  const toNumber = await checkDestination(context, number, request.to_number);
+  return { agent, version, number, toNumber };
+}
+
+async function findCallingAgent(context: Context, caller: Caller, request: PhoneCallRequest): Promise<Pick<AllowedCall, 'agent' | 'version'>> {
+  const agent = await context.models.agents.findOne({ _id: request.agent_id, team_id: caller.teamId }).lean<AgentDocument>();
+  if (!agent) throw fault('agent_not_found');
+  const refused = overrideFields(request.overrides ?? {}).find((field) => !agent.overrides_allowed.includes(field));
+  if (refused) throw fault('override_not_allowed', { field: refused });
+  if (!caller.outboundEnabled) throw fault('outbound_disabled');
+  const version = await newestVersion(context, agent._id);
+  if (!version) throw fault('call_agent_not_published');
+  if (agent.status === 'archived') throw fault('agent_archived');
+  return { agent, version };
+}
+
+async function findCallingNumber(context: Context, caller: Caller, request: PhoneCallRequest): Promise<NumberDocument> {
+  const number = await context.models.numbers
+    .findOne({ _id: request.phone_number_id, team_id: caller.teamId, status: { $ne: 'released' } })
+    .lean<NumberDocument>();
+  if (!number) throw fault('number_not_found');
+  if (number.status !== 'active') throw fault('number_inactive');
+  switch (number.provider) {
+    case 'managed':
+      if (Object.keys(request.sip_headers ?? {}).length > 0) throw fault('sip_headers_unsupported');
+      return number;
+    case 'sip':
+      if (!number.sip?.termination_uri) throw fault('number_termination_missing');
+      return number;
+    default:
+      // Stored by another release: a provider this one cannot dial through.
+      number.provider satisfies never;
+      throw fault('number_provider_unsupported');
+  }
+}
+
+/** The number to dial. Managed numbers go out on the platform's own account, which countries and premium ranges could empty; an imported one is its owner's. */
+async function checkDestination(context: Context, number: NumberDocument, wanted: string): Promise<string> {
+  if (!isE164(wanted)) throw fault('destination_invalid');
+  const toNumber = number.provider === 'managed' ? withoutTrunkZero(wanted) : wanted;
+  const isHostedHere = await context.models.numbers.exists({ phone_number: toNumber, status: { $in: [...OCCUPYING_STATUSES] } });
+  if (isHostedHere) throw fault('self_call_blocked');
+  if (number.provider !== 'managed') return toNumber;
+  if (!context.settings.OUTBOUND_COUNTRIES.includes(countryOf(toNumber) ?? '')) throw fault('destination_not_allowed');
+  if (isPremium(toNumber)) throw fault('premium_destination_blocked');
+  return toNumber;
+}

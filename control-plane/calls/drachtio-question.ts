@@ -1,0 +1,60 @@
+/**
+ * Admission as drachtio-server asks for it: its HTTP request handler posts the INVITE itself as text, says in the query where it came from,
+ * and carries its password in the address. Read into the same question the embedded signalling asks.
+ */
+import { z } from 'zod';
+import { type AdmissionRequest, admissionRequest } from '#config/sip-admission.ts';
+
+/** What drachtio-server adds to the handler's address about the request it posts; it says more, which is ignored. */
+export const drachtioQuery = z.object({
+  source_address: z.union([z.ipv4(), z.ipv6()]),
+  protocol: z.enum(['udp', 'tcp', 'tls']).catch('udp'),
+});
+
+/** Headers admission looks at, beside those that begin with `x-` (config/sip-admission.ts). */
+const ASKED_ABOUT = new Set(['authorization', 'proxy-authorization', 'p-asserted-identity', 'privacy', 'diversion']);
+const COMPACT: Readonly<Record<string, string>> = { i: 'call-id', f: 'from' };
+const USER = /sips?:([^@;?>\s]*)@/i;
+const TEL = /tel:([^;?>\s]*)/i;
+
+/** Reads an INVITE. Null when it is none, or holds what admission would not take. */
+export function readDrachtioQuestion(invite: string, query: z.output<typeof drachtioQuery>): AdmissionRequest | null {
+  const [requestLine = '', ...lines] = (invite.split(/\r?\n\r?\n/, 1)[0] ?? '').replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
+  const requestUri = /^INVITE (\S+) SIP\/2\.0$/.exec(requestLine)?.[1];
+  if (requestUri === undefined) return null;
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const written = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
+    const name = COMPACT[written] ?? written;
+    if (!headers.has(name)) headers.set(name, line.slice(colon + 1).trim());
+  }
+  const question = admissionRequest.safeParse({
+    call_id: headers.get('call-id'),
+    from_user: userOf(headers.get('from') ?? ''),
+    to_user: userOf(requestUri),
+    source_address: query.source_address,
+    // Not told; nothing is decided by it.
+    source_port: 0,
+    transport: query.protocol,
+    headers: Object.fromEntries([...headers].filter(([name]) => ASKED_ABOUT.has(name) || name.startsWith('x-'))),
+  });
+  return question.success ? question.data : null;
+}
+
+/** The password of a Basic authorization (RFC 7617) as the Bearer value it stands for; undefined for anything else. */
+export function bearerOfBasic(authorization: string | undefined): string | undefined {
+  const encoded = /^Basic ([A-Za-z0-9+/=]+)$/.exec(authorization ?? '')?.[1];
+  if (encoded === undefined) return undefined;
+  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  return `Bearer ${decoded.slice(decoded.indexOf(':') + 1)}`;
+}
+
+function userOf(uri: string): string {
+  const user = USER.exec(uri)?.[1] ?? TEL.exec(uri)?.[1] ?? '';
+  try {
+    return decodeURIComponent(user);
+  } catch {
+    return user;
+  }
+}

@@ -1,0 +1,112 @@
+/** Places an outbound call (supplement 4.5): checks, charge, worker, plan. The worker dials; how that ended comes back as a report. */
+import type { CallPlan } from '#config/call-plan.ts';
+import { Fault, fault } from '#config/errors.ts';
+import type { Caller } from '../auth.ts';
+import { type Context, now } from '../context.ts';
+import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
+import { requireWithinLimits } from '../limits/spend-limits.ts';
+import { carryOn } from '../sessions/carry-on.ts';
+import { openSession } from '../sessions/charge.ts';
+import { keepPlan, sessionDraft } from '../sessions/new-session.ts';
+import { assignSession, placeSession } from '../sessions/place-session.ts';
+import { changeKnownSession } from '../sessions/session-store.ts';
+import type { SessionDocument } from '../store/models/session-model.ts';
+import { buildPlan, refuseMissingVariables } from './build-plan.ts';
+import { type AllowedCall, checkOutbound } from './check-outbound.ts';
+import { outboundTransport } from './outbound-transport.ts';
+import type { PhoneCallRequest } from './phone-call-request.ts';
+import { sessionTimezone } from './session-timezone.ts';
+
+/** What is not answered within this time is not answered (running.md "Phone calls"). */
+const RING_SECONDS = 30;
+/** A worker that has told nothing this long after the ringing never will. */
+const OVERDUE_SECONDS = 30;
+
+/**
+ * Places the call under this session id. Throws `InvalidRequest` and the `Fault`s of `checkOutbound` and the spend limits, `insufficient_credit`, `no_capacity`, `draining`, `gateway_unreachable`;
+ * nothing stays charged then.
+ */
+export async function placeCall(context: Context, caller: Caller, sessionId: string, request: PhoneCallRequest): Promise<void> {
+  const allowed = await checkOutbound(context, caller, request);
+  const transport = outboundTransport(context, { ...allowed, sessionId, sipHeaders: request.sip_headers ?? {}, ringSeconds: RING_SECONDS });
+  const { agent, version, toNumber } = allowed;
+  await requireWithinLimits(context, agent, caller.userId);
+  const timezone = sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber: toNumber });
+  const plan = await planOf(context, { sessionId, request, allowed, transport, timezone });
+  refuseMissingVariables(plan);
+  const session = await open(context, {
+    ...sessionDraft(context, {
+      sessionId,
+      agent,
+      version,
+      userId: caller.userId,
+      channel: 'phone_outbound',
+      source: 'phone',
+      direction: 'outbound',
+      isPreview: false,
+      name: null,
+      timezone,
+      endUserId: null,
+      metadata: request.metadata ?? {},
+      // Numbers of an outbound call are told from the person's side: the caller is the party dialled (S§2.5).
+      callerNumber: toNumber,
+      dialedNumber: allowed.number.phone_number,
+      sipCallId: null,
+      recordAudio: plan.record_audio,
+      tokenHash: null,
+    }),
+    expires_at: new Date(context.clock.wallTime() + (RING_SECONDS + OVERDUE_SECONDS) * 1000),
+  });
+  context.logger.info({ sessionId, agentId: agent._id }, 'call placed');
+  if (transport.to_uri === '') return failWithoutTrunk(context, session);
+  const [placed] = await Promise.all([placeSession(context, session, 'phone'), keepPlan(context, session, plan)]);
+  await assignSession(context, placed, plan);
+}
+
+async function planOf(
+  context: Context,
+  of: {
+    readonly sessionId: string;
+    readonly request: PhoneCallRequest;
+    readonly allowed: AllowedCall;
+    readonly transport: CallPlan['transport'];
+    readonly timezone: string | null;
+  },
+): Promise<CallPlan> {
+  const { sessionId, request, transport, timezone } = of;
+  const { agent, version, number, toNumber } = of.allowed;
+  return buildPlan(context, {
+    sessionId,
+    agent,
+    version,
+    knowledge: await plannedKnowledge(context, version),
+    channel: 'phone_outbound',
+    transport,
+    timezone,
+    callerNumber: toNumber,
+    dialedNumber: number.phone_number,
+    overrides: request.overrides ?? {},
+    variables: request.dynamic_variables ?? {},
+    endUserId: null,
+    llmExtraBody: request.llm_extra_body ?? null,
+    recordAudio: null,
+    toolEvents: false,
+    worldContext: true,
+    isPreview: false,
+  });
+}
+
+async function open(context: Context, draft: SessionDocument): Promise<SessionDocument> {
+  try {
+    return await openSession(context, draft);
+  } catch (error) {
+    throw error instanceof Fault && error.code === 'out_of_credit' ? fault('insufficient_credit') : error;
+  }
+}
+
+/** A deployment without a trunk has nowhere to dial: the call fails as one the trunk refused (running.md, `SIP_TRUNK_URI`). */
+async function failWithoutTrunk(context: Context, session: SessionDocument): Promise<void> {
+  context.logger.warn({ sessionId: session._id }, 'no SIP_TRUNK_URI to dial through');
+  const ended = await changeKnownSession(context, session, { type: 'ended', at: now(context), reason: 'dial_failed' });
+  if (ended) await carryOn(context, ended);
+}

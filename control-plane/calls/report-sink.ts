@@ -1,0 +1,23 @@
+/**
+ * `ReportSink`: what the worker link tells the sessions: reports to be folded in, and links and workers lost and found.
+ * Implemented by `settle-call.ts`.
+ */
+import type { ReportEnvelope } from '#config/worker-link.ts';
+
+/** Outcome of one report: stored (or already stored), a gap before it, or of an epoch that is over. */
+export type ReportOutcome =
+  | { readonly outcome: 'stored'; readonly seq: number }
+  | { readonly outcome: 'gap'; readonly fromSeq: number }
+  | { readonly outcome: 'stale' };
+
+/** Takes what workers tell. Reports of one session are handed over one after another, in the order they came. */
+export interface ReportSink {
+  /** Stores the report in the same guarded update that advances the session's `last_seq`; resolves once it is durable. */
+  apply(envelope: ReportEnvelope): Promise<ReportOutcome>;
+  /** The link to this worker is down: its live sessions read `unknown` and go on. */
+  workerLost(instanceId: string): Promise<void>;
+  /** The worker is back with these sessions (the list grows by what it accepts meanwhile); any other live session of it is settled as `heartbeat_timeout`. */
+  workerBack(instanceId: string, sessions: readonly { readonly sessionId: string; readonly epoch: number }[]): Promise<void>;
+  /** The worker's process is certainly gone and its spool has been read: its live sessions end `heartbeat_timeout` at once. */
+  workerDead(instanceId: string): Promise<void>;
+}

@@ -1,0 +1,40 @@
+/** Which time zone a session runs in (supplement 4.2): request, agent, client's hint, the phone number's country, UTC. */
+import { isTimezone } from '#config/timezones.ts';
+import { countryOf } from '#telephony/e164.ts';
+
+/** Where a zone can come from, strongest first; what is absent or no zone is passed over. */
+export interface TimezoneSources {
+  readonly requested: string | null;
+  readonly agent: string;
+  readonly client: string | null;
+  /** The human party's number, E.164 or empty. */
+  readonly phoneNumber: string;
+}
+
+/** The session's zone; null when none of the sources names one, which reads as UTC. */
+export function sessionTimezone(sources: TimezoneSources): string | null {
+  const named = [sources.requested, sources.agent, sources.client].find((zone) => zone !== null && zone !== '' && isTimezone(zone));
+  return named ?? onlyZoneOf(sources.phoneNumber);
+}
+
+/** Making a formatter costs more than all the rest of a plan; there are a few hundred zones. */
+const dateFormats = new Map<string, Intl.DateTimeFormat>();
+
+/** Today's date in a zone, YYYY-MM-DD. */
+export function dateIn(timezone: string, wallTimeMs: number): string {
+  let format = dateFormats.get(timezone);
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-CA', { timeZone: timezone, year: 'numeric', month: '2-digit', day: '2-digit' });
+    dateFormats.set(timezone, format);
+  }
+  return format.format(wallTimeMs);
+}
+
+function onlyZoneOf(phoneNumber: string): string | null {
+  const country = phoneNumber === '' ? null : countryOf(phoneNumber);
+  if (country === null) return null;
+  // In Node's Intl, not yet in TypeScript's library.
+  const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones?(): string[] | undefined };
+  const zones = locale.getTimeZones?.() ?? [];
+  return zones.length === 1 ? (zones[0] ?? null) : null;
+}

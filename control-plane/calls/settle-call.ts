@@ -1,0 +1,181 @@
+/**
+ * What workers tell, folded into sessions (design.md §2, §3): a durable report is stored in the same guarded update that advances `last_seq`,
+ * so it counts once however often it comes, and a worker whose epoch is over can change nothing.
+ */
+import type { AnalysisResult } from '#config/session-record.ts';
+import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
+import { applyTestReport, loseTestRuns } from '../agent-tests/test-runner.ts';
+import { type Context, now } from '../context.ts';
+import { carryOn } from '../sessions/carry-on.ts';
+import { type SessionChange, step } from '../sessions/session-machine.ts';
+import { type Amendment, changeSession, loadSession, sealerOf, storeChange } from '../sessions/session-store.ts';
+import { sealItems } from '../sessions/timeline.ts';
+import type { SessionDocument } from '../store/models/session-model.ts';
+import type { ReportOutcome, ReportSink } from './report-sink.ts';
+
+/** A worker that is back gets this long to send what it had spooled before a session it no longer runs is given up. */
+const SPOOL_GRACE_MS = 3_000;
+const NO_CHANGE: SessionChange = { set: {}, events: [] };
+
+/** Makes the sink over a control plane's context. */
+export function createReportSink(context: Context): ReportSink {
+  return {
+    apply: (envelope) =>
+      envelope.report.type === 'agent_test' ? applyTestReport(context, envelope, envelope.report.result) : applyReport(context, envelope),
+    workerLost: async (instanceId) => {
+      for (const { _id } of await sessionsOf(context, instanceId, ['active'])) {
+        if (await changeSession(context, _id, { type: 'link.lost', at: now(context) })) context.logger.warn({ sessionId: _id }, 'session unknown');
+      }
+    },
+    workerBack: async (instanceId, sessions) => {
+      const stored = await sessionsOf(context, instanceId, ['pending', 'active', 'unknown']);
+      // Looked at after the store: what was placed meanwhile was accepted, and is in the list.
+      const running = new Set(sessions.map((session) => `${session.sessionId}:${session.epoch}`));
+      const lost = stored.filter((session) => !running.has(`${session._id}:${session.epoch}`));
+      for (const session of stored) {
+        if (!lost.includes(session)) await changeSession(context, session._id, { type: 'link.back', at: now(context) });
+      }
+      await endForgotten(context, instanceId, sessions);
+      if (lost.length === 0) return;
+      await context.clock.sleep(SPOOL_GRACE_MS);
+      for (const { _id, epoch } of lost) await giveUp(context, _id, epoch);
+    },
+    workerDead: async (instanceId) => {
+      await loseTestRuns(context, instanceId);
+      for (const { _id, epoch } of await sessionsOf(context, instanceId, ['pending', 'active', 'unknown'])) await giveUp(context, _id, epoch);
+      const analyses = await context.models.sessions
+        .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
+        .lean();
+      for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context) });
+      if (analyses.length > 0) context.bell.ring('analysis');
+    },
+  };
+}
+
+/** A session that was settled while its worker was out of reach is over: the worker is told so. */
+async function endForgotten(
+  context: Context,
+  instanceId: string,
+  sessions: readonly { readonly sessionId: string; readonly epoch: number }[],
+): Promise<void> {
+  for (const key of sessions) {
+    const session = await loadSession(context, key.sessionId);
+    if (
+      session &&
+      (session.status === 'completed' || session.status === 'failed') &&
+      session.epoch === key.epoch &&
+      session.analysis.state !== 'running'
+    )
+      context.dispatch.end(instanceId, key, session.end_reason ?? 'heartbeat_timeout');
+  }
+}
+
+/** Ends a session whose worker is gone, unless it has moved on: `heartbeat_timeout`, or failed when nobody had joined. */
+export async function giveUp(context: Context, sessionId: string, epoch: number): Promise<void> {
+  const session = await loadSession(context, sessionId);
+  if (!session || session.epoch !== epoch) return;
+  // An unknown session was last seen when its link was lost; what came after is not charged.
+  const at = session.status === 'unknown' ? session.status_at : now(context);
+  const ended = await changeSession(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' });
+  if (!ended) return;
+  context.logger.warn({ sessionId, endReason: ended.end_reason }, 'session ended without its worker');
+  await carryOn(context, ended);
+}
+
+async function applyReport(context: Context, envelope: ReportEnvelope): Promise<ReportOutcome> {
+  for (;;) {
+    const session = await loadSession(context, envelope.session_id);
+    if (!session || session.epoch !== envelope.epoch) return { outcome: 'stale' };
+    if (envelope.seq <= session.last_seq) return { outcome: 'stored', seq: session.last_seq };
+    if (envelope.seq > session.last_seq + 1) return { outcome: 'gap', fromSeq: session.last_seq + 1 };
+    const { change, amendment } = await fold(context, session, envelope);
+    const stored = await storeChange(context, session, change ?? signOfLife(session, now(context)), { ...amendment, lastSeq: envelope.seq });
+    if (!stored) continue;
+    if (change) await announce(context, stored, envelope.report);
+    return { outcome: 'stored', seq: envelope.seq };
+  }
+}
+
+/** Whatever a worker reports, it is still there: a session we had lost sight of is active again. */
+function signOfLife(session: SessionDocument, at: Date): SessionChange {
+  return step(session, { type: 'link.back', at }) ?? NO_CHANGE;
+}
+
+interface Folded {
+  readonly change: SessionChange | null;
+  readonly amendment?: Amendment;
+}
+
+async function fold(context: Context, session: SessionDocument, { report, epoch, seq }: ReportEnvelope): Promise<Folded> {
+  const sealer = sealerOf(context, session);
+  switch (report.type) {
+    case 'joined':
+      return { change: step(session, { type: 'joined', at: new Date(report.at) }) };
+    case 'dialog':
+      if (!sealer) return { change: null };
+      return {
+        change: null,
+        amendment: { set: { dialog: sealer.seal(JSON.stringify(report), 'dialog'), sip_call_id: session.sip_call_id ?? report.sip_call_id } },
+      };
+    case 'dial':
+      return {
+        change: step(session, { type: 'dialled', at: new Date(report.at), dialStatus: report.dial_status }),
+        amendment: { set: { sip_call_id: report.sip_call_id } },
+      };
+    case 'items':
+      if (!sealer) return { change: null };
+      return {
+        change: null,
+        amendment: { push: { timeline: [await sealItems(context, sealer, { sessionId: session._id, epoch, seq }, report.items)] } },
+      };
+    case 'turn':
+      return { change: null, amendment: { push: { turns: [report.latency] } } };
+    case 'usage': {
+      const { type: _, ...usage } = report;
+      return { change: null, amendment: { push: { usage: [usage] } } };
+    }
+    case 'recording':
+      return { change: null, amendment: { set: { tracks: report.tracks } } };
+    case 'ended':
+      return { change: step(session, { type: 'ended', at: new Date(report.at), reason: report.end_reason }) };
+    case 'analysis':
+      return session.analysis.job_id === report.job_id ? analysed(context, session, report.result) : { change: null };
+    case 'agent_test':
+      // Not about a session: taken by `applyTestReport`.
+      return { change: null };
+    default:
+      return report satisfies never;
+  }
+}
+
+/** Takes an analysis result: sealed in the session, told to the webhooks. */
+export function analysed(context: Pick<Context, 'clock' | 'dataKeys'>, session: SessionDocument, result: AnalysisResult): Folded {
+  const at = now(context);
+  const settled = settledResult(result);
+  const sealed = sealerOf(context, session)?.seal(JSON.stringify(settled), 'analysis') ?? null;
+  return {
+    change: step(session, { type: 'analysis.finished', at, outcome: settled.status, result: sealed }),
+    amendment: { analysis: { ...settled, finished_at: at.toISOString() } },
+  };
+}
+
+/** S§2.6: nothing but the cause stands in a skipped or failed analysis. */
+function settledResult(result: AnalysisResult): AnalysisResult {
+  return result.status === 'completed'
+    ? { ...result, error: null }
+    : { ...result, summary: null, data: [], criteria_results: [], error: result.status === 'error' ? (result.error ?? 'analysis failed') : null };
+}
+
+async function announce(context: Context, session: SessionDocument, report: DurableReport): Promise<void> {
+  if (report.type === 'joined') context.logger.info({ sessionId: session._id, channel: session.channel }, 'call joined');
+  if (report.type === 'ended') {
+    context.logger.info({ sessionId: session._id, endReason: session.end_reason, seconds: session.duration_seconds }, 'call ended');
+  }
+  await carryOn(context, session);
+}
+
+function sessionsOf(context: Context, instanceId: string, statuses: SessionDocument['status'][]): Promise<Pick<SessionDocument, '_id' | 'epoch'>[]> {
+  return context.models.sessions
+    .find({ 'worker.instance_id': instanceId, status: { $in: statuses } }, { _id: 1, epoch: 1 })
+    .lean<Pick<SessionDocument, '_id' | 'epoch'>[]>();
+}

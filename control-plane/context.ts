@@ -1,0 +1,95 @@
+/**
+ * `Context`: what every route and use case of the control plane is handed, as interfaces that other files implement.
+ * Built once by `control-plane.ts`; a test builds its own.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '#config/clock.ts';
+import type { Credentials } from '#config/credentials.ts';
+import type { EgressGuard } from '#config/egress.ts';
+import type { Settings } from '#config/env.ts';
+import type { Logger } from '#config/log.ts';
+import type { PlatformModels } from '#config/platform-models.ts';
+import type { Blobs } from '#media/blobs.ts';
+import type { Carrier } from '#telephony/carriers/carrier.ts';
+import type { Bell } from './bell.ts';
+import type { Metrics } from './health/metrics.ts';
+import type { DataKeys, SecretBox } from './secrets/secret-box.ts';
+import type { Coordination } from './store/coordination.ts';
+import type { Database } from './store/database.ts';
+import type { Models } from './store/models.ts';
+import type { Dispatch } from './workers/dispatch.ts';
+
+/** Kinds of wallet entries (store.md). */
+export type LedgerKind = 'top_up' | 'hold' | 'settle' | 'refund' | 'void' | 'adjust';
+
+/** One entry of a user's ledger; amounts are integer micro-dollars. */
+export interface LedgerEntry {
+  readonly userId: string;
+  /** Counts from 1 per user. */
+  readonly seq: number;
+  /** Names what the entry pays for; unique per user, so that a repeated posting is the same entry. */
+  readonly key: string;
+  readonly kind: LedgerKind;
+  readonly amountMicros: number;
+  readonly balanceMicros: number;
+  readonly cumulativeTopUpMicros: number;
+  readonly at: Date;
+}
+
+/** What is to be posted. */
+export interface Posting {
+  readonly userId: string;
+  readonly key: string;
+  readonly kind: LedgerKind;
+  /** Negative takes credit. */
+  readonly amountMicros: number;
+  /** The balance may not fall below it; absent means no floor. */
+  readonly floorMicros?: number;
+}
+
+/** The wallets: an append-only ledger whose one insert decides everything. */
+export interface Ledger {
+  /** Posts an entry, or returns the one already posted under this key whatever its kind and amount. Throws `Fault('out_of_credit')` at the floor. */
+  post(posting: Posting): Promise<LedgerEntry>;
+  /** First and newest entry of a user; null for a user that never had any. */
+  wallet(userId: string): Promise<{ readonly first: LedgerEntry; readonly newest: LedgerEntry } | null>;
+}
+
+/** Everything the control plane's parts work with. */
+export interface Context {
+  readonly settings: Settings;
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly database: Pick<Database, 'ping'>;
+  readonly models: Models;
+  readonly coordination: Coordination;
+  readonly secretBox: SecretBox;
+  /** The key of each session's own data. */
+  readonly dataKeys: DataKeys;
+  /** Where recordings and flight logs lie. */
+  readonly blobs: Blobs;
+  readonly ledger: Ledger;
+  /** Tells the parts of this process that there may be work. */
+  readonly bell: Bell;
+  readonly dispatch: Dispatch;
+  /** Checks and reaches what tenants make us connect to. */
+  readonly egress: EgressGuard;
+  /** What may be configured in this deployment. */
+  readonly platform: PlatformModels;
+  /** Where numbers are searched, bought and released. */
+  readonly carrier: Carrier;
+  readonly metrics: Metrics;
+  /** Base of links; known once the server listens. */
+  publicUrl(): string;
+}
+
+/** A new opaque id: 32 hexadecimal characters (supplement 2.0). */
+export function newId(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** Wall time as a `Date`, for what is stored. */
+export function now(context: Pick<Context, 'clock'>): Date {
+  return new Date(context.clock.wallTime());
+}

@@ -1,0 +1,125 @@
+/**
+ * Knowledge sources in the store (S§4.1, supplement 2.7). A content is written before the source points to it, and outlives that by at least
+ * `REVISION_GRACE_MS`, so that a version that is being published or a call that is being planned never finds its revision gone.
+ */
+import { fault } from '#config/errors.ts';
+import { chunkText } from '#config/knowledge-chunks.ts';
+import { LIMITS } from '#config/limits.ts';
+import { type Context, newId, now } from '../context.ts';
+import type { AgentDocument } from '../store/models/agent-model.ts';
+import type { KnowledgeDocument } from '../store/models/knowledge-model.ts';
+import type { KnowledgeInput, KnowledgePatch, UploadedText } from './knowledge-record.ts';
+
+/** How long a replaced content is kept without a version that pins it; far longer than a publication or the planning of a call takes. */
+const REVISION_GRACE_MS = 10 * 60_000;
+
+/** A source with its newest content. */
+export interface KnowledgeWithContent {
+  readonly source: KnowledgeDocument;
+  readonly content: string;
+}
+
+/** Finds a source of a team. Throws `not_found`. */
+export async function findSource(context: Context, teamId: string, sourceId: string): Promise<KnowledgeDocument> {
+  const source = await context.models.knowledge.findOne({ _id: sourceId, team_id: teamId }).lean<KnowledgeDocument>();
+  if (!source) throw fault('not_found');
+  return source;
+}
+
+/** Reads the newest content of a source. Throws `not_found` when the source has been deleted meanwhile. */
+export async function withContent(context: Context, source: KnowledgeDocument): Promise<KnowledgeWithContent> {
+  const revision = await context.models.knowledgeRevisions.findById(source.revision_id).lean();
+  if (!revision) throw fault('not_found');
+  return { source, content: revision.content };
+}
+
+/** Creates a source in its first revision. */
+export async function createSource(
+  context: Context,
+  owner: { readonly teamId: string; readonly workspaceId: string },
+  input: KnowledgeInput,
+): Promise<KnowledgeWithContent> {
+  const at = now(context);
+  const id = newId();
+  const source: KnowledgeDocument = {
+    _id: id,
+    team_id: owner.teamId,
+    workspace_id: owner.workspaceId,
+    name: input.name ?? input.source.file_name.slice(0, LIMITS.knowledgeNameChars).toWellFormed(),
+    description: input.description,
+    ...(await keepContent(context, id, input.source)),
+    revision_number: 1,
+    created_at: at,
+    updated_at: at,
+  };
+  await context.models.knowledge.create(source);
+  return { source, content: input.source.content };
+}
+
+/** Changes a source; a new content is a new revision. Throws `not_found`. */
+export async function patchSource(context: Context, teamId: string, sourceId: string, patch: KnowledgePatch): Promise<KnowledgeWithContent> {
+  const { source: uploaded, ...fields } = patch;
+  const before = await findSource(context, teamId, sourceId);
+  const kept = uploaded && (await keepContent(context, sourceId, uploaded));
+  if (kept) await context.models.knowledgeRevisions.updateOne({ _id: before.revision_id }, { $set: { unused_since: now(context) } });
+  const saved = await context.models.knowledge
+    .findOneAndUpdate(
+      { _id: sourceId, team_id: teamId },
+      { $set: { ...fields, ...kept, updated_at: now(context) }, ...(kept ? { $inc: { revision_number: 1 } } : {}) },
+      { returnDocument: 'after' },
+    )
+    .lean<KnowledgeDocument>();
+  if (!saved) {
+    await context.models.knowledgeRevisions.deleteMany({ knowledge_source_id: sourceId });
+    throw fault('not_found');
+  }
+  if (!uploaded) return withContent(context, saved);
+  await dropUnusedRevisions(context, saved);
+  return { source: saved, content: uploaded.content };
+}
+
+/** Deletes a source with all its revisions. Throws `not_found`, or `knowledge_attached` while an agent refers to it (S§4.1). */
+export async function deleteSource(context: Context, teamId: string, sourceId: string): Promise<void> {
+  await findSource(context, teamId, sourceId);
+  const agents = await dependentsOf(context, sourceId);
+  if (agents.length > 0) throw fault('knowledge_attached', { count: agents.length });
+  await context.models.knowledge.deleteOne({ _id: sourceId, team_id: teamId });
+  await context.models.knowledgeRevisions.deleteMany({ knowledge_source_id: sourceId });
+}
+
+/** Agents that refer to a source in their draft or in their published version, newest first. */
+export async function dependentsOf(context: Context, sourceId: string): Promise<{ agent_id: string; name: string }[]> {
+  const places = ['config.knowledge_base.knowledge_source_ids', 'published_knowledge_source_ids'];
+  // One query for each index; a source's agents are all of its own team.
+  const found = await Promise.all(
+    places.map((place) => context.models.agents.find({ [place]: sourceId }, { name: 1, created_at: 1 }).lean<AgentDocument[]>()),
+  );
+  const agents = [...new Map(found.flat().map((agent) => [agent._id, agent])).values()];
+  agents.sort((a, b) => b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1));
+  return agents.map((agent) => ({ agent_id: agent._id, name: agent.name }));
+}
+
+/** Writes a content and returns what its source says about it. */
+async function keepContent(
+  context: Context,
+  sourceId: string,
+  { file_name, content }: UploadedText,
+): Promise<Pick<KnowledgeDocument, 'file_name' | 'size_bytes' | 'chunk_count' | 'revision_id'>> {
+  const revisionId = newId();
+  await context.models.knowledgeRevisions.create({ _id: revisionId, knowledge_source_id: sourceId, content, unused_since: now(context) });
+  return { file_name, size_bytes: Buffer.byteLength(content), chunk_count: chunkText(content).length, revision_id: revisionId };
+}
+
+/** Deletes the replaced contents no version pins. */
+async function dropUnusedRevisions(context: Context, source: KnowledgeDocument): Promise<void> {
+  const { knowledgeRevisions, versions } = context.models;
+  const before = new Date(context.clock.wallTime() - REVISION_GRACE_MS);
+  const replaced = await knowledgeRevisions
+    .find({ knowledge_source_id: source._id, unused_since: { $lt: before }, _id: { $ne: source.revision_id } }, { _id: 1 })
+    .lean();
+  if (replaced.length === 0) return;
+  const ids = replaced.map((revision) => revision._id);
+  const pinning = await versions.find({ 'knowledge.revision_id': { $in: ids } }, { knowledge: 1 }).lean();
+  const pinned = new Set(pinning.flatMap((version) => version.knowledge.map((entry) => entry.revision_id)));
+  await knowledgeRevisions.deleteMany({ _id: { $in: ids.filter((id) => !pinned.has(id)) } });
+}

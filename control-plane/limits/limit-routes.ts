@@ -1,0 +1,45 @@
+/** `GET` and `PUT /v1/agent/agents/{agent_id}/limits`: an agent's own spend guards, beside its record. */
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import { findAgent } from '../agents/agent-store.ts';
+import { callerOf } from '../auth.ts';
+import type { Context } from '../context.ts';
+import type { ApiServer } from '../server.ts';
+import type { AgentDocument } from '../store/models/agent-model.ts';
+import { limitFields, toLimitRecord, toStoredLimits } from './limit-record.ts';
+
+const agentPath = z.object({ agent_id: z.string() });
+const limitRecord = z.strictObject(limitFields);
+
+/** Registers the routes of an agent's limits. */
+export function registerLimitRoutes(app: ApiServer, context: Context): void {
+  const url = '/v1/agent/agents/:agent_id/limits';
+
+  app.get(url, { schema: { tags: ['agents'], params: agentPath, response: { 200: limitRecord } } }, async (request) =>
+    toLimitRecord((await findAgent(context, callerOf(request).teamId, request.params.agent_id)).limits ?? {}),
+  );
+
+  app.put(
+    url,
+    {
+      schema: {
+        tags: ['agents'],
+        summary: 'Replaces the daily cap and the limit of concurrent calls; null lifts one',
+        params: agentPath,
+        body: limitRecord,
+        response: { 200: limitRecord },
+      },
+    },
+    async (request) => {
+      const agent = await context.models.agents
+        .findOneAndUpdate(
+          { _id: request.params.agent_id, team_id: callerOf(request).teamId },
+          { $set: { limits: { ...toStoredLimits(request.body) } } },
+          { returnDocument: 'after' },
+        )
+        .lean<AgentDocument>();
+      if (!agent) throw fault('not_found');
+      return toLimitRecord(agent.limits ?? {});
+    },
+  );
+}

@@ -1,0 +1,79 @@
+/**
+ * Spend guards: daily caps and limits of concurrent calls, of an account and of an agent, looked at before a session is created, admitted or dialled.
+ * They hold spending back, they do not account for it: creations at the same moment may pass together, and calls that run are not cut off.
+ */
+import { fault } from '#config/errors.ts';
+import type { Context } from '../context.ts';
+import type { AgentDocument } from '../store/models/agent-model.ts';
+import type { LedgerDocument } from '../store/models/ledger-model.ts';
+import type { SpendLimits } from '../store/models/user-model.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+type Parts = Pick<Context, 'models' | 'clock'>;
+type LimitedAgent = Pick<AgentDocument, '_id' | 'team_id' | 'limits'>;
+
+/** Throws `daily_cap_reached` or `concurrent_calls_reached` when a further call of this agent, paid by `owner`, is beyond a limit. */
+export async function requireWithinLimits(context: Parts, agent: LimitedAgent, owner: string): Promise<void> {
+  const account = await context.models.users.findById(owner, { daily_cap: 1, concurrent_calls: 1 }).lean();
+  await Promise.all([
+    requireCalls(context, { agent_id: agent._id }, { of: 'agent', limit: agent.limits?.concurrent_calls }),
+    requireCalls(context, { user_id: owner }, { of: 'account', limit: account?.concurrent_calls }),
+    requireSpend({ of: 'agent', cap: agent.limits?.daily_cap }, () => spentByAgent(context, agent)),
+    requireSpend({ of: 'account', cap: account?.daily_cap }, () => spentByAccount(context, owner)),
+  ]);
+}
+
+async function requireCalls(
+  { models }: Parts,
+  whose: Readonly<Record<string, string>>,
+  { of, limit }: { readonly of: string; readonly limit: SpendLimits['concurrent_calls'] | undefined },
+): Promise<void> {
+  if (limit === null || limit === undefined) return;
+  const live =
+    limit === 0
+      ? []
+      : await models.sessions
+          .find({ ...whose, status: { $in: ['creating', 'pending', 'active', 'unknown'] } }, { _id: 1 })
+          .limit(limit)
+          .lean();
+  if (live.length >= limit) throw fault('concurrent_calls_reached', { of, limit });
+}
+
+async function requireSpend(
+  { of, cap }: { readonly of: string; readonly cap: SpendLimits['daily_cap'] | undefined },
+  spent: () => Promise<number>,
+): Promise<void> {
+  if (cap === null || cap === undefined) return;
+  if ((await spent()) >= cap) throw fault('daily_cap_reached', { of });
+}
+
+/** What left the wallet since midnight (UTC), micro-dollars: two entries tell it, however many there are. */
+async function spentByAccount({ models, clock }: Parts, owner: string): Promise<number> {
+  const [newest, before] = await Promise.all([
+    models.ledger.findOne({ user_id: owner }).sort({ seq: -1 }).lean<LedgerDocument>(),
+    models.ledger
+      .findOne({ user_id: owner, at: { $lt: midnight(clock) } })
+      .sort({ at: -1, seq: -1 })
+      .lean<LedgerDocument>(),
+  ]);
+  return spentUpTo(newest) - spentUpTo(before);
+}
+
+function spentUpTo(entry: LedgerDocument | null): number {
+  return entry ? entry.cumulative_top_up - entry.balance : 0;
+}
+
+/** What the agent's calls that began since midnight (UTC) cost, micro-dollars; of one that runs, its first minute. A capped agent has few. */
+async function spentByAgent({ models, clock }: Parts, agent: LimitedAgent): Promise<number> {
+  const [sum] = await models.sessions.aggregate<{ held: number; due: number }>([
+    { $match: { team_id: agent.team_id, agent_id: agent._id, created_at: { $gte: midnight(clock) } } },
+    { $group: { _id: null, held: { $sum: '$billing.hold' }, due: { $sum: '$billing.due' } } },
+  ]);
+  return sum ? sum.held - sum.due : 0;
+}
+
+function midnight(clock: Parts['clock']): Date {
+  const wallTime = clock.wallTime();
+  return new Date(wallTime - (wallTime % DAY_MS));
+}

@@ -1,0 +1,160 @@
+/**
+ * Phone numbers in the store: bought, imported, bound and given back.
+ * A purchase writes its intent first (status `provisioning` under the unique index of occupied numbers), then takes the first day, then buys (store.md).
+ */
+import { Fault, fault } from '#config/errors.ts';
+import type { Caller } from '../auth.ts';
+import { type Context, newId, now } from '../context.ts';
+import { isDuplicateKey } from '../store/duplicate-key.ts';
+import { type NumberDocument, type NumberSip, OCCUPYING_STATUSES } from '../store/models/number-model.ts';
+
+/** What a caller wants to have. */
+export interface WantedNumber {
+  readonly phoneNumber: string;
+  readonly label: string;
+  readonly agentId: string | null;
+}
+
+/** Finds a number of a team that was not released. Throws `not_found`. */
+export async function findNumber(context: Context, teamId: string, numberId: string): Promise<NumberDocument> {
+  const number = await context.models.numbers.findOne({ _id: numberId, team_id: teamId, status: { $ne: 'released' } }).lean<NumberDocument>();
+  if (!number) throw fault('not_found');
+  return number;
+}
+
+/** Buys a number and charges its first day. Throws `not_found`, `number_limit`, `number_taken`, `out_of_credit`, `provider_refused`, `provider_unreachable`, `provider_silent` (the number stays in provisioning). */
+export async function buyNumber(context: Context, caller: Caller, wanted: WantedNumber): Promise<NumberDocument> {
+  const number = await occupy(context, caller, { wanted, provider: 'managed', sip: null });
+  try {
+    await chargeFirstDay(context, number);
+  } catch (error) {
+    await context.models.numbers.deleteOne({ _id: number._id, status: 'provisioning' });
+    throw error;
+  }
+  let carrierNumberId: string;
+  try {
+    ({ carrierNumberId } = await context.carrier.buy(wanted.phoneNumber));
+  } catch (error) {
+    // Refunded now, it could turn out to be bought: it is settled as a purchase cut short, when the carrier can tell.
+    if (error instanceof Fault && error.code === 'provider_silent') throw error;
+    await failPurchase(context, number, error instanceof Fault ? error.message : 'the purchase failed');
+    throw error;
+  }
+  const bought = await settle(context, number, { status: 'active', carrier_number_id: carrierNumberId, rent_day: dayOf(number.created_at) });
+  if (bought) return bought;
+  // It took so long that the purchase was taken for interrupted: found at the carrier and finished, or not found yet and refunded.
+  const finished = await context.models.numbers
+    .findOne({ _id: number._id, status: 'active', carrier_number_id: carrierNumberId })
+    .lean<NumberDocument>();
+  if (finished) return finished;
+  await context.carrier.release(carrierNumberId);
+  throw fault('database_unavailable');
+}
+
+/** Brings a purchase or import that nobody finished to its end; every step can be repeated. */
+export async function finishProvisioning(context: Context, number: NumberDocument): Promise<void> {
+  if (number.provider === 'sip') {
+    await settle(context, number, { status: 'active' });
+    return;
+  }
+  const bought = await context.carrier.findBought(number.phone_number);
+  if (bought) await settle(context, number, { status: 'active', carrier_number_id: bought.carrierNumberId, rent_day: dayOf(number.created_at) });
+  else await failPurchase(context, number, 'the purchase was interrupted');
+}
+
+/** Ledger key of a number's rent for one day. */
+export function rentKey(numberId: string, day: string): string {
+  return `n:${numberId}:${day}`;
+}
+
+/** A moment's day in UTC, `yyyy-mm-dd`. */
+export function dayOf(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
+async function chargeFirstDay(context: Context, number: NumberDocument): Promise<void> {
+  const price = context.settings.PRICE_NUMBER_PER_DAY;
+  // With a price of 0 nothing is ever refused, whatever the balance.
+  if (price === 0) return;
+  const key = rentKey(number._id, dayOf(number.created_at));
+  const entry = await context.ledger.post({ userId: number.user_id, key, kind: 'hold', amountMicros: -price, floorMicros: 0 });
+  if (entry.kind === 'void') throw fault('database_unavailable');
+}
+
+/** A zero entry under the charge's key keeps a late charge out, or finds the one to be given back (store.md). */
+async function failPurchase(context: Context, number: NumberDocument, detail: string): Promise<void> {
+  const key = rentKey(number._id, dayOf(number.created_at));
+  const { amountMicros } = await context.ledger.post({ userId: number.user_id, key, kind: 'void', amountMicros: 0 });
+  if (amountMicros < 0) await context.ledger.post({ userId: number.user_id, key: `${key}:refund`, kind: 'refund', amountMicros: -amountMicros });
+  await settle(context, number, { status: 'error', status_detail: detail });
+}
+
+/** Takes in a number that is reached over a SIP trunk of the caller's own. Throws `not_found`, `number_limit`, `number_taken`. */
+export async function importNumber(context: Context, caller: Caller, wanted: WantedNumber, sip: NumberSip): Promise<NumberDocument> {
+  const number = await occupy(context, caller, { wanted, provider: 'sip', sip });
+  return (await settle(context, number, { status: 'active' })) ?? number;
+}
+
+/** Gives a number back; when the carrier refuses it stays what it was and can be released again (S§3). Throws `not_found`, `conflict`, `provider_refused`, `provider_unreachable`. */
+export async function releaseNumber(context: Context, teamId: string, numberId: string): Promise<void> {
+  const number = await findNumber(context, teamId, numberId);
+  // Forgotten now, a purchase in progress would leave a number at the carrier that nobody gives back.
+  if (number.status === 'provisioning') throw fault('conflict', { detail: 'The purchase of this number is not finished; try again shortly' });
+  if (number.carrier_number_id !== '') await context.carrier.release(number.carrier_number_id);
+  await context.models.numbers.updateOne({ _id: numberId }, { $set: { status: 'released', agent_id: null, updated_at: now(context) } });
+}
+
+/** Throws `not_found` unless the agent is one of the team's. */
+export async function requireAgent(context: Context, teamId: string, agentId: string | null): Promise<void> {
+  if (agentId !== null && !(await context.models.agents.exists({ _id: agentId, team_id: teamId }))) throw fault('not_found');
+}
+
+async function occupy(
+  context: Context,
+  caller: Caller,
+  { wanted, provider, sip }: { wanted: WantedNumber; provider: NumberDocument['provider']; sip: NumberSip | null },
+): Promise<NumberDocument> {
+  await requireAgent(context, caller.teamId, wanted.agentId);
+  if ((await countOccupied(context, caller.teamId)) >= caller.phoneNumberLimit) throw fault('number_limit', { limit: caller.phoneNumberLimit });
+  const at = now(context);
+  const number: NumberDocument = {
+    _id: newId(),
+    team_id: caller.teamId,
+    workspace_id: caller.workspaceId,
+    user_id: caller.userId,
+    phone_number: wanted.phoneNumber,
+    provider,
+    label: wanted.label,
+    agent_id: wanted.agentId,
+    status: 'provisioning',
+    status_detail: '',
+    transfer_caller_id: 'agent_number',
+    carrier_number_id: '',
+    rent_day: '',
+    sip,
+    created_at: at,
+    updated_at: at,
+  };
+  try {
+    await context.models.numbers.create(number);
+  } catch (error) {
+    throw isDuplicateKey(error) ? fault('number_taken') : error;
+  }
+  // Counted again with this one in place: two purchases at once must not both take the last slot.
+  if ((await countOccupied(context, caller.teamId)) > caller.phoneNumberLimit) {
+    await context.models.numbers.deleteOne({ _id: number._id });
+    throw fault('number_limit', { limit: caller.phoneNumberLimit });
+  }
+  return number;
+}
+
+function countOccupied(context: Context, teamId: string): Promise<number> {
+  return context.models.numbers.countDocuments({ team_id: teamId, status: { $in: [...OCCUPYING_STATUSES] } });
+}
+
+/** Ends the provisioning of a number; null when that was done by somebody else. */
+async function settle(context: Context, number: NumberDocument, change: Partial<NumberDocument>): Promise<NumberDocument | null> {
+  return context.models.numbers
+    .findOneAndUpdate({ _id: number._id, status: 'provisioning' }, { $set: { ...change, updated_at: now(context) } }, { returnDocument: 'after' })
+    .lean<NumberDocument>();
+}

@@ -1,0 +1,36 @@
+/** How calls reach and leave an imported number (supplement 4.6): rules across its fields, and its passwords sealed. */
+
+import { InvalidRequest, invalidField } from '../problems.ts';
+import type { SecretBox } from '../secrets/secret-box.ts';
+import type { NumberSip } from '../store/models/number-model.ts';
+import type { SipConfigInput } from './number-record.ts';
+
+/** Turns what was sent into what is stored; an empty password beside a set username keeps the stored one. Throws `InvalidRequest` naming what is missing. */
+export function toStoredSip(box: SecretBox, input: SipConfigInput, stored: NumberSip | null): NumberSip {
+  const terminationUri = input.termination_uri || null;
+  const inbound = credentials(box, input.inbound_auth_username, input.inbound_auth_password, stored?.inbound_auth_password ?? null);
+  const termination = credentials(box, input.termination_auth_username, input.termination_auth_password, stored?.termination_auth_password ?? null);
+  const problems: [string, string][] = [];
+  if (!inbound.isPair) problems.push(['inbound_auth_password', 'username and password come as a pair']);
+  if (!termination.isPair) problems.push(['termination_auth_password', 'username and password come as a pair']);
+  if (inbound.username === null && input.inbound_allowed_addresses.length === 0)
+    problems.push(['inbound_allowed_addresses', 'at least one inbound factor is required: credentials or allowed addresses']);
+  if (termination.username !== null && terminationUri === null) problems.push(['termination_uri', 'is required with termination credentials']);
+  if (problems.length > 0) throw new InvalidRequest(problems.flatMap(([field, text]) => invalidField([field], text).entries));
+  return {
+    inbound_auth_username: inbound.username,
+    inbound_auth_password: inbound.sealed,
+    inbound_allowed_addresses: input.inbound_allowed_addresses,
+    termination_uri: terminationUri,
+    termination_transport: terminationUri === null ? null : input.termination_transport,
+    termination_auth_username: termination.username,
+    termination_auth_password: termination.sealed,
+    termination_headers: input.termination_headers,
+  };
+}
+
+function credentials(box: SecretBox, sentUsername: string | null, sentPassword: string | null, stored: string | null) {
+  const username = sentUsername || null;
+  const sealed = sentPassword ? box.seal(sentPassword) : username === null ? null : stored;
+  return { username, sealed, isPair: (username === null) === (sealed === null) };
+}

@@ -1,0 +1,79 @@
+/**
+ * Erasing one end user (design.md §7): the keys of all their sessions are destroyed first, then what was sealed with them is removed, and the link to the person
+ * goes last: an erasure that was cut short is completed by asking again. A call still running goes on and leaves nothing behind.
+ */
+import type { Context } from '../context.ts';
+import { flightLogPrefix, recordingPrefix } from '../recordings/recording-store.ts';
+import type { SessionDocument } from '../store/models/session-model.ts';
+
+/** What an erasure removed. */
+export interface Erased {
+  readonly sessions: number;
+  readonly recording_segments: number;
+  readonly flight_log_chunks: number;
+  /** Plans and large timeline entries. */
+  readonly attachments: number;
+  readonly deliveries: number;
+}
+
+type Parts = Pick<Context, 'models' | 'blobs'>;
+
+const NOTHING: Erased = { sessions: 0, recording_segments: 0, flight_log_chunks: 0, attachments: 0, deliveries: 0 };
+
+/** Everything of a session that tells of a person, emptied. */
+const FORGOTTEN = {
+  wrapped_key: null,
+  timeline: [],
+  tracks: [],
+  dialog: null,
+  'analysis.result': null,
+  outbox: [],
+  name: null,
+  // The person's, whoever dialled (S§2.5).
+  caller_number: null,
+  sip_call_id: null,
+  metadata: {},
+};
+
+/** Erases a team's sessions with this person; again, it finds nothing more. */
+export async function eraseEndUser(context: Parts, teamId: string, endUserId: string): Promise<Erased> {
+  const sessions = await context.models.sessions.find({ team_id: teamId, end_user_id: endUserId }, { _id: 1 }).lean<Pick<SessionDocument, '_id'>[]>();
+  let total = NOTHING;
+  for (const { _id } of sessions) total = sum(total, await eraseSession(context, _id));
+  return total;
+}
+
+async function eraseSession(context: Parts, id: string): Promise<Erased> {
+  const { models, blobs } = context;
+  await models.sessions.updateOne({ _id: id }, { $set: FORGOTTEN });
+  const [segments, chunks, attachments, deliveries] = await Promise.all([
+    removeBlobs(blobs, recordingPrefix(id)),
+    removeBlobs(blobs, flightLogPrefix(id)),
+    models.sessionAttachments.deleteMany({ session_id: id }),
+    models.deliveries.deleteMany({ session_id: id }),
+  ]);
+  await models.sessions.updateOne({ _id: id }, { $set: { end_user_id: null } });
+  return {
+    sessions: 1,
+    recording_segments: segments,
+    flight_log_chunks: chunks,
+    attachments: attachments.deletedCount,
+    deliveries: deliveries.deletedCount,
+  };
+}
+
+async function removeBlobs(blobs: Context['blobs'], prefix: string): Promise<number> {
+  const { length } = await blobs.list(prefix);
+  await blobs.deletePrefix(prefix);
+  return length;
+}
+
+function sum(a: Erased, b: Erased): Erased {
+  return {
+    sessions: a.sessions + b.sessions,
+    recording_segments: a.recording_segments + b.recording_segments,
+    flight_log_chunks: a.flight_log_chunks + b.flight_log_chunks,
+    attachments: a.attachments + b.attachments,
+    deliveries: a.deliveries + b.deliveries,
+  };
+}

@@ -1,0 +1,58 @@
+/** A team's privacy: how long what is kept (`/v1/agent/privacy`), and the erasure of one end user (`/v1/agent/erasures`). */
+import { z } from 'zod';
+import { LIMITS } from '#config/limits.ts';
+import { callerOf } from '../auth.ts';
+import type { Context } from '../context.ts';
+import type { ApiServer } from '../server.ts';
+import { DEFAULT_RETENTION, type PrivacyDocument } from '../store/models/privacy-model.ts';
+import { eraseEndUser } from './erase.ts';
+
+const MAX_DAYS = 3_650;
+const days = z.number().int().min(1).max(MAX_DAYS).nullable();
+
+const retention = z.strictObject({ recordings_days: days, transcripts_days: days, flight_logs_days: days, deliveries_days: days });
+const count = z.number().int();
+
+/** Registers the routes of privacy. */
+export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
+  app.get(
+    '/v1/agent/privacy',
+    { schema: { tags: ['privacy'], summary: 'Days each kind of data is kept; null keeps it', response: { 200: retention } } },
+    async (request) => toRecord(await context.models.privacy.findById(callerOf(request).teamId).lean<PrivacyDocument>()),
+  );
+
+  app.patch('/v1/agent/privacy', { schema: { tags: ['privacy'], body: retention.partial(), response: { 200: retention } } }, async (request) => {
+    const settings = await context.models.privacy
+      .findOneAndUpdate(
+        { _id: callerOf(request).teamId },
+        { $set: request.body },
+        { upsert: true, setDefaultsOnInsert: true, returnDocument: 'after' },
+      )
+      .lean<PrivacyDocument>();
+    return toRecord(settings);
+  });
+
+  app.post(
+    '/v1/agent/erasures',
+    {
+      schema: {
+        tags: ['privacy'],
+        summary: 'Erases every session of the team with this end user; says what was removed',
+        body: z.strictObject({ end_user_id: z.string().min(1).max(LIMITS.endUserIdChars) }),
+        response: {
+          200: z.object({ sessions: count, recording_segments: count, flight_log_chunks: count, attachments: count, deliveries: count }),
+        },
+      },
+    },
+    async (request) => {
+      const erased = await eraseEndUser(context, callerOf(request).teamId, request.body.end_user_id);
+      context.logger.info({ ...erased }, 'end user erased');
+      return erased;
+    },
+  );
+}
+
+function toRecord(settings: PrivacyDocument | null): z.output<typeof retention> {
+  const { recordings_days, transcripts_days, flight_logs_days, deliveries_days } = settings ?? DEFAULT_RETENTION;
+  return { recordings_days, transcripts_days, flight_logs_days, deliveries_days };
+}

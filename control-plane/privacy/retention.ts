@@ -1,0 +1,64 @@
+/** Removes what a team's retention settings no longer allow: an hourly chore that goes on where the last one stopped, so that nothing old is looked at twice. */
+import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
+import type { Context } from '../context.ts';
+import { flightLogPrefix, recordingPrefix } from '../recordings/recording-store.ts';
+import { DEFAULT_RETENTION, type PrivacyDocument, type Retained } from '../store/models/privacy-model.ts';
+import type { SessionDocument } from '../store/models/session-model.ts';
+
+const TICK_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
+
+/** How each kind is removed from one session; every one can be repeated. */
+const REMOVERS: Readonly<Record<Exclude<Retained, 'deliveries'>, (context: Parts, sessionId: string) => Promise<void>>> = {
+  recordings: async ({ models, blobs }, id) => {
+    await blobs.deletePrefix(recordingPrefix(id));
+    await models.sessions.updateOne({ _id: id }, { $set: { tracks: [] } });
+  },
+  transcripts: async ({ models }, id) => {
+    await models.sessions.updateOne({ _id: id }, { $set: { timeline: [], dialog: null, 'analysis.result': null } });
+    await models.sessionAttachments.deleteMany({ session_id: id });
+  },
+  flight_logs: ({ blobs }, id) => blobs.deletePrefix(flightLogPrefix(id)),
+};
+
+/** Starts enforcing retention: at once, then every hour, in every replica. */
+export function startRetention(context: Context): ChoreLoop {
+  return startChoreLoop(context, { name: 'retention', everyMs: TICK_MS }, () => enforceRetention(context));
+}
+
+/** One pass over every team. */
+export async function enforceRetention(context: Parts): Promise<void> {
+  for await (const { team_id: teamId } of context.models.users.find({}, { team_id: 1 }).lean().cursor()) {
+    const settings = await context.models.privacy.findById(teamId).lean<PrivacyDocument>();
+    await enforceFor(context, settings ?? { _id: teamId, ...DEFAULT_RETENTION, done: {} });
+  }
+}
+
+async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<void> {
+  const deliveriesUntil = cutoff(context, settings.deliveries_days);
+  if (deliveriesUntil) await context.models.deliveries.deleteMany({ team_id: settings._id, finished_at: { $lte: deliveriesUntil } });
+  for (const kind of ['recordings', 'transcripts', 'flight_logs'] as const) {
+    const until = cutoff(context, settings[`${kind}_days`]);
+    const done = settings.done[kind] ?? new Date(0);
+    if (until && until > done) await removeEnded(context, { settings, kind, done, until });
+  }
+}
+
+async function removeEnded(
+  context: Parts,
+  of: { settings: PrivacyDocument; kind: Exclude<Retained, 'deliveries'>; done: Date; until: Date },
+): Promise<void> {
+  const { settings, kind, done, until } = of;
+  const ended = context.models.sessions
+    .find({ team_id: settings._id, ended_at: { $gt: done, $lte: until } }, { _id: 1 })
+    .sort({ ended_at: 1 })
+    .lean<Pick<SessionDocument, '_id'>[]>();
+  for await (const { _id } of ended.cursor()) await REMOVERS[kind](context, _id);
+  await context.models.privacy.updateOne({ _id: settings._id }, { $set: { [`done.${kind}`]: until } });
+}
+
+function cutoff({ clock }: Parts, days: number | null): Date | null {
+  return days === null ? null : new Date(clock.wallTime() - days * DAY_MS);
+}

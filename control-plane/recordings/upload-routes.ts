@@ -1,0 +1,73 @@
+/** What workers put beside a session while it runs: segments of its recording, chunks of its flight log. */
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import type { Context } from '../context.ts';
+import { workersOnly } from '../internal-access.ts';
+import type { ApiServer } from '../server.ts';
+import { loadSession } from '../sessions/session-store.ts';
+import type { SessionDocument } from '../store/models/session-model.ts';
+import { putFlightLog, putSegment, readFlightLog, TRACK_ROLES } from './recording-store.ts';
+
+/** Five seconds at 48 kHz are 480 kB. */
+const MAX_UPLOAD_BYTES = 2 * 1024 * 1024;
+
+const count = z.coerce.number().int().min(0).max(1_000_000);
+const epoch = z.coerce.number().int().min(1);
+const bytes = z.instanceof(Buffer);
+
+const segmentPath = z.object({ session_id: z.string(), track: z.enum(TRACK_ROLES), segment: count });
+const segmentQuery = z.object({ epoch, start_ms: z.coerce.number().int().min(0), rate_hz: z.coerce.number().int().min(8_000).max(48_000) });
+const chunkPath = z.object({ session_id: z.string(), chunk: count });
+
+/** Registers the upload routes; raw bytes are a body here and nowhere else. */
+export async function registerUploadRoutes(app: ApiServer, context: Context): Promise<void> {
+  await app.register((plain, _options, done) => {
+    const scope = plain as unknown as ApiServer;
+    scope.addContentTypeParser('application/octet-stream', { parseAs: 'buffer', bodyLimit: MAX_UPLOAD_BYTES }, (_request, body, done) =>
+      done(null, body),
+    );
+    const internal = { config: { access: 'none' as const }, onRequest: workersOnly(context), bodyLimit: MAX_UPLOAD_BYTES };
+
+    scope.put(
+      '/internal/sessions/:session_id/recording/:track/:segment',
+      { ...internal, schema: { hide: true, params: segmentPath, querystring: segmentQuery, body: bytes } },
+      async (request, reply) => {
+        const { session_id: sessionId, track, segment } = request.params;
+        const session = await findOwner(context, sessionId, request.query.epoch);
+        const at = { role: track, epoch: request.query.epoch, index: segment, startMs: request.query.start_ms, rateHz: request.query.rate_hz };
+        const pcm = request.body.subarray(0, request.body.length - (request.body.length % 2));
+        if (session.record_audio) await putSegment(context, session, { ...at, samples: pcm.length / 2 }, pcm);
+        return reply.code(204).send();
+      },
+    );
+
+    scope.put(
+      '/internal/sessions/:session_id/flight-log/:chunk',
+      { ...internal, schema: { hide: true, params: chunkPath, querystring: z.object({ epoch }), body: bytes } },
+      async (request, reply) => {
+        const { session_id: sessionId, chunk } = request.params;
+        const session = await findOwner(context, sessionId, request.query.epoch);
+        await putFlightLog(context, session, { epoch: request.query.epoch, index: chunk }, request.body);
+        return reply.code(204).send();
+      },
+    );
+    done();
+  });
+
+  app.get(
+    '/internal/sessions/:session_id/flight-log',
+    { config: { access: 'operator' }, schema: { hide: true, params: z.object({ session_id: z.string() }) } },
+    async (request, reply) => {
+      const session = await loadSession(context, request.params.session_id);
+      if (!session) throw fault('not_found');
+      return reply.type('application/octet-stream').send(await readFlightLog(context, session));
+    },
+  );
+}
+
+/** The session an upload belongs to: any epoch it has had may still be sending what it recorded. */
+async function findOwner(context: Context, sessionId: string, ofEpoch: number): Promise<SessionDocument> {
+  const session = await loadSession(context, sessionId);
+  if (!session || ofEpoch > session.epoch) throw fault('not_found');
+  return session;
+}

@@ -1,0 +1,110 @@
+/** One recorded track as a WAV file: where each segment lies in it, and any range of its bytes without holding the whole. */
+import type { Segment } from './recording-store.ts';
+
+const HEADER_BYTES = 44;
+const BYTES_PER_SAMPLE = 2;
+/** Start times are rounded and drift a little; only more than this between two segments is a gap. */
+const JOIN_MS = 40;
+
+/** A segment and the sample of the track at which it begins. */
+interface PlacedSegment {
+  readonly segment: Segment;
+  readonly startSample: number;
+  /** At the track's rate. */
+  readonly samples: number;
+}
+
+/** A track laid out in time. */
+export interface TrackLayout {
+  readonly rateHz: number;
+  readonly startMs: number;
+  readonly samples: number;
+  readonly segments: readonly PlacedSegment[];
+}
+
+/** Lays a track's segments out by their start times, gaps left as silence; null when there are none. */
+export function layOutTrack(segments: readonly Segment[]): TrackLayout | null {
+  const first = segments[0];
+  if (!first) return null;
+  const { rateHz, startMs } = first;
+  const placed: PlacedSegment[] = [];
+  let end = 0;
+  for (const segment of segments) {
+    const due = Math.round(((segment.startMs - startMs) * rateHz) / 1000);
+    const startSample = due - end > (JOIN_MS * rateHz) / 1000 ? due : end;
+    const samples = Math.round((segment.samples * rateHz) / segment.rateHz);
+    placed.push({ segment, startSample, samples });
+    end = startSample + samples;
+  }
+  return { rateHz, startMs, samples: end, segments: placed };
+}
+
+/** Length of a track's WAV file. */
+export function wavBytes(layout: TrackLayout): number {
+  return HEADER_BYTES + layout.samples * BYTES_PER_SAMPLE;
+}
+
+/** Yields the bytes `from` to `to` (exclusive) of a track's WAV file; `read` gives a segment's samples, null reads as silence. */
+export async function* readWav(
+  layout: TrackLayout,
+  range: { readonly from: number; readonly to: number },
+  read: (segment: Segment) => Promise<Buffer | null>,
+): AsyncGenerator<Buffer> {
+  let at = range.from;
+  if (at < HEADER_BYTES) {
+    yield wavHeader(layout).subarray(at, Math.min(HEADER_BYTES, range.to));
+    at = HEADER_BYTES;
+  }
+  for (const placed of layout.segments) {
+    const start = HEADER_BYTES + placed.startSample * BYTES_PER_SAMPLE;
+    const end = start + placed.samples * BYTES_PER_SAMPLE;
+    if (end <= at) continue;
+    if (start >= range.to) break;
+    if (start > at) yield* silence(start - at);
+    at = Math.max(at, start);
+    const stop = Math.min(end, range.to);
+    const pcm = atRate((await read(placed.segment)) ?? Buffer.alloc(placed.segment.samples * BYTES_PER_SAMPLE), placed);
+    yield pcm.subarray(at - start, stop - start);
+    at = stop;
+  }
+  if (at < range.to) yield* silence(range.to - at);
+}
+
+/** RIFF header of 16-bit mono PCM. */
+function wavHeader({ rateHz, samples }: TrackLayout): Buffer {
+  const data = samples * BYTES_PER_SAMPLE;
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.write('RIFF', 0);
+  header.writeUInt32LE(HEADER_BYTES - 8 + data, 4);
+  header.write('WAVEfmt ', 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(rateHz, 24);
+  header.writeUInt32LE(rateHz * BYTES_PER_SAMPLE, 28);
+  header.writeUInt16LE(BYTES_PER_SAMPLE, 32);
+  header.writeUInt16LE(16, 34);
+  header.write('data', 36);
+  header.writeUInt32LE(data, 40);
+  return header;
+}
+
+/** A leg that was replaced may have had another rate; linear interpolation is enough to hear it by. */
+function atRate(pcm: Buffer, placed: PlacedSegment): Buffer {
+  if (placed.samples * BYTES_PER_SAMPLE === pcm.length) return pcm;
+  const source = placed.segment.samples;
+  const out = Buffer.alloc(placed.samples * BYTES_PER_SAMPLE);
+  const sampleAt = (index: number) => (index * BYTES_PER_SAMPLE + 1 < pcm.length ? pcm.readInt16LE(index * BYTES_PER_SAMPLE) : 0);
+  for (let index = 0; index < placed.samples; index++) {
+    const position = (index * source) / placed.samples;
+    const whole = Math.floor(position);
+    const here = sampleAt(whole);
+    out.writeInt16LE(Math.round(here + (sampleAt(Math.min(whole + 1, source - 1)) - here) * (position - whole)), index * BYTES_PER_SAMPLE);
+  }
+  return out;
+}
+
+function* silence(bytes: number): Generator<Buffer> {
+  const block = Buffer.alloc(Math.min(bytes, 64 * 1024));
+  for (let left = bytes; left > 0; left -= block.length) yield left >= block.length ? block : block.subarray(0, left);
+}

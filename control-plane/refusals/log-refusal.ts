@@ -1,0 +1,65 @@
+/** "Why was my call refused?": every refusal of a call is kept with its reason for the team to read. The refused one never waits for it, and it never fails. */
+import { Fault } from '#config/errors.ts';
+import { type Context, newId, now } from '../context.ts';
+import type { RefusalKind } from '../store/models/refusal-model.ts';
+
+/** A flood of refused calls is counted by the metrics; a team reads this many of each minute. */
+const KEPT_PER_MINUTE = 100;
+const MINUTE_MS = 60_000;
+/** Numbers of foreign trunks can be anything. */
+const MAX_NUMBER_CHARS = 64;
+
+/** What was attempted, for whom. */
+export interface Attempt {
+  readonly kind: RefusalKind;
+  readonly teamId: string;
+  readonly agentId: string | null;
+  readonly callerNumber?: string | null;
+  readonly dialedNumber?: string | null;
+  readonly sipCallId?: string | null;
+}
+
+type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'metrics' | 'logger'>;
+
+/** Runs an attempt; when it is refused, the refusal is logged and thrown on. */
+export async function loggingRefusals<Result>(context: Parts, attempt: Attempt, run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof Fault) logRefusal(context, attempt, error);
+    throw error;
+  }
+}
+
+/** Logs a refusal in the background. Where the answer hides the owner's reason (S§7), the reason behind it is kept. */
+export function logRefusal(context: Parts, attempt: Attempt, answered: Fault): void {
+  const reason = answered.cause instanceof Fault ? answered.cause : answered;
+  context.metrics.refusals.inc({ kind: attempt.kind, reason: reason.code });
+  keep(context, attempt, { reason, status: attempt.kind === 'inbound_call' ? answered.sipStatus : answered.status }).catch((error: unknown) =>
+    context.logger.warn({ err: error, reason: reason.code }, 'refusal not logged'),
+  );
+}
+
+async function keep(context: Parts, attempt: Attempt, of: { readonly reason: Fault; readonly status: number }): Promise<void> {
+  const { allowed } = await context.coordination.hit(`refusals:${attempt.teamId}`, KEPT_PER_MINUTE, MINUTE_MS);
+  if (!allowed) return;
+  const [caller, dialed] = [short(attempt.callerNumber), short(attempt.dialedNumber)];
+  await context.models.refusals.create({
+    _id: newId(),
+    team_id: attempt.teamId,
+    agent_id: attempt.agentId,
+    kind: attempt.kind,
+    reason: of.reason.code,
+    message: of.reason.message,
+    status: of.status,
+    caller_number: caller,
+    dialed_number: dialed,
+    numbers: [caller, dialed].filter((number) => number !== null),
+    sip_call_id: attempt.sipCallId ?? null,
+    created_at: now(context),
+  });
+}
+
+function short(number: string | null | undefined): string | null {
+  return number ? number.slice(0, MAX_NUMBER_CHARS) : null;
+}

@@ -1,0 +1,130 @@
+/**
+ * The HTTP server without its routes: validation by the zod schemas of the routes, authentication, the error handler, request ids, body rules and the API description.
+ * Routes are added by `register<Resource>Routes(app, context)` (routes.ts).
+ */
+import { randomBytes } from 'node:crypto';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  LogController,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
+  type RawServerDefault,
+} from 'fastify';
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import { createAuthentication } from './auth.ts';
+import type { Context } from './context.ts';
+import { describeApi } from './describe-api.ts';
+import { InvalidRequest, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
+
+/** Largest JSON body: session variables (1 MiB, S§8) with room for their escapes. */
+const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
+
+/** How long a request may take to arrive. */
+const REQUEST_TIMEOUT_MS = 120_000;
+
+/** A Fastify application whose handlers are typed by their zod schemas. */
+export type ApiServer = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, ZodTypeProvider>;
+
+/** How the server is opened. */
+export interface ServerOptions {
+  /** PEM certificate and key: serves HTTPS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+/** Creates the server; routes are registered on it, then it listens. */
+export async function createServer(context: Context, options: ServerOptions = {}): Promise<ApiServer> {
+  const app = Fastify({
+    ...(options.tls ? { https: options.tls } : {}),
+    loggerInstance: context.logger as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: context.settings.TRUST_PROXY,
+    bodyLimit: BODY_LIMIT_BYTES,
+    genReqId: () => randomBytes(8).toString('hex'),
+    routerOptions: { maxParamLength: 256 },
+    // A caller that only holds a connection open must not hold up the end of the program; one that waits for an answer gets it.
+    forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // What never reaches a route, such as an address that cannot be decoded.
+    frameworkErrors: sendProblem,
+  }).withTypeProvider<ZodTypeProvider>() as unknown as ApiServer;
+  // A body that is absent reaches the compiler as null.
+  app.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
+    const parsed = (schema as unknown as z.ZodType).safeParse(httpPart === 'body' && data === null ? undefined : data);
+    return parsed.success ? { value: parsed.data } : { error: invalidFrom(parsed.error, placeOf(httpPart)) };
+  });
+  app.setSerializerCompiler(serializerCompiler);
+  app.setErrorHandler((error, request, reply) => {
+    sendProblem(error instanceof Error ? error : new Error('thrown value', { cause: error }), request, reply);
+  });
+  app.setNotFoundHandler(() => {
+    throw fault('not_found');
+  });
+  app.setSchemaErrorFormatter((errors) => (errors instanceof Error ? errors : new InvalidRequest([])));
+  parseJsonBodies(app);
+  addHooks(app, context);
+  await describeApi(app, context);
+  return app;
+}
+
+function addHooks(app: ApiServer, context: Context): void {
+  app.decorateRequest('caller', null);
+  const authenticate = createAuthentication(context);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id);
+    reply.header('X-Content-Type-Options', 'nosniff');
+    if (request.routeOptions.config?.anyOrigin) allowAnyOrigin(reply);
+    return authenticate(request, reply);
+  });
+  app.addHook('preValidation', async (request, reply) => {
+    const { schema, config } = request.routeOptions;
+    if (schema?.body && !config.bodyOptional && request.body === undefined) {
+      sendBare(reply, 415);
+      return reply;
+    }
+    return undefined;
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    // The route's pattern, never the address itself: it may carry numbers or tokens.
+    const route = request.routeOptions.url ?? 'none';
+    const status = `${Math.floor(reply.statusCode / 100)}xx`;
+    context.metrics.requests.observe({ method: request.method, route, status }, reply.elapsedTime / 1000);
+    request.log.debug({ method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+  });
+}
+
+/** Headers that let any page read the answer, never with credentials. */
+function allowAnyOrigin(reply: { header(name: string, value: string): unknown }): void {
+  reply.header('Access-Control-Allow-Origin', '*');
+  reply.header('Access-Control-Expose-Headers', 'X-Request-Id');
+}
+
+/** Answers the preflight of a route whose `config.anyOrigin` is set; needs no key. */
+export function answerPreflight(app: ApiServer, url: string, methods: string): void {
+  app.options(url, { config: { access: 'none', anyOrigin: true }, schema: { hide: true } }, (_request, reply) => {
+    reply
+      .header('Access-Control-Allow-Methods', methods)
+      .header('Access-Control-Allow-Headers', 'Authorization, Content-Type')
+      .header('Access-Control-Max-Age', '600')
+      .code(204)
+      .send();
+  });
+}
+
+function parseJsonBodies(app: ApiServer): void {
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  const parse = app.getDefaultJsonParser('error', 'ignore');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    // An empty body is no body: a bare 415 where one is needed, nothing where it is not.
+    if (body.length === 0) done(null, undefined);
+    else void parse(request, String(body), (error, value) => done(error ? new SyntaxError('malformed JSON') : null, value));
+  });
+}
+
+function placeOf(httpPart: string | undefined): ValidationEntry['in'] {
+  if (httpPart === 'querystring') return 'query';
+  if (httpPart === 'params') return 'path';
+  return httpPart === 'headers' ? 'header' : 'body';
+}

@@ -1,0 +1,14 @@
+/** What follows a stored change of a session: its money, its events, its analysis. All of it can be repeated; what fails here is picked up by the sweeper. */
+import type { Context } from '../context.ts';
+import type { SessionDocument } from '../store/models/session-model.ts';
+import { relayOutbox } from '../webhooks/relay.ts';
+import { settleSession } from './charge.ts';
+
+/** Carries on from a session as it was just stored. */
+export async function carryOn(context: Context, session: SessionDocument): Promise<void> {
+  if (session.analysis.state === 'queued') context.bell.ring('analysis');
+  const steps = await Promise.allSettled([settleSession(context, session._id), relayOutbox(context, session)]);
+  for (const step of steps) {
+    if (step.status === 'rejected') context.logger.error({ err: step.reason, sessionId: session._id }, 'session left to the sweeper');
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Applies the session machine's changes to stored sessions: one guarded update holds new status, money due and events to send (store.md).
+ * The guard is status, epoch and last_seq: whoever comes second looks again.
+ */
+import type { WebhookAnalysis } from '#config/webhook-events.ts';
+import type { Context } from '../context.ts';
+import type { Sealer } from '../secrets/secret-box.ts';
+import { type OutboxEvent, type SessionDocument, toBuffer } from '../store/models/session-model.ts';
+import { payloadOf, rankOf } from '../webhooks/payload.ts';
+import { type SessionChange, type SessionEvent, step } from './session-machine.ts';
+
+/** What is written along with a change: more fields, more list entries, or a report's sequence number. */
+export interface Amendment {
+  readonly set?: Partial<SessionDocument>;
+  readonly push?: Readonly<Record<string, readonly unknown[]>>;
+  readonly lastSeq?: number;
+  /** The finished analysis a `call.analyzed` among the events tells of. */
+  readonly analysis?: WebhookAnalysis;
+}
+
+type Parts = Pick<Context, 'models' | 'clock' | 'dataKeys' | 'metrics'>;
+
+/** Reads a session as stored. */
+export function loadSession(context: Pick<Context, 'models'>, sessionId: string): Promise<SessionDocument | null> {
+  return context.models.sessions.findById(sessionId).lean<SessionDocument>();
+}
+
+/** Applies an event, looking again whenever somebody else was first; null when the session is not there or the event changes nothing in its state. */
+export async function changeSession(context: Parts, sessionId: string, event: SessionEvent): Promise<SessionDocument | null> {
+  for (;;) {
+    const session = await loadSession(context, sessionId);
+    const change = session && step(session, event);
+    if (!session || !change) return null;
+    const changed = await storeChange(context, session, change);
+    if (changed) return changed;
+  }
+}
+
+/** As `changeSession`, from a session that was just read or written: one trip to the database where nobody was in between. */
+export async function changeKnownSession(context: Parts, session: SessionDocument, event: SessionEvent): Promise<SessionDocument | null> {
+  const change = step(session, event);
+  const changed = change && (await storeChange(context, session, change));
+  return changed ?? changeSession(context, session._id, event);
+}
+
+/** Stores a change computed from `session` as it was read; null when the session has changed since. */
+export async function storeChange(
+  context: Parts,
+  session: SessionDocument,
+  change: SessionChange,
+  amendment: Amendment = {},
+): Promise<SessionDocument | null> {
+  const set = { ...change.set, ...amendment.set };
+  const outbox = outboxEntries(context, { ...session, ...set }, change.events, amendment.analysis ?? null);
+  const push = { ...amendment.push, ...(outbox.length > 0 ? { outbox } : {}) };
+  const update = {
+    ...(Object.keys(set).length > 0 || amendment.lastSeq !== undefined
+      ? { $set: { ...set, ...(amendment.lastSeq === undefined ? {} : { last_seq: amendment.lastSeq }) } }
+      : {}),
+    ...(Object.keys(push).length > 0
+      ? { $push: Object.fromEntries(Object.entries(push).map(([field, entries]) => [field, { $each: entries }])) }
+      : {}),
+  };
+  const stored = await context.models.sessions
+    .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after' })
+    .lean<SessionDocument>();
+  if (stored && (set.status === 'completed' || set.status === 'failed')) context.metrics.callsEnded.inc({ reason: stored.end_reason ?? 'none' });
+  return stored;
+}
+
+/** What seals this session's data; null once its key has been destroyed. */
+export function sealerOf(context: Pick<Context, 'dataKeys'>, session: Pick<SessionDocument, '_id' | 'wrapped_key'>): Sealer | null {
+  return session.wrapped_key ? context.dataKeys.open(session._id, toBuffer(session.wrapped_key)) : null;
+}
+
+/** Binds a payload's seal to its event. */
+export function payloadContext(outboxId: string): string {
+  return `payload:${outboxId}`;
+}
+
+function guardOf(session: SessionDocument): Record<string, unknown> {
+  return {
+    status: session.status,
+    epoch: session.epoch,
+    last_seq: session.last_seq,
+    'billing.state': session.billing.state,
+    'analysis.state': session.analysis.state,
+  };
+}
+
+function outboxEntries(
+  context: Parts,
+  session: SessionDocument,
+  events: readonly OutboxEvent['event'][],
+  analysis: WebhookAnalysis | null,
+): OutboxEvent[] {
+  const sealer = sealerOf(context, session);
+  if (!sealer || session.endpoints.length === 0) return [];
+  return events.map((event) => {
+    const id = event === 'call.analyzed' ? `${session._id}:${event}:${session.analysis.runs}` : `${session._id}:${event}`;
+    return {
+      id,
+      event,
+      rank: rankOf(event, session.analysis.runs),
+      at: new Date(context.clock.wallTime()),
+      payload: sealer.seal(payloadOf(event, session, analysis), payloadContext(id)),
+    };
+  });
+}

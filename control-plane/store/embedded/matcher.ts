@@ -1,0 +1,202 @@
+/**
+ * Query filters compiled to predicates, with MongoDB's rules for arrays, null, missing fields and types.
+ * What is not supported is refused when the filter is compiled, never silently ignored.
+ */
+import { Query } from 'mingo';
+import { type Document, isDocument, isOperators } from './bson-values.ts';
+import { compareValues, equalValues, isArrayIndex, ownValue, typeByte } from './keys.ts';
+import { StoreError, unsupported } from './store-error.ts';
+import { typePredicate } from './type-names.ts';
+
+/** True when a document meets the filter. */
+export type Matcher = (document: Document) => boolean;
+/** Judges one value found at a path; `undefined` stands for a missing field. */
+type ValuePredicate = (value: unknown) => boolean;
+
+/** Compiles a filter. Throws `BadValue` for a malformed one and `CommandNotSupported` for what the embedded database leaves out. */
+export function compileFilter(filter: Document): Matcher {
+  const parts = Object.entries(filter).map(([name, condition]) => (name.startsWith('$') ? logical(name, condition) : fieldMatcher(name, condition)));
+  const only = parts[0];
+  if (only && parts.length === 1) return only;
+  return (document) => parts.every((part) => part(document));
+}
+
+/** Compiles a condition on one value, as `$pull` and array filters have them. */
+export function compileCondition(condition: unknown): ValuePredicate {
+  const matcher = fieldMatcher('v', condition);
+  return (value) => matcher({ v: value });
+}
+
+function logical(name: string, condition: unknown): Matcher {
+  if (name === '$comment') return () => true;
+  if (name === '$expr') {
+    const query = new Query({ $expr: condition }, { scriptEnabled: false });
+    return (document) => query.test(document);
+  }
+  if (name !== '$and' && name !== '$or' && name !== '$nor') throw unsupported(`the query operator ${name}`);
+  const parts = filterList(name, condition).map(compileFilter);
+  if (name === '$and') return (document) => parts.every((part) => part(document));
+  if (name === '$or') return (document) => parts.some((part) => part(document));
+  return (document) => !parts.some((part) => part(document));
+}
+
+function filterList(name: string, condition: unknown): Document[] {
+  if (!Array.isArray(condition) || condition.length === 0 || !condition.every(isDocument)) {
+    throw new StoreError('BadValue', `${name} must be a nonempty array of filters`);
+  }
+  return condition;
+}
+
+function fieldMatcher(path: string, condition: unknown): Matcher {
+  const segments = path.split('.');
+  if (!isOperators(condition)) {
+    if (isDocument(condition) && Object.keys(condition).some((key) => key.startsWith('$'))) {
+      throw new StoreError('BadValue', `operators and fields are mixed in the condition on ${path}`);
+    }
+    return operator(segments, condition instanceof RegExp ? '$regex' : '$eq', condition, {});
+  }
+  const parts = Object.entries(condition)
+    .filter(([name]) => name !== '$options' && name !== '$comment')
+    .map(([name, operand]) => operator(segments, name, operand, condition));
+  return (document) => parts.every((part) => part(document));
+}
+
+/** How one operator looks at the values of a path. */
+type OperatorMaker = (segments: readonly string[], operand: unknown, siblings: Document) => Matcher;
+
+const OPERATORS: Readonly<Record<string, OperatorMaker>> = {
+  $eq: (segments, operand) => anyValue(segments, equals(operand)),
+  $ne: (segments, operand) => negate(anyValue(segments, equals(operand))),
+  $in: (segments, operand) => anyValue(segments, oneOf('$in', operand)),
+  $nin: (segments, operand) => negate(anyValue(segments, oneOf('$nin', operand))),
+  $gt: (segments, operand) =>
+    anyValue(
+      segments,
+      ordered(operand, (order) => order > 0, false),
+    ),
+  $gte: (segments, operand) =>
+    anyValue(
+      segments,
+      ordered(operand, (order) => order >= 0, true),
+    ),
+  $lt: (segments, operand) =>
+    anyValue(
+      segments,
+      ordered(operand, (order) => order < 0, false),
+    ),
+  $lte: (segments, operand) =>
+    anyValue(
+      segments,
+      ordered(operand, (order) => order <= 0, true),
+    ),
+  $exists: (segments, operand) => {
+    const wanted = operand !== false && operand !== 0;
+    return (document) => leaves(document, segments).some((value) => value !== undefined) === wanted;
+  },
+  $type: (segments, operand) => anyValue(segments, typePredicate(operand)),
+  $regex: (segments, operand, siblings) => anyValue(segments, regex(operand, siblings['$options'])),
+  $not: (segments, operand) => negate(fieldMatcher(segments.join('.'), operand)),
+  $mod: (segments, operand) => anyValue(segments, modulo(operand)),
+  $size: (segments, operand) => (document) => leaves(document, segments).some((value) => Array.isArray(value) && value.length === operand),
+  $all: (segments, operand) => all(segments, operand),
+  $elemMatch: (segments, operand) => {
+    const matches = elementMatcher(operand);
+    return (document) => leaves(document, segments).some((value) => Array.isArray(value) && value.some(matches));
+  },
+};
+
+function operator(segments: readonly string[], name: string, operand: unknown, siblings: Document): Matcher {
+  const make = OPERATORS[name];
+  if (!make || !Object.hasOwn(OPERATORS, name)) throw unsupported(`the query operator ${name}`);
+  return make(segments, operand, siblings);
+}
+
+function negate(matcher: Matcher): Matcher {
+  return (document) => !matcher(document);
+}
+
+/** The condition of `$elemMatch` on one element: operators judge the element itself, anything else is a filter on it. */
+export function elementMatcher(condition: unknown): ValuePredicate {
+  if (!isDocument(condition)) throw new StoreError('BadValue', '$elemMatch needs an object');
+  const isOnElement = isOperators(condition) && !Object.keys(condition).some((key) => key === '$and' || key === '$or' || key === '$nor');
+  if (isOnElement) return compileCondition(condition);
+  const matcher = compileFilter(condition);
+  return (element) => isDocument(element) && matcher(element);
+}
+
+function all(segments: readonly string[], operand: unknown): Matcher {
+  if (!Array.isArray(operand)) throw new StoreError('BadValue', '$all needs an array');
+  const parts = operand.map((wanted) => {
+    if (isOperators(wanted) && '$elemMatch' in wanted) return operator(segments, '$elemMatch', wanted['$elemMatch'], {});
+    return operator(segments, wanted instanceof RegExp ? '$regex' : '$eq', wanted, {});
+  });
+  return (document) => parts.length > 0 && parts.every((part) => part(document));
+}
+
+function equals(operand: unknown): ValuePredicate {
+  if (operand === null || operand === undefined) return (value) => value === null || value === undefined;
+  return (value) => value !== undefined && value !== null && equalValues(value, operand);
+}
+
+function oneOf(name: string, operand: unknown): ValuePredicate {
+  if (!Array.isArray(operand)) throw new StoreError('BadValue', `${name} needs an array`);
+  const scalars = new Set(operand.filter((wanted) => typeof wanted === 'string'));
+  const others = operand
+    .filter((wanted) => typeof wanted !== 'string')
+    .map((wanted) => (wanted instanceof RegExp ? regex(wanted, undefined) : equals(wanted)));
+  return (value) => (typeof value === 'string' && scalars.has(value)) || others.some((matches) => matches(value));
+}
+
+/** Only values of the operand's own type are in its range; null is equal to missing. */
+function ordered(operand: unknown, accept: (order: number) => boolean, acceptsEqual: boolean): ValuePredicate {
+  if (operand === null) return (value) => acceptsEqual && (value === null || value === undefined);
+  if (operand instanceof RegExp) throw new StoreError('BadValue', 'a regular expression cannot be compared by order');
+  const type = typeByte(operand);
+  const isNotANumber = (value: unknown) => typeof value === 'number' && Number.isNaN(value);
+  if (isNotANumber(operand)) return (value) => acceptsEqual && isNotANumber(value);
+  return (value) => value !== undefined && !isNotANumber(value) && typeByte(value) === type && accept(compareValues(value, operand));
+}
+
+function regex(operand: unknown, options: unknown): ValuePredicate {
+  const source = operand instanceof RegExp ? operand.source : typeof operand === 'string' ? operand : null;
+  if (source === null) throw new StoreError('BadValue', '$regex needs a regular expression or a string');
+  const flags = typeof options === 'string' ? options : operand instanceof RegExp ? operand.flags.replace(/[gy]/g, '') : '';
+  if (/[^imsu]/.test(flags)) throw unsupported(`the regular expression option ${flags}`);
+  const pattern = new RegExp(source, flags);
+  return (value) => (typeof value === 'string' ? pattern.test(value) : value instanceof RegExp && value.source === source);
+}
+
+function modulo(operand: unknown): ValuePredicate {
+  const [divisor, remainder] = Array.isArray(operand) ? operand.map(Number) : [];
+  if (!divisor || remainder === undefined) throw new StoreError('BadValue', '$mod needs a divisor and a remainder');
+  return (value) => typeof value === 'number' && Math.trunc(value) % divisor === remainder;
+}
+
+/** True when a value of the path, or an element of an array there, meets the predicate. */
+function anyValue(segments: readonly string[], predicate: ValuePredicate): Matcher {
+  return (document) => {
+    for (const value of leaves(document, segments)) {
+      if (predicate(value)) return true;
+      if (Array.isArray(value) && value.some((element) => predicate(element))) return true;
+    }
+    return false;
+  };
+}
+
+/** Values at a path. Arrays on the way fan out over their documents; a path that ends early gives undefined. */
+function leaves(document: Document, segments: readonly string[]): unknown[] {
+  if (segments.length === 1) return [ownValue(document, segments[0] ?? '')];
+  const found: unknown[] = [];
+  gatherLeaves(found, document, segments, 0);
+  return found;
+}
+
+function gatherLeaves(found: unknown[], value: unknown, segments: readonly string[], at: number): void {
+  const segment = segments[at];
+  if (segment === undefined) found.push(value);
+  else if (isDocument(value)) gatherLeaves(found, ownValue(value, segment), segments, at + 1);
+  else if (Array.isArray(value)) {
+    if (isArrayIndex(segment) && Number(segment) < value.length) gatherLeaves(found, value[Number(segment)], segments, at + 1);
+    for (const element of value) if (isDocument(element)) gatherLeaves(found, element, segments, at);
+  } else found.push(undefined);
+}

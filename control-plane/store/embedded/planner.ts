@@ -1,0 +1,192 @@
+/**
+ * Chooses how a filter and a sort are answered: a range of `_id`, ranges of an index, or every document.
+ * An index is used only where its keys hold every document the filter can match; what the keys cannot decide the matcher does.
+ */
+import { type Document, isDocument } from './bson-values.ts';
+import type { Collection, Index } from './catalogue.ts';
+import { EMPTY_ARRAY, encodeKey, keyAfter, LAST_KEY, TYPE, typeByte } from './keys.ts';
+import { compileFilter } from './matcher.ts';
+import { type FieldPredicate, type FilterPredicates, predicatesOf } from './predicates.ts';
+
+/** Keys from `from` on, up to but not including `to`. */
+export interface KeyRange {
+  readonly from: Buffer;
+  readonly to: Buffer;
+}
+
+/** How the documents are found. */
+export interface Plan {
+  /** Null reads every document in the order it was first written. */
+  readonly index: Index | null;
+  readonly ranges: readonly KeyRange[];
+  readonly isDescending: boolean;
+  /** The documents come in the order asked for. */
+  readonly isSorted: boolean;
+  /** Every document found matches: no need to look into it. */
+  readonly isExact: boolean;
+}
+
+/** A sort as the driver sends it; values are 1 or −1. */
+export type Sort = Readonly<Record<string, number>>;
+
+const MAX_RANGES = 1_000;
+
+/** The best plan for a filter and a sort. */
+export function choosePlan(collection: Collection, filter: Document, sort: Sort): Plan {
+  const predicates = predicatesOf(filter);
+  const candidates = [collection.primary, ...collection.indexes]
+    .map((index) => candidate(index, predicates, sort))
+    .filter((option) => option !== null);
+  const best = candidates.reduce<Candidate | null>((winner, option) => (option.score > (winner?.score ?? 0) ? option : winner), null);
+  if (best) return best.plan;
+  const natural = Object.keys(sort).length === 1 ? sort['$natural'] : undefined;
+  return {
+    index: null,
+    ranges: [],
+    isDescending: (natural ?? 1) < 0,
+    isSorted: Object.keys(sort).length === 0 || natural !== undefined,
+    isExact: predicates.isExact && predicates.fields.size === 0,
+  };
+}
+
+interface Candidate {
+  readonly plan: Plan;
+  readonly score: number;
+}
+
+const SCORE = { equal: 4, oneOf: 3, range: 2, sorted: 1.5, primary: 100 } as const;
+
+function candidate(index: Index, predicates: FilterPredicates, sort: Sort): Candidate | null {
+  if (!holdsEveryMatch(index, predicates)) return null;
+  const prefix = equalityPrefix(index, predicates);
+  const next = index.fields[prefix.fields];
+  const bounds = next && predicates.fields.get(next.path);
+  const hasRange = bounds?.lower !== undefined || bounds?.upper !== undefined;
+  const ranges =
+    next && bounds && hasRange
+      ? prefix.keys.map((key) => boundedRange(key, bounds, { direction: next.direction, isMultikey: index.isMultikey }))
+      : prefix.keys.map((key) => (key.length === 0 ? { from: key, to: LAST_KEY } : { from: key, to: keyAfter(key) }));
+  const order = sortedOrder(index, prefix, sort);
+  const hasSort = Object.keys(sort).length > 0;
+  const usedFields = prefix.fields + (hasRange ? 1 : 0);
+  const score =
+    prefix.score +
+    (hasRange ? SCORE.range : 0) +
+    (hasSort && order !== null ? SCORE.sorted : 0) +
+    (index.keyColumn === 'id' && prefix.fields === 1 ? SCORE.primary : 0);
+  return {
+    score,
+    plan: {
+      index,
+      ranges,
+      isDescending: order === -1,
+      isSorted: !hasSort || order !== null,
+      isExact: predicates.isExact && !index.isMultikey && usedFields === predicates.fields.size,
+    },
+  };
+}
+
+interface Prefix {
+  readonly keys: Buffer[];
+  /** Fields of the index that are fixed by equality. */
+  readonly fields: number;
+  readonly score: number;
+}
+
+/** The longest run of leading fields with `$eq` or `$in`, multiplied out. */
+function equalityPrefix(index: Index, predicates: FilterPredicates): Prefix {
+  let keys: Buffer[] = [Buffer.alloc(0)];
+  let fields = 0;
+  let score = 0;
+  for (const { path, direction } of index.fields) {
+    const values = predicates.fields.get(path)?.equals;
+    if (!values) break;
+    const encoded = distinctKeys(
+      values.flatMap((value) => (value === null ? [null, EMPTY_ARRAY] : [value])),
+      direction,
+    );
+    if (keys.length * encoded.length > MAX_RANGES) break;
+    keys = keys.flatMap((prefix) => encoded.map((key) => Buffer.concat([prefix, key])));
+    fields += 1;
+    score += values.length === 1 ? SCORE.equal : SCORE.oneOf;
+  }
+  return { keys, fields, score };
+}
+
+function distinctKeys(values: readonly unknown[], direction: 1 | -1): Buffer[] {
+  const keys = values.map((value) => encodeKey(value, direction));
+  return [...new Map(keys.map((key) => [key.toString('latin1'), key])).values()];
+}
+
+/** Bounds on the field after the prefix. With arrays two bounds may be met by two elements, so only the lower one limits the keys. */
+function boundedRange(prefix: Buffer, bounds: FieldPredicate, field: { direction: 1 | -1; isMultikey: boolean }): KeyRange {
+  const { lower, upper } = bounds;
+  const usableUpper = lower && field.isMultikey ? undefined : upper;
+  const type = typeByte((lower ?? upper)?.value);
+  const from = lower ? cut(encodeKey(lower.value), !lower.isInclusive) : firstOfType(type);
+  const to =
+    usableUpper && typeByte(usableUpper.value) === type ? cut(encodeKey(usableUpper.value), usableUpper.isInclusive) : Buffer.from([type + 1]);
+  if (field.direction > 0) return { from: Buffer.concat([prefix, from]), to: Buffer.concat([prefix, to]) };
+  // Inverted bytes: an ascending interval [from, to) of whole keys becomes the keys above the inverted `to`.
+  return { from: Buffer.concat([prefix, invertedLimit(to)]), to: Buffer.concat([prefix, invertedLimit(from)]) };
+}
+
+function cut(key: Buffer, isAfter: boolean): Buffer {
+  return isAfter ? keyAfter(key) : key;
+}
+
+/** NaN is a number, but in no range. */
+function firstOfType(type: number): Buffer {
+  return type === TYPE.number ? encodeKey(Number.NEGATIVE_INFINITY) : Buffer.from([type]);
+}
+
+/**
+ * For whole keys k, none a prefix of another: k < limit exactly when inverted(k) ≥ the result.
+ * A limit is either a whole key, or lies just behind one or behind a type byte.
+ */
+function invertedLimit(limit: Buffer): Buffer {
+  return keyAfter(limit.map((byte) => byte ^ 0xff));
+}
+
+/** 1 or −1 when the index gives the sort's order forwards or backwards, null when it does not. */
+function sortedOrder(index: Index, prefix: Prefix, sort: Sort): 1 | -1 | null {
+  if (index.isMultikey || prefix.keys.length > 1) return null;
+  const fixed = new Set(index.fields.slice(0, prefix.fields).map((field) => field.path));
+  const rest = Object.keys(sort).filter((path) => !fixed.has(path));
+  const tail = index.fields.slice(prefix.fields);
+  let order: 1 | -1 | null = null;
+  for (const [at, path] of rest.entries()) {
+    const field = tail[at];
+    if (field?.path !== path) return null;
+    const direction = (sort[path] ?? 1) * field.direction < 0 ? -1 : 1;
+    if (order !== null && order !== direction) return null;
+    order = direction;
+  }
+  return order ?? 1;
+}
+
+/** A sparse or partial index may be used only when the filter asks for nothing outside it. */
+function holdsEveryMatch(index: Index, predicates: FilterPredicates): boolean {
+  if (index.spec.sparse && !index.fields.some(({ path }) => requiresValue(predicates.fields.get(path)))) return false;
+  const partial = index.spec.partialFilterExpression;
+  if (!partial) return true;
+  return Object.entries(partial).every(([path, condition]) => !path.startsWith('$') && implies(predicates.fields.get(path), path, condition));
+}
+
+function requiresValue(predicate: FieldPredicate | undefined): boolean {
+  if (!predicate) return false;
+  if (predicate.equals) return !predicate.equals.includes(null);
+  return predicate.lower !== undefined || predicate.upper !== undefined;
+}
+
+/** True when whatever meets the predicate also meets the condition of a partial index. */
+function implies(predicate: FieldPredicate | undefined, path: string, condition: unknown): boolean {
+  if (!predicate || !requiresValue(predicate)) return false;
+  if (predicate.equals) {
+    const matches = compileFilter({ value: condition });
+    return predicate.equals.every((value) => matches({ value }));
+  }
+  // A range says no more than that there is a value of the bound's type.
+  if (!isDocument(condition) || !Object.keys(condition).every((name) => name === '$exists' || name === '$type')) return false;
+  return path !== '' && compileFilter({ value: condition })({ value: (predicate.lower ?? predicate.upper)?.value });
+}

@@ -1,0 +1,98 @@
+/** What a filter demands of single fields, as far as keys of an index can decide it. */
+import { bsonType, type Document, isDocument, isOperators } from './bson-values.ts';
+
+/** One end of a range. */
+interface Bound {
+  readonly value: unknown;
+  readonly isInclusive: boolean;
+}
+
+/** Demands on one field that all hold at once. `equals` is `$eq` or `$in`; null stands for a missing field too. */
+export interface FieldPredicate {
+  equals?: readonly unknown[];
+  lower?: Bound;
+  upper?: Bound;
+}
+
+/** The usable part of a filter. */
+export interface FilterPredicates {
+  readonly fields: ReadonlyMap<string, FieldPredicate>;
+  /** The fields' predicates say all that the filter says. */
+  readonly isExact: boolean;
+}
+
+/** Reads the predicates out of a filter; everything else is left to the matcher. */
+export function predicatesOf(filter: Document): FilterPredicates {
+  const fields = new Map<string, FieldPredicate>();
+  const isExact = gather(filter, fields);
+  // An equality and a range on one field: the keys look for the equality, the matcher checks the rest.
+  const isMixed = [...fields.values()].some(({ equals, lower, upper }) => equals && (lower || upper));
+  return { fields, isExact: isExact && !isMixed };
+}
+
+/** Returns true when nothing was left out. */
+function gather(filter: Document, fields: Map<string, FieldPredicate>): boolean {
+  let isExact = true;
+  for (const [path, condition] of Object.entries(filter)) {
+    if (path === '$and' && Array.isArray(condition)) {
+      for (const part of condition) isExact = isDocument(part) && gather(part, fields) && isExact;
+    } else if (path.startsWith('$')) isExact = false;
+    else isExact = gatherField(path, condition, fields) && isExact;
+  }
+  return isExact;
+}
+
+function gatherField(path: string, condition: unknown, fields: Map<string, FieldPredicate>): boolean {
+  const predicate = { ...fields.get(path) };
+  const operators = isOperators(condition) ? Object.entries(condition) : [['$eq', condition] as const];
+  let isExact = true;
+  for (const [name, operand] of operators) isExact = gatherOperator(predicate, name, operand) && isExact;
+  if (Object.keys(predicate).length > 0) fields.set(path, predicate);
+  return isExact;
+}
+
+function gatherOperator(predicate: FieldPredicate, name: string, operand: unknown): boolean {
+  switch (name) {
+    case '$eq':
+      return setEquals(predicate, [operand]);
+    case '$in':
+      return Array.isArray(operand) && setEquals(predicate, operand);
+    case '$gt':
+    case '$gte':
+      if (predicate.lower || operand === null || !isKeyable(operand)) return false;
+      predicate.lower = { value: operand, isInclusive: name === '$gte' };
+      return isSameType(predicate);
+    case '$lt':
+    case '$lte':
+      if (predicate.upper || operand === null || !isKeyable(operand)) return false;
+      predicate.upper = { value: operand, isInclusive: name === '$lte' };
+      return isSameType(predicate);
+    default:
+      return false;
+  }
+}
+
+function setEquals(predicate: FieldPredicate, values: readonly unknown[]): boolean {
+  if (predicate.equals || !values.every(isKeyable)) return false;
+  predicate.equals = values.map((value) => value ?? null);
+  return !predicate.equals.includes(null);
+}
+
+/** Bounds of two types contradict each other; the matcher says so. */
+function isSameType({ lower, upper }: FieldPredicate): boolean {
+  return !lower || !upper || kind(lower.value) === kind(upper.value);
+}
+
+function kind(value: unknown): string {
+  return value instanceof Date ? 'date' : (bsonType(value) ?? typeof value);
+}
+
+const KEYABLE_TYPES = new Set(['ObjectId', 'Binary', 'Long', 'Int32', 'Double']);
+
+/** Arrays and documents are compared as a whole, which the keys of an array's elements cannot do. */
+function isKeyable(value: unknown): boolean {
+  if (value === null || value === undefined || value instanceof Date) return true;
+  if (typeof value === 'number') return !Number.isNaN(value);
+  if (typeof value !== 'object') return true;
+  return KEYABLE_TYPES.has(bsonType(value) ?? '');
+}

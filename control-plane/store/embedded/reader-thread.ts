@@ -1,0 +1,24 @@
+/** Entry of the reader thread; started by the writer thread. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '#config/clock.ts';
+import { Reader } from './reader.ts';
+import { openReadOnlyStore } from './store.ts';
+
+/** Writer → reader. */
+export interface ReaderJob {
+  readonly job: number;
+  readonly message: Uint8Array;
+}
+
+/** Reader → writer. */
+export interface ReaderAnswer {
+  readonly job: number;
+  readonly reply: Uint8Array;
+}
+
+const { file } = workerData as { file: string };
+const reader = new Reader(openReadOnlyStore(file), systemClock);
+parentPort?.on('message', ({ job, message }: ReaderJob) => {
+  const reply = reader.answer(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
+  parentPort?.postMessage({ job, reply } satisfies ReaderAnswer);
+});

@@ -1,0 +1,169 @@
+/**
+ * Reads the documents a filter matches, in order.
+ * Rows are fetched in chunks that continue after the last key seen, so no SQLite statement stays open between two steps and writes in between are safe.
+ */
+import { type Document, decode } from './bson-values.ts';
+import type { Collection } from './catalogue.ts';
+import type { Store, StoredRow } from './documents.ts';
+import { encodeKey, indexedValues } from './keys.ts';
+import { compileFilter } from './matcher.ts';
+import { choosePlan, type KeyRange, type Plan, type Sort } from './planner.ts';
+import type { Row } from './sqlite.ts';
+
+/** A document found; decoded when somebody looks. */
+export interface Found extends StoredRow {
+  readonly document: () => Document;
+}
+
+/** What to find. */
+export interface Query {
+  readonly filter: Document;
+  readonly sort?: Sort;
+}
+
+/** Called for every row looked at; may throw to give up. */
+export type OnExamined = () => void;
+
+const FIRST_CHUNK_ROWS = 16;
+const MAX_CHUNK_ROWS = 1_024;
+
+/** The documents of a collection that match, in the order of the sort. */
+export function* scan(store: Store, collection: Collection | undefined, query: Query, onExamined?: OnExamined): Generator<Found> {
+  // Compiled before anything is read, so that a malformed filter is refused on an empty collection too.
+  const matches = compileFilter(query.filter);
+  if (!collection) return;
+  const sort = query.sort ?? {};
+  const plan = choosePlan(collection, query.filter, sort);
+  const found = matching(candidates(store, collection, plan), plan.isExact ? null : matches, onExamined);
+  if (plan.isSorted) yield* found;
+  else yield* sorted([...found], sort);
+}
+
+/** Skips and then stops after a number of rows; 0 is no limit. */
+export function* limited(found: Iterable<Found>, skip: number, limit: number): Generator<Found> {
+  let seen = 0;
+  for (const row of found) {
+    seen += 1;
+    if (seen > skip) yield row;
+    if (limit > 0 && seen === skip + limit) return;
+  }
+}
+
+/** How many documents match; counted in the index alone when its keys say everything. */
+export function count(store: Store, collection: Collection | undefined, filter: Document, onExamined?: OnExamined): number {
+  compileFilter(filter);
+  if (!collection) return 0;
+  const plan = choosePlan(collection, filter, {});
+  if (plan.isExact && plan.index === null) return countOf(store.sqlite.get(`SELECT count(*) AS n FROM ${collection.table}`));
+  if (plan.isExact && plan.index) {
+    const sql = `SELECT count(*) AS n FROM ${plan.index.table} WHERE ${plan.index.keyColumn}>=? AND ${plan.index.keyColumn}<?`;
+    return plan.ranges.reduce((total, { from, to }) => total + countOf(store.sqlite.get(sql, from, to)), 0);
+  }
+  let total = 0;
+  for (const _ of scan(store, collection, { filter }, onExamined)) total += 1;
+  return total;
+}
+
+/** The sort key of a document: of an array the smallest element counts upwards, the largest downwards. */
+export function sortKey(document: Document, sort: Sort): Buffer {
+  const parts = Object.entries(sort).map(([path, order]) => {
+    const direction = order < 0 ? -1 : 1;
+    const keys = indexedValues(document, path.split('.')).values.map((value) => encodeKey(value, direction));
+    return keys.reduce((first, key) => (Buffer.compare(key, first) < 0 ? key : first));
+  });
+  return Buffer.concat(parts);
+}
+
+function countOf(row: Row | undefined): number {
+  return Number(row?.['n'] ?? 0);
+}
+
+function* matching(rows: Iterable<Row>, matches: ((document: Document) => boolean) | null, onExamined?: OnExamined): Generator<Found> {
+  for (const row of rows) {
+    onExamined?.();
+    const bytes = row['doc'] as Uint8Array;
+    const rid = Number(row['rid']);
+    if (!matches) yield { rid, bytes, document: () => decode(bytes) };
+    else {
+      const document = decode(bytes);
+      if (matches(document)) yield { rid, bytes, document: () => document };
+    }
+  }
+}
+
+function* sorted(found: Found[], sort: Sort): Generator<Found> {
+  const keyed = found.map(({ rid, bytes, document }) => ({ rid, bytes, key: sortKey(document(), sort) }));
+  keyed.sort((left, right) => Buffer.compare(left.key, right.key));
+  for (const { rid, bytes } of keyed) yield { rid, bytes, document: () => decode(bytes) };
+}
+
+function* candidates(store: Store, collection: Collection, plan: Plan): Generator<Row> {
+  if (plan.index === null) yield* everyRow(store, collection, plan.isDescending);
+  else {
+    // With several keys a document its row can come again.
+    const seen = plan.index.isMultikey ? new Set<number>() : null;
+    const ranges = plan.isDescending ? plan.ranges.toReversed() : plan.ranges;
+    for (const range of ranges) {
+      for (const row of rowsInRange(store, collection, plan, range)) {
+        const rid = Number(row['rid']);
+        if (seen?.has(rid)) continue;
+        seen?.add(rid);
+        yield row;
+      }
+    }
+  }
+}
+
+function* everyRow(store: Store, collection: Collection, isDescending: boolean): Generator<Row> {
+  const order = isDescending ? 'DESC' : 'ASC';
+  const beyond = isDescending ? '<' : '>';
+  const sql = `SELECT rid, doc FROM ${collection.table} WHERE rid${beyond}? ORDER BY rid ${order} LIMIT ?`;
+  let last = isDescending ? Number.MAX_SAFE_INTEGER : -1;
+  yield* chunked(
+    (limit) => store.sqlite.all(sql, last, limit),
+    (row) => {
+      last = Number(row['rid']);
+    },
+  );
+}
+
+function* rowsInRange(store: Store, collection: Collection, plan: Plan, range: KeyRange): Generator<Row> {
+  const statements = rangeStatements(collection, plan);
+  let last: Row | null = null;
+  const { from, to } = range;
+  const fetch = (limit: number): Row[] => {
+    if (last === null) return store.sqlite.all(statements.first, from, to, limit);
+    const key = last['k'] as Uint8Array;
+    return store.sqlite.all(statements.next, key, Number(last['rid']), plan.isDescending ? from : to, limit);
+  };
+  yield* chunked(fetch, (row) => {
+    last = row;
+  });
+}
+
+/** The statement that starts a range and the one that goes on after a key and row. */
+function rangeStatements(collection: Collection, plan: Plan): { readonly first: string; readonly next: string } {
+  const { table = collection.table, keyColumn = 'id' } = plan.index ?? {};
+  const isPrimary = table === collection.table;
+  const source = isPrimary ? `${table} AS x` : `${table} AS x CROSS JOIN ${collection.table} AS d ON d.rid=x.rid`;
+  const select = `SELECT x.${keyColumn} AS k, x.rid AS rid, doc FROM ${source} WHERE`;
+  const key = `x.${keyColumn}`;
+  if (plan.isDescending) {
+    const tail = `ORDER BY ${key} DESC, x.rid DESC LIMIT ?`;
+    return { first: `${select} ${key}>=? AND ${key}<? ${tail}`, next: `${select} (${key}, x.rid)<(?, ?) AND ${key}>=? ${tail}` };
+  }
+  const tail = `ORDER BY ${key}, x.rid LIMIT ?`;
+  return { first: `${select} ${key}>=? AND ${key}<? ${tail}`, next: `${select} (${key}, x.rid)>(?, ?) AND ${key}<? ${tail}` };
+}
+
+/** Fetches ever larger chunks until one is not full. */
+function* chunked(fetch: (limit: number) => Row[], onRow: (row: Row) => void): Generator<Row> {
+  for (let limit = FIRST_CHUNK_ROWS; ; limit = Math.min(limit * 2, MAX_CHUNK_ROWS)) {
+    const rows = fetch(limit);
+    for (const row of rows) {
+      onRow(row);
+      yield row;
+    }
+    if (rows.length < limit) return;
+  }
+}

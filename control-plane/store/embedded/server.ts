@@ -1,0 +1,191 @@
+/**
+ * The embedded database's server: MongoDB's protocol on a local socket over one store.
+ * Commands run one at a time in the order of arrival; long reads and cursors go to the reader thread.
+ */
+import { createServer, type Server, type Socket } from 'node:net';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { Document } from './bson-values.ts';
+import { CATALOGUE_COMMANDS, changesCatalogue } from './catalogue-commands.ts';
+import { commandName } from './command-fields.ts';
+import { singleBatches, TooLong } from './cursors.ts';
+import type { Store } from './documents.ts';
+import { removeExpired } from './expiry.ts';
+import { GroupCommit } from './group-commit.ts';
+import { CURSOR_COMMANDS, READ_COMMANDS } from './read-commands.ts';
+import type { Reply } from './read-context.ts';
+import { RetryCache } from './retry-cache.ts';
+import { SESSION_COMMANDS } from './session-commands.ts';
+import { errorReply, StoreError } from './store-error.ts';
+import { frameReply, MessageSplitter, parseMessage, type Request } from './wire.ts';
+import { refuseTransaction, WRITE_COMMANDS } from './write-commands.ts';
+
+/** Answers whole messages beside the writer. */
+export interface ReaderLink {
+  /** Runs a reading command; resolves with the framed reply. */
+  run(message: Buffer): Promise<Uint8Array>;
+}
+
+/** What the server is made of. */
+export interface ServerDeps {
+  readonly store: Store;
+  readonly reader: ReaderLink;
+  readonly clock: Clock;
+  readonly expiryMs: number;
+}
+
+/** Rows a read may look at before it is long: about a page of a list with room for a filter. */
+const LONG_READ_ROWS = 200;
+const CHECKPOINT_MS = 1_000;
+
+/** Serves one store until closed. */
+export class StoreServer {
+  readonly #deps: ServerDeps;
+  readonly #retries = new RetryCache();
+  readonly #group: GroupCommit;
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+  readonly #timers: Timer[];
+
+  constructor(deps: ServerDeps) {
+    this.#deps = deps;
+    this.#group = new GroupCommit(deps.store, this.#retries);
+    this.#server = createServer((socket) => this.#serve(socket));
+    this.#timers = [
+      deps.clock.every(deps.expiryMs, () => this.#guarded(() => removeExpired(deps.store, deps.clock.wallTime()))),
+      deps.clock.every(CHECKPOINT_MS, () => this.#checkpoint()),
+    ];
+  }
+
+  /** Listens on a socket path. */
+  listen(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(path, resolve);
+    });
+  }
+
+  /** Commits what is open, drops the connections and stops. */
+  async close(): Promise<void> {
+    for (const timer of this.#timers) timer.cancel();
+    this.#group.flush();
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  #serve(socket: Socket): void {
+    const splitter = new MessageSplitter();
+    socket.setNoDelay(true);
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    // A client that goes away is its own affair; 'close' follows.
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        for (const message of splitter.push(chunk)) this.#handle(socket, message);
+      } catch {
+        socket.destroy();
+      }
+    });
+  }
+
+  #handle(socket: Socket, message: Buffer): void {
+    const request = parseMessage(message);
+    const send = (reply: Reply) => {
+      if (request.wantsReply && !socket.destroyed) socket.write(frameReply(request, reply));
+    };
+    try {
+      const { reply, retryKey } = this.#execute(request);
+      if (this.#group.isOpen) this.#group.hold({ reply, send, retryKey });
+      else send(reply);
+    } catch (error) {
+      if (error instanceof TooLong) this.#forward(socket, message);
+      else {
+        // A refusal leaves the group alone; a fault may have left half a write behind, which takes the whole group with it.
+        if (!(error instanceof StoreError) && changesSomething(request)) this.#group.fail(error);
+        this.#refuse(error, send);
+      }
+    }
+  }
+
+  #refuse(error: unknown, send: (reply: Reply) => void): void {
+    if (this.#group.isOpen) this.#group.hold({ reply: errorReply(error), send, retryKey: null });
+    else send(errorReply(error));
+  }
+
+  #forward(socket: Socket, message: Buffer): void {
+    this.#deps.reader.run(message).then(
+      (reply) => {
+        if (!socket.destroyed) socket.write(reply);
+      },
+      () => socket.destroy(),
+    );
+  }
+
+  #execute({ command }: Request): { readonly reply: Reply; readonly retryKey: string | null } {
+    const { store, clock } = this.#deps;
+    const name = commandName(command).toLowerCase();
+    const session = SESSION_COMMANDS.get(name);
+    if (session) return { reply: session(clock, command), retryKey: null };
+    refuseTransaction(command);
+    if (CURSOR_COMMANDS.has(name)) throw new TooLong();
+    const read = READ_COMMANDS.get(name);
+    if (read) return { reply: read({ store, cursors: singleBatches, onExamined: rowBudget(LONG_READ_ROWS) }, command), retryKey: null };
+    const catalogue = CATALOGUE_COMMANDS.get(name);
+    if (catalogue) {
+      const reply = changesCatalogue(name) ? this.#atomically(() => catalogue(store, command)) : catalogue(store, command);
+      return { reply, retryKey: null };
+    }
+    if (WRITE_COMMANDS.has(name)) return this.#write(name, command);
+    throw new StoreError('CommandNotFound', `no such command: '${commandName(command)}'`);
+  }
+
+  #write(name: string, command: Document): { readonly reply: Reply; readonly retryKey: string | null } {
+    const retryKey = this.#retries.keyOf(command);
+    const earlier = retryKey === null ? undefined : this.#retries.find(retryKey, command);
+    if (earlier) return { reply: earlier, retryKey };
+    const reply = WRITE_COMMANDS.get(name)?.(this.#deps, command) ?? {};
+    if (retryKey !== null) this.#retries.remember(retryKey, command, reply);
+    return { reply, retryKey };
+  }
+
+  #atomically(work: () => Reply): Reply {
+    try {
+      return this.#deps.store.sqlite.atomically(work);
+    } catch (error) {
+      this.#deps.store.catalogue.reload();
+      throw error;
+    }
+  }
+
+  /** Work of the server's own, committed together with whatever is open. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+      this.#group.flush();
+    } catch (error) {
+      this.#group.fail(error);
+    }
+  }
+
+  #checkpoint(): void {
+    if (!this.#group.takeHasCommitted() || this.#group.isOpen) return;
+    try {
+      this.#deps.store.sqlite.checkpoint();
+    } catch {
+      // A full disk: what is committed stays in the log until there is room.
+    }
+  }
+}
+
+function changesSomething({ command }: Request): boolean {
+  const name = commandName(command).toLowerCase();
+  return WRITE_COMMANDS.has(name) || CATALOGUE_COMMANDS.has(name);
+}
+
+function rowBudget(rows: number): () => void {
+  let left = rows;
+  return () => {
+    if (left === 0) throw new TooLong();
+    left -= 1;
+  };
+}

@@ -1,0 +1,66 @@
+/** Entry of the embedded database's thread: opens the file, starts the reader thread, serves the socket, says when it is ready. */
+import { chmodSync, rmSync } from 'node:fs';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { systemClock } from '#config/clock.ts';
+import type { ReaderAnswer, ReaderJob } from './reader-thread.ts';
+import { type ReaderLink, StoreServer } from './server.ts';
+import { openStore } from './store.ts';
+
+/** What the thread is started with. */
+export interface WriterOptions {
+  readonly file: string;
+  readonly socketPath: string;
+  /** Time between two sweeps of TTL indexes. */
+  readonly expiryMs: number;
+}
+
+/** Thread → process. */
+export type WriterMessage = { readonly type: 'ready' } | { readonly type: 'closed' };
+
+const options = workerData as WriterOptions;
+const store = openStore(options.file);
+const readerThread = new Worker(new URL('./reader-thread.ts', import.meta.url), { workerData: { file: options.file } });
+// A reader that crashes takes this thread with it, and this thread the process.
+readerThread.on('error', (error) => {
+  throw error;
+});
+const server = new StoreServer({ store, reader: linkTo(readerThread), clock: systemClock, expiryMs: options.expiryMs });
+rmSync(options.socketPath, { force: true });
+await server.listen(options.socketPath);
+chmodSync(options.socketPath, 0o600);
+tell({ type: 'ready' });
+
+parentPort?.on('message', () => {
+  close().catch((error: unknown) => {
+    throw error;
+  });
+});
+
+async function close(): Promise<void> {
+  await server.close();
+  await readerThread.terminate();
+  store.sqlite.close();
+  tell({ type: 'closed' });
+  parentPort?.close();
+}
+
+function tell(message: WriterMessage): void {
+  parentPort?.postMessage(message);
+}
+
+function linkTo(thread: Worker): ReaderLink {
+  const waiting = new Map<number, (reply: Uint8Array) => void>();
+  let jobs = 0;
+  thread.on('message', ({ job, reply }: ReaderAnswer) => {
+    waiting.get(job)?.(reply);
+    waiting.delete(job);
+  });
+  return {
+    run: (message) =>
+      new Promise((resolve) => {
+        jobs += 1;
+        waiting.set(jobs, resolve);
+        thread.postMessage({ job: jobs, message } satisfies ReaderJob);
+      }),
+  };
+}

@@ -1,0 +1,49 @@
+/** Every mongoose model of the product on one connection; a resource's model stands in `models/<name>-model.ts`. */
+import type { Connection } from 'mongoose';
+import { defineAgents } from './models/agent-model.ts';
+import { defineAgentTests, defineTestBatches, defineTestInputs, defineTestRuns } from './models/agent-test-model.ts';
+import { defineAuditLog } from './models/audit-model.ts';
+import { defineDeliveries } from './models/delivery-model.ts';
+import { defineIdempotencyKeys } from './models/idempotency-model.ts';
+import { defineKeys } from './models/key-model.ts';
+import { defineKnowledge, defineKnowledgeRevisions } from './models/knowledge-model.ts';
+import { defineLedger } from './models/ledger-model.ts';
+import { defineNumbers } from './models/number-model.ts';
+import { definePrivacy } from './models/privacy-model.ts';
+import { defineRefusals } from './models/refusal-model.ts';
+import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
+import { defineTools } from './models/tool-model.ts';
+import { defineUsers } from './models/user-model.ts';
+import { defineVersions } from './models/version-model.ts';
+
+/** Defines every model on a connection. */
+export function defineModels(connection: Connection) {
+  return {
+    users: defineUsers(connection),
+    keys: defineKeys(connection),
+    agents: defineAgents(connection),
+    versions: defineVersions(connection),
+    tools: defineTools(connection),
+    knowledge: defineKnowledge(connection),
+    knowledgeRevisions: defineKnowledgeRevisions(connection),
+    numbers: defineNumbers(connection),
+    ledger: defineLedger(connection),
+    sessions: defineSessions(connection),
+    sessionAttachments: defineSessionAttachments(connection),
+    deliveries: defineDeliveries(connection),
+    privacy: definePrivacy(connection),
+    auditLog: defineAuditLog(connection),
+    refusals: defineRefusals(connection),
+    idempotencyKeys: defineIdempotencyKeys(connection),
+    agentTests: defineAgentTests(connection),
+    testBatches: defineTestBatches(connection),
+    testInputs: defineTestInputs(connection),
+    testRuns: defineTestRuns(connection),
+  };
+}
+export type Models = ReturnType<typeof defineModels>;
+
+/** Builds every index; resolves when the store can serve. */
+export async function buildIndexes(models: Models): Promise<void> {
+  for (const model of Object.values(models)) await model.createIndexes();
+}

@@ -1,0 +1,82 @@
+/** Agents: profile and draft configuration in one document, guarded by `rev`; `published` points at the live version. */
+import { type Connection, type Model, Schema } from 'mongoose';
+import type { AgentConfig } from '#config/agent-config.ts';
+import type { SpendLimits } from './user-model.ts';
+
+/** Secrets of a configuration, sealed; kept beside it so that the configuration itself never holds one. */
+export interface SealedAgentSecrets {
+  /** Signing keys by endpoint url, one list per kind of endpoint. */
+  post_call: { url: string; sealed: string }[];
+  conversation_init: { url: string; sealed: string }[];
+  llm_api_key: string | null;
+}
+
+/** An agent's override policy (supplement 2.1). */
+export const OVERRIDE_FIELDS = ['first_message', 'system_prompt', 'voice_id', 'language'] as const;
+export type OverrideField = (typeof OVERRIDE_FIELDS)[number];
+
+/** An agent with its draft. */
+export interface AgentDocument {
+  _id: string;
+  team_id: string;
+  workspace_id: string;
+  /** Who created it: pays for its public and phone sessions. */
+  user_id: string;
+  name: string;
+  description: string;
+  status: 'active' | 'archived';
+  public_enabled: boolean;
+  allowed_origins: string[];
+  overrides_allowed: OverrideField[];
+  /** Absent until they are set. */
+  limits?: Partial<SpendLimits>;
+  config: AgentConfig;
+  secrets: SealedAgentSecrets;
+  /** When the configuration was last changed. */
+  config_updated_at: Date;
+  /** Highest published version number; 0 before the first. */
+  published: number;
+  /** Hash of that version's configuration; empty before the first. */
+  published_hash: string;
+  /** Knowledge sources that version refers to. */
+  published_knowledge_source_ids: string[];
+  /** Grows with every change of the draft. */
+  rev: number;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** Defines the model on a connection. */
+export function defineAgents(connection: Connection): Model<AgentDocument> {
+  const schema = new Schema<AgentDocument>(
+    {
+      _id: { type: String, required: true },
+      team_id: { type: String, required: true },
+      workspace_id: { type: String, required: true },
+      user_id: { type: String, required: true },
+      name: { type: String, required: true },
+      description: { type: String, default: '' },
+      status: { type: String, required: true },
+      public_enabled: { type: Boolean, default: false },
+      allowed_origins: { type: [String], default: [] },
+      overrides_allowed: { type: [String], default: [] },
+      limits: { type: Schema.Types.Mixed },
+      config: { type: Schema.Types.Mixed, required: true },
+      secrets: { type: Schema.Types.Mixed, required: true },
+      config_updated_at: { type: Date, required: true },
+      published: { type: Number, default: 0 },
+      published_hash: { type: String, default: '' },
+      published_knowledge_source_ids: { type: [String], default: [] },
+      rev: { type: Number, default: 0 },
+      created_at: { type: Date, required: true },
+      updated_at: { type: Date, required: true },
+    },
+    // Empty objects of a configuration are values, not absences.
+    { collection: 'agents', versionKey: false, minimize: false },
+  );
+  schema.index({ team_id: 1, created_at: -1, _id: -1 });
+  schema.index({ 'config.tools.tool_ids': 1 });
+  schema.index({ 'config.knowledge_base.knowledge_source_ids': 1 });
+  schema.index({ published_knowledge_source_ids: 1 });
+  return connection.model<AgentDocument>('Agent', schema);
+}

@@ -1,0 +1,40 @@
+/** The audit log: one entry per change of a team's configuration. Nothing is ever changed in it. */
+import { type Connection, type Model, Schema } from 'mongoose';
+
+/** One change. */
+export interface AuditDocument {
+  _id: string;
+  team_id: string;
+  user_id: string;
+  key_id: string;
+  /** Method and route, such as `PATCH /v1/agent/agents/{agent_id}/config`. */
+  action: string;
+  resource: string;
+  resource_id: string | null;
+  /** Paths of the fields the request set, its defaults included; never their values. */
+  fields: string[];
+  request_id: string;
+  created_at: Date;
+}
+
+/** Defines the model on a connection. */
+export function defineAuditLog(connection: Connection): Model<AuditDocument> {
+  const text = { type: String, required: true };
+  const schema = new Schema<AuditDocument>(
+    {
+      _id: text,
+      team_id: text,
+      user_id: text,
+      key_id: text,
+      action: text,
+      resource: text,
+      resource_id: { type: String, default: null },
+      fields: { type: [String], default: [] },
+      request_id: text,
+      created_at: { type: Date, required: true },
+    },
+    { collection: 'audit_log', versionKey: false },
+  );
+  schema.index({ team_id: 1, created_at: -1, _id: -1 });
+  return connection.model<AuditDocument>('AuditEntry', schema);
+}

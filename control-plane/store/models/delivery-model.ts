@@ -1,0 +1,63 @@
+/** Webhook deliveries: one event to one endpoint, leased while it is being sent (store.md, "Outbox"). */
+import { type Connection, type Model, Schema } from 'mongoose';
+import type { StoredBytes } from './session-model.ts';
+
+/** `queued` waits for the endpoint's earlier event of the session; `pending` is due at `next_at`. */
+export type DeliveryState = 'queued' | 'pending' | 'delivered' | 'dropped';
+
+/** One event on its way to one endpoint. */
+export interface DeliveryDocument {
+  /** `<outbox id>:<endpoint number>` */
+  _id: string;
+  session_id: string;
+  team_id: string;
+  event: string;
+  url: string;
+  /** Sealed by the secret box; null when the endpoint has none. */
+  secret: string | null;
+  rank: number;
+  state: DeliveryState;
+  next_at: Date;
+  lease: string | null;
+  attempts: number;
+  last_attempt_at: Date | null;
+  /** Status of the last answer, or why there was none. */
+  last_result: string;
+  /** The payload's bytes, sealed with the session's data key, the same at every attempt. */
+  payload: StoredBytes;
+  created_at: Date;
+  /** When it was delivered or dropped. */
+  finished_at: Date | null;
+}
+
+/** Defines the model on a connection. */
+export function defineDeliveries(connection: Connection): Model<DeliveryDocument> {
+  const schema = new Schema<DeliveryDocument>(
+    {
+      _id: { type: String, required: true },
+      session_id: { type: String, required: true },
+      team_id: { type: String, required: true },
+      event: { type: String, required: true },
+      url: { type: String, required: true },
+      secret: { type: String, default: null },
+      rank: { type: Number, required: true },
+      state: { type: String, required: true },
+      next_at: { type: Date, required: true },
+      lease: { type: String, default: null },
+      attempts: { type: Number, default: 0 },
+      last_attempt_at: { type: Date, default: null },
+      last_result: { type: String, default: '' },
+      payload: { type: Schema.Types.Mixed, required: true },
+      created_at: { type: Date, required: true },
+      finished_at: { type: Date, default: null },
+    },
+    { collection: 'webhook_deliveries', versionKey: false },
+  );
+  schema.index({ state: 1, next_at: 1 });
+  // At most one event of a session is on its way to an endpoint: what keeps their order.
+  schema.index({ session_id: 1, url: 1 }, { unique: true, partialFilterExpression: { state: 'pending' } });
+  schema.index({ session_id: 1, url: 1, rank: 1 });
+  schema.index({ session_id: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, finished_at: 1 });
+  return connection.model<DeliveryDocument>('Delivery', schema);
+}

@@ -1,0 +1,33 @@
+/** API keys: only their hash is stored (running.md, "Operator routes"). */
+import { type Connection, type Model, Schema } from 'mongoose';
+
+/** One key of a user. */
+export interface KeyDocument {
+  _id: string;
+  user_id: string;
+  name: string;
+  /** Hex SHA-256 of the key. */
+  hash: string;
+  is_root: boolean;
+  expires_at: Date | null;
+  created_at: Date;
+}
+
+/** Defines the model on a connection. */
+export function defineKeys(connection: Connection): Model<KeyDocument> {
+  const schema = new Schema<KeyDocument>(
+    {
+      _id: { type: String, required: true },
+      user_id: { type: String, required: true },
+      name: { type: String, required: true },
+      hash: { type: String, required: true },
+      is_root: { type: Boolean, default: false },
+      expires_at: { type: Date, default: null },
+      created_at: { type: Date, required: true },
+    },
+    { collection: 'keys', versionKey: false },
+  );
+  schema.index({ hash: 1 }, { unique: true });
+  schema.index({ user_id: 1, created_at: -1 });
+  return connection.model<KeyDocument>('Key', schema);
+}

@@ -1,0 +1,69 @@
+/**
+ * Knowledge sources: plain text agents can draw on; every replacement of the content is a new revision (supplement 2.7).
+ * The contents stand apart from the sources, so that lists and renamings never touch up to a megabyte of text, and old ones stay for the versions that pin them.
+ */
+import { type Connection, type Model, Schema } from 'mongoose';
+
+/** A source, without its content. */
+export interface KnowledgeDocument {
+  _id: string;
+  team_id: string;
+  workspace_id: string;
+  name: string;
+  description: string;
+  file_name: string;
+  size_bytes: number;
+  chunk_count: number;
+  revision_number: number;
+  /** Where the newest content is. */
+  revision_id: string;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** The content of one revision; never changed. */
+export interface KnowledgeRevisionDocument {
+  _id: string;
+  knowledge_source_id: string;
+  content: string;
+  /** Since when its source points to another revision; says nothing while the source points to this one. */
+  unused_since: Date;
+}
+
+/** Defines the model of sources on a connection. */
+export function defineKnowledge(connection: Connection): Model<KnowledgeDocument> {
+  const schema = new Schema<KnowledgeDocument>(
+    {
+      _id: { type: String, required: true },
+      team_id: { type: String, required: true },
+      workspace_id: { type: String, required: true },
+      name: { type: String, required: true },
+      description: { type: String, default: '' },
+      file_name: { type: String, required: true },
+      size_bytes: { type: Number, required: true },
+      chunk_count: { type: Number, required: true },
+      revision_number: { type: Number, required: true },
+      revision_id: { type: String, required: true },
+      created_at: { type: Date, required: true },
+      updated_at: { type: Date, required: true },
+    },
+    { collection: 'knowledge_sources', versionKey: false },
+  );
+  schema.index({ team_id: 1, created_at: -1, _id: -1 });
+  return connection.model<KnowledgeDocument>('KnowledgeSource', schema);
+}
+
+/** Defines the model of revisions on a connection. */
+export function defineKnowledgeRevisions(connection: Connection): Model<KnowledgeRevisionDocument> {
+  const schema = new Schema<KnowledgeRevisionDocument>(
+    {
+      _id: { type: String, required: true },
+      knowledge_source_id: { type: String, required: true },
+      content: { type: String, required: true },
+      unused_since: { type: Date, required: true },
+    },
+    { collection: 'knowledge_revisions', versionKey: false },
+  );
+  schema.index({ knowledge_source_id: 1, unused_since: 1 });
+  return connection.model<KnowledgeRevisionDocument>('KnowledgeRevision', schema);
+}

@@ -1,0 +1,40 @@
+/** The wallet's ledger: append-only, two unique indexes decide every posting (store.md, "Wallet"). */
+import { type Connection, type Model, Schema } from 'mongoose';
+
+/** A stored ledger entry; amounts are integer micro-dollars. */
+export interface LedgerDocument {
+  /** `<user>:<seq>` */
+  _id: string;
+  user_id: string;
+  seq: number;
+  key: string;
+  kind: 'top_up' | 'hold' | 'settle' | 'refund' | 'void' | 'adjust';
+  amount: number;
+  /** After this entry. */
+  balance: number;
+  /** Sum of the top-ups up to this entry, starting credit included. */
+  cumulative_top_up: number;
+  at: Date;
+}
+
+/** Defines the model on a connection. */
+export function defineLedger(connection: Connection): Model<LedgerDocument> {
+  const schema = new Schema<LedgerDocument>(
+    {
+      _id: { type: String, required: true },
+      user_id: { type: String, required: true },
+      seq: { type: Number, required: true },
+      key: { type: String, required: true },
+      kind: { type: String, required: true },
+      amount: { type: Number, required: true },
+      balance: { type: Number, required: true },
+      cumulative_top_up: { type: Number, required: true },
+      at: { type: Date, required: true },
+    },
+    { collection: 'wallet_ledger', versionKey: false },
+  );
+  schema.index({ user_id: 1, seq: -1 }, { unique: true });
+  schema.index({ user_id: 1, at: -1, seq: -1 });
+  schema.index({ user_id: 1, key: 1 }, { unique: true });
+  return connection.model<LedgerDocument>('LedgerEntry', schema);
+}

@@ -1,0 +1,72 @@
+/** Phone numbers: bought from the carrier or imported with a SIP trunk of one's own (supplement 2.8). Passwords are sealed. */
+import { type Connection, type Model, Schema } from 'mongoose';
+
+/** How calls reach and leave an imported number (supplement 4.6). */
+export interface NumberSip {
+  inbound_auth_username: string | null;
+  /** Sealed. */
+  inbound_auth_password: string | null;
+  inbound_allowed_addresses: string[];
+  termination_uri: string | null;
+  termination_transport: 'auto' | 'udp' | 'tcp' | 'tls' | null;
+  termination_auth_username: string | null;
+  /** Sealed. */
+  termination_auth_password: string | null;
+  termination_headers: Record<string, string>;
+}
+
+/** A number of a workspace; `released` ones stay stored and are never shown again. */
+export interface NumberDocument {
+  _id: string;
+  team_id: string;
+  workspace_id: string;
+  /** Who pays its rent and its calls. */
+  user_id: string;
+  phone_number: string;
+  provider: 'managed' | 'sip';
+  label: string;
+  agent_id: string | null;
+  status: 'provisioning' | 'active' | 'error' | 'released';
+  status_detail: string;
+  transfer_caller_id: 'agent_number' | 'original_caller';
+  /** The carrier's own id; empty until bought and for imported numbers. */
+  carrier_number_id: string;
+  /** Last day (UTC, `yyyy-mm-dd`) whose rent was taken; empty for numbers that cost none. */
+  rent_day: string;
+  sip: NumberSip | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** Statuses in which a number occupies its E.164 number on the platform (running.md, "Money": not in `error`). */
+export const OCCUPYING_STATUSES = ['provisioning', 'active'] as const;
+
+/** Defines the model on a connection. */
+export function defineNumbers(connection: Connection): Model<NumberDocument> {
+  const schema = new Schema<NumberDocument>(
+    {
+      _id: { type: String, required: true },
+      team_id: { type: String, required: true },
+      workspace_id: { type: String, required: true },
+      user_id: { type: String, required: true },
+      phone_number: { type: String, required: true },
+      provider: { type: String, required: true },
+      label: { type: String, default: '' },
+      agent_id: { type: String, default: null },
+      status: { type: String, required: true },
+      status_detail: { type: String, default: '' },
+      transfer_caller_id: { type: String, default: 'agent_number' },
+      carrier_number_id: { type: String, default: '' },
+      rent_day: { type: String, default: '' },
+      sip: { type: Schema.Types.Mixed, default: null },
+      created_at: { type: Date, required: true },
+      updated_at: { type: Date, required: true },
+    },
+    { collection: 'numbers', versionKey: false, minimize: false },
+  );
+  schema.index({ phone_number: 1 }, { unique: true, partialFilterExpression: { status: { $in: [...OCCUPYING_STATUSES] } } });
+  schema.index({ team_id: 1, created_at: -1, _id: -1 });
+  schema.index({ agent_id: 1 });
+  schema.index({ status: 1, rent_day: 1 });
+  return connection.model<NumberDocument>('Number', schema);
+}

@@ -1,0 +1,56 @@
+/** Calls and purchases that were refused, with the reason; forgotten after 30 days by a TTL index. */
+import { type Connection, type Model, Schema } from 'mongoose';
+
+/** What was refused. */
+export const REFUSAL_KINDS = ['inbound_call', 'outbound_call', 'session', 'public_session', 'phone_number'] as const;
+export type RefusalKind = (typeof REFUSAL_KINDS)[number];
+
+const KEPT_SECONDS = 30 * 24 * 60 * 60;
+
+/** One refusal. */
+export interface RefusalDocument {
+  _id: string;
+  team_id: string;
+  agent_id: string | null;
+  kind: RefusalKind;
+  /** Code of the fault (config/errors.ts). */
+  reason: string;
+  message: string;
+  /** What was answered over HTTP, or to the INVITE of an inbound call. */
+  status: number;
+  caller_number: string | null;
+  dialed_number: string | null;
+  /** Both of them, for the search by number. */
+  numbers: string[];
+  sip_call_id: string | null;
+  created_at: Date;
+}
+
+/** Defines the model on a connection. */
+export function defineRefusals(connection: Connection): Model<RefusalDocument> {
+  const text = { type: String, required: true };
+  const optionalText = { type: String, default: null };
+  const schema = new Schema<RefusalDocument>(
+    {
+      _id: text,
+      team_id: text,
+      agent_id: optionalText,
+      kind: text,
+      reason: text,
+      message: text,
+      status: { type: Number, required: true },
+      caller_number: optionalText,
+      dialed_number: optionalText,
+      numbers: { type: [String], default: [] },
+      sip_call_id: optionalText,
+      created_at: { type: Date, required: true },
+    },
+    { collection: 'refusals', versionKey: false },
+  );
+  schema.index({ team_id: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, reason: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, agent_id: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, numbers: 1, created_at: -1, _id: -1 });
+  schema.index({ created_at: 1 }, { expireAfterSeconds: KEPT_SECONDS });
+  return connection.model<RefusalDocument>('Refusal', schema);
+}

@@ -1,0 +1,222 @@
+/**
+ * Sessions: the record of a call, what it owes and what is still to be sent about it, in one document, so that one update decides all three (store.md).
+ * Timeline, payloads and analysis results are sealed with the session's own data key; erasing a session is removing `wrapped_key`.
+ */
+import { type Connection, type Model, Schema } from 'mongoose';
+import type { SystemVariables } from '#config/call-plan.ts';
+import type { DialStatus, EndReason, TurnLatency } from '#config/session-record.ts';
+
+/** Bytes as the driver returns them: a Buffer, or its own wrapper in lean results. Read them with `toBuffer`. */
+export type StoredBytes = Uint8Array | { readonly buffer: Uint8Array; readonly position: number };
+
+/** `creating`: the intent is written and the charge is not taken yet; never shown. */
+export type StoredStatus = 'creating' | 'pending' | 'active' | 'unknown' | 'completed' | 'failed';
+
+/** What the session owes, micro-dollars. `hold_due` → `held` → `settle_due` → `settled`; `free` owes nothing ever. */
+export interface SessionBilling {
+  state: 'free' | 'hold_due' | 'held' | 'settle_due' | 'settled';
+  at: Date;
+  price_per_minute: number;
+  hold: number;
+  /** Given back at the end; negative when the call cost more than was held. */
+  due: number;
+}
+
+/** An event that waits to be handed to the deliveries. */
+export interface OutboxEvent {
+  /** `<session>:<event>`, with the run of an analysis. */
+  id: string;
+  event: 'phone_call.dial_finished' | 'call.ended' | 'call.analyzed';
+  /** Order of the session's events. */
+  rank: number;
+  at: Date;
+  /** Sealed JSON, frozen when the event happened. */
+  payload: StoredBytes;
+}
+
+/** A worker's report on the timeline: sealed items, or the id of the side document that holds them when they are large. */
+export interface TimelineEntry {
+  sealed: StoredBytes | null;
+  document_id: string | null;
+}
+
+/** The worker that has the session. */
+export interface SessionWorker {
+  instance_id: string;
+  supervisor_run: string | null;
+  sip_tag: string | null;
+}
+
+/** Post-call analysis of a session. */
+export interface SessionAnalysis {
+  state: 'none' | 'queued' | 'running' | 'completed' | 'skipped' | 'error';
+  at: Date;
+  job_id: string;
+  attempts: number;
+  /** Results so far; names the events of a re-run. */
+  runs: number;
+  finished_at: Date | null;
+  /** Sealed `AnalysisResult`. */
+  result: StoredBytes | null;
+}
+
+/** One track of a recording, as its worker reported it. */
+export interface RecordedTrack {
+  role: 'agent' | 'user' | 'human';
+  segments: number;
+  rate_hz: number;
+  started_at: string;
+  duration_ms: number;
+}
+
+/** One session. */
+export interface SessionDocument {
+  _id: string;
+  team_id: string;
+  workspace_id: string;
+  /** Who pays. */
+  user_id: string;
+  agent_id: string;
+  agent_name: string;
+  /** Id of the published version; empty for a preview of the draft. */
+  version_id: string;
+  config_hash: string;
+  name: string | null;
+  channel: SystemVariables['channel'];
+  source: 'api_key' | 'dashboard' | 'public' | 'phone';
+  direction: 'inbound' | 'outbound';
+  is_preview: boolean;
+  /** False for a creation that was refused: kept only until its charge is returned. */
+  is_listed: boolean;
+  status: StoredStatus;
+  end_reason: EndReason | null;
+  dial_status: DialStatus | null;
+  answered_by: 'unknown' | null;
+  /** As the carrier gave it. */
+  caller_number: string | null;
+  dialed_number: string | null;
+  sip_call_id: string | null;
+  timezone: string | null;
+  end_user_id: string | null;
+  metadata: Record<string, unknown>;
+  created_at: Date;
+  /** Join deadline. */
+  expires_at: Date;
+  started_at: Date | null;
+  ended_at: Date | null;
+  duration_seconds: number | null;
+  status_at: Date;
+  worker: SessionWorker | null;
+  epoch: number;
+  /** Sequence number of the newest report stored of this epoch. */
+  last_seq: number;
+  billing: SessionBilling;
+  outbox: OutboxEvent[];
+  /** Endpoints of its webhooks, as published when it began; secrets sealed. */
+  endpoints: { url: string; secret: string | null }[];
+  wrapped_key: StoredBytes | null;
+  timeline: TimelineEntry[];
+  turns: TurnLatency[];
+  usage: { model: string; input_tokens: number | null; output_tokens: number | null; discarded_output_tokens: number }[];
+  record_audio: boolean;
+  tracks: RecordedTrack[];
+  /** The answered SIP dialog, sealed. */
+  dialog: StoredBytes | null;
+  analysis: SessionAnalysis;
+  /** Hex SHA-256 of the web client's token. */
+  token_hash: string | null;
+}
+
+/** Something of a session too large for its document: its plan, a report with large tool outputs. Its id is deterministic, so that writing it again changes nothing. */
+export interface SessionAttachment {
+  _id: string;
+  session_id: string;
+  sealed: StoredBytes;
+}
+
+/** Reads stored bytes. */
+export function toBuffer(bytes: StoredBytes): Buffer {
+  return bytes instanceof Uint8Array ? Buffer.from(bytes) : Buffer.from(bytes.buffer.subarray(0, bytes.position));
+}
+
+const text = { type: String, required: true };
+const optionalText = { type: String, default: null };
+const optionalDate = { type: Date, default: null };
+const list = { type: [Schema.Types.Mixed], default: [] } as never;
+
+/** Defines the model on a connection. */
+export function defineSessions(connection: Connection): Model<SessionDocument> {
+  const schema = new Schema<SessionDocument>(
+    {
+      _id: text,
+      team_id: text,
+      workspace_id: text,
+      user_id: text,
+      agent_id: text,
+      agent_name: { type: String, default: '' },
+      version_id: { type: String, default: '' },
+      config_hash: { type: String, default: '' },
+      name: optionalText,
+      channel: text,
+      source: text,
+      direction: text,
+      is_preview: { type: Boolean, default: false },
+      is_listed: { type: Boolean, default: true },
+      status: text,
+      end_reason: optionalText,
+      dial_status: optionalText,
+      answered_by: optionalText,
+      caller_number: optionalText,
+      dialed_number: optionalText,
+      sip_call_id: optionalText,
+      timezone: optionalText,
+      end_user_id: optionalText,
+      metadata: { type: Schema.Types.Mixed, default: {} },
+      created_at: { type: Date, required: true },
+      expires_at: { type: Date, required: true },
+      started_at: optionalDate,
+      ended_at: optionalDate,
+      duration_seconds: { type: Number, default: null },
+      status_at: { type: Date, required: true },
+      worker: { type: Schema.Types.Mixed, default: null },
+      epoch: { type: Number, default: 0 },
+      last_seq: { type: Number, default: 0 },
+      billing: { type: Schema.Types.Mixed, required: true },
+      outbox: list,
+      endpoints: list,
+      wrapped_key: { type: Schema.Types.Mixed, default: null },
+      timeline: list,
+      turns: list,
+      usage: list,
+      record_audio: { type: Boolean, default: false },
+      tracks: list,
+      dialog: { type: Schema.Types.Mixed, default: null },
+      analysis: { type: Schema.Types.Mixed, required: true },
+      token_hash: optionalText,
+    },
+    { collection: 'sessions', versionKey: false, minimize: false },
+  );
+  schema.index({ team_id: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, agent_id: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, end_user_id: 1 });
+  schema.index({ team_id: 1, ended_at: 1 });
+  schema.index({ user_id: 1, status: 1 });
+  schema.index({ agent_id: 1, status: 1 });
+  schema.index({ sip_call_id: 1 });
+  schema.index({ status: 1, expires_at: 1 });
+  schema.index({ 'worker.instance_id': 1, status: 1 });
+  schema.index({ 'billing.state': 1, 'billing.at': 1 });
+  schema.index({ 'outbox.at': 1 }, { sparse: true });
+  schema.index({ 'analysis.state': 1, 'analysis.at': 1 });
+  return connection.model<SessionDocument>('Session', schema);
+}
+
+/** Defines the model on a connection. */
+export function defineSessionAttachments(connection: Connection): Model<SessionAttachment> {
+  const schema = new Schema<SessionAttachment>(
+    { _id: text, session_id: text, sealed: { type: Schema.Types.Mixed, required: true } },
+    { collection: 'session_attachments', versionKey: false },
+  );
+  schema.index({ session_id: 1 });
+  return connection.model<SessionAttachment>('SessionAttachment', schema);
+}

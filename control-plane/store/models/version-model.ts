@@ -1,0 +1,61 @@
+/** Published versions: a frozen configuration with everything a call needs of it, its tools and sealed secrets included. */
+import { type Connection, type Model, Schema } from 'mongoose';
+import type { AgentConfig } from '#config/agent-config.ts';
+import type { SealedAgentSecrets } from './agent-model.ts';
+import type { ToolDefinition } from './tool-model.ts';
+
+/** A knowledge source as a version freezes it. */
+export interface PinnedKnowledge {
+  knowledge_source_id: string;
+  revision_number: number;
+  /** Where the content of that revision is. */
+  revision_id: string;
+  /** What the model is told it is called. */
+  name: string;
+  size_bytes: number;
+}
+
+/** One immutable version. */
+export interface VersionDocument {
+  _id: string;
+  agent_id: string;
+  team_id: string;
+  version_number: number;
+  version_title: string | null;
+  version_description: string | null;
+  config: AgentConfig;
+  config_hash: string;
+  /** When the frozen draft was last changed. */
+  config_updated_at: Date;
+  secrets: SealedAgentSecrets;
+  /** Frozen copies of the attached tools, in the order of `config.tools.tool_ids`. */
+  tools: (ToolDefinition & { tool_id: string })[];
+  /** Every attached knowledge source at its newest revision then, in the order of `config.knowledge_base.knowledge_source_ids`. */
+  knowledge: PinnedKnowledge[];
+  published_at: Date;
+}
+
+/** Defines the model on a connection. */
+export function defineVersions(connection: Connection): Model<VersionDocument> {
+  const schema = new Schema<VersionDocument>(
+    {
+      _id: { type: String, required: true },
+      agent_id: { type: String, required: true },
+      team_id: { type: String, required: true },
+      version_number: { type: Number, required: true },
+      version_title: { type: String, default: null },
+      version_description: { type: String, default: null },
+      config: { type: Schema.Types.Mixed, required: true },
+      config_hash: { type: String, required: true },
+      config_updated_at: { type: Date, required: true },
+      secrets: { type: Schema.Types.Mixed, required: true },
+      tools: { type: [Schema.Types.Mixed], default: [] } as never,
+      knowledge: { type: [Schema.Types.Mixed], default: [] } as never,
+      published_at: { type: Date, required: true },
+    },
+    { collection: 'versions', versionKey: false, minimize: false },
+  );
+  schema.index({ agent_id: 1, version_number: -1 }, { unique: true });
+  schema.index({ 'knowledge.revision_id': 1 });
+  return connection.model<VersionDocument>('Version', schema);
+}

@@ -1,0 +1,138 @@
+/** Coordination over a Redis, for more than one replica of the control plane. */
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import type { Clock } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+import type { Coordination, Json, WindowState } from './coordination.ts';
+
+/** What it is made of. */
+export interface SharedCoordinationDeps {
+  readonly url: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const PREFIX = 'parley:';
+const COMMAND_MS = 2_000;
+const MAX_RECONNECT_MS = 2_000;
+/** Clocks of replicas may differ by this much; a window is kept a little longer than it lasts. */
+const CLOCK_SKEW_MS = 1_000;
+
+/** Counts in a window that ends by itself. */
+const HIT = "local c = redis.call('INCR', KEYS[1]) if c == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return c";
+/** Only the holder of a lease may prolong or give it back. */
+const RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0";
+const RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
+
+/** Connects to a Redis; rejects when it cannot be reached. Later losses mend themselves. */
+export async function connectSharedCoordination(deps: SharedCoordinationDeps): Promise<Coordination> {
+  const options = {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: COMMAND_MS,
+    connectTimeout: COMMAND_MS,
+    retryStrategy: (attempt: number) => Math.min(attempt * 100, MAX_RECONNECT_MS),
+  };
+  const commands = new Redis(deps.url, options);
+  const messages = new Redis(deps.url, options);
+  for (const connection of [commands, messages]) {
+    connection.on('error', (error: Error) => deps.logger.debug({ err: error }, 'redis connection'));
+    connection.on('close', () => deps.logger.warn('redis connection lost'));
+  }
+  try {
+    await Promise.all([commands.connect(), messages.connect()]);
+  } catch (error) {
+    commands.disconnect();
+    messages.disconnect();
+    throw error;
+  }
+  return new RedisCoordination({ commands, messages, clock: deps.clock, logger: deps.logger });
+}
+
+interface Connections {
+  readonly commands: Redis;
+  /** A connection in subscriber mode can do nothing else. */
+  readonly messages: Redis;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+class RedisCoordination implements Coordination {
+  readonly #connections: Connections;
+  readonly #listeners = new Map<string, Set<(message: Json) => void>>();
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+    connections.messages.on('message', (channel: string, text: string) => {
+      for (const listener of this.#listeners.get(channel) ?? []) listener(JSON.parse(text) as Json);
+    });
+  }
+
+  async hit(key: string, limit: number, windowMs: number): Promise<WindowState> {
+    const { commands, clock, logger } = this.#connections;
+    const nowMs = clock.wallTime();
+    const window = Math.floor(nowMs / windowMs);
+    const resetMs = (window + 1) * windowMs - nowMs;
+    try {
+      const count = Number(await commands.eval(HIT, 1, `${PREFIX}window:${key}:${window}`, Math.ceil(resetMs) + CLOCK_SKEW_MS));
+      return { allowed: count <= limit, count, resetMs };
+    } catch (error) {
+      // A limit is a courtesy: calls go on without it.
+      logger.warn({ err: error }, 'rate window unreachable, allowed');
+      return { allowed: true, count: 0, resetMs };
+    }
+  }
+
+  async acquire(key: string, ttlMs: number): Promise<string | null> {
+    const token = randomUUID();
+    const taken = await this.#connections.commands.set(`${PREFIX}lease:${key}`, token, 'PX', ttlMs, 'NX');
+    return taken === 'OK' ? token : null;
+  }
+
+  async renew(key: string, token: string, ttlMs: number): Promise<boolean> {
+    return (await this.#connections.commands.eval(RENEW, 1, `${PREFIX}lease:${key}`, token, ttlMs)) === 1;
+  }
+
+  async release(key: string, token: string): Promise<void> {
+    await this.#connections.commands.eval(RELEASE, 1, `${PREFIX}lease:${key}`, token);
+  }
+
+  async announce(key: string, value: Json, ttlMs: number): Promise<void> {
+    await this.#connections.commands.set(`${PREFIX}value:${key}`, JSON.stringify(value), 'PX', ttlMs);
+  }
+
+  async find(key: string): Promise<Json> {
+    const text = await this.#connections.commands.get(`${PREFIX}value:${key}`);
+    return text === null ? null : (JSON.parse(text) as Json);
+  }
+
+  async withdraw(key: string): Promise<void> {
+    await this.#connections.commands.del(`${PREFIX}value:${key}`);
+  }
+
+  async publish(channel: string, message: Json): Promise<void> {
+    await this.#connections.commands.publish(PREFIX + channel, JSON.stringify(message));
+  }
+
+  async subscribe(channel: string, listener: (message: Json) => void): Promise<() => Promise<void>> {
+    const name = PREFIX + channel;
+    const listeners = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, listeners.add(listener));
+    await this.#connections.messages.subscribe(name);
+    return async () => {
+      listeners.delete(listener);
+      if (listeners.size > 0 || this.#listeners.get(name) !== listeners) return;
+      this.#listeners.delete(name);
+      await this.#connections.messages.unsubscribe(name);
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    for (const connection of [this.#connections.commands, this.#connections.messages]) {
+      connection.removeAllListeners('close');
+      connection.disconnect();
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/** One real request of a webhook tool, to see what its endpoint answers (supplement 2.2 "Tool test"): the URL as saved, headers and body filled in from the given arguments. */
+import { z } from 'zod';
+import { EgressRefused, EgressTimeout } from '#config/egress.ts';
+import { LIMITS } from '#config/limits.ts';
+import { renderRequest } from '#config/tool-template.ts';
+import type { Context } from '../context.ts';
+import { invalidField } from '../problems.ts';
+import type { ToolDocument } from '../store/models/tool-model.ts';
+import { plannedTools } from './planned-tools.ts';
+
+/** Body of a test; `arguments.system` stands for the variables of the platform. */
+export const toolTestBody = z.strictObject({ arguments: z.record(z.string(), z.unknown()).default({}) });
+
+/** What came of it; without an answer `error` says why and the rest is empty. */
+export const toolTestRecord = z.object({
+  status_code: z.number().int().nullable(),
+  latency_ms: z.number().int(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+  response_truncated: z.boolean(),
+  error: z.string().nullable(),
+});
+
+/** Sends the request. Throws `InvalidRequest` for a client tool, which only a browser can run. */
+export async function testTool(
+  context: Context,
+  tool: ToolDocument,
+  given: Readonly<Record<string, unknown>>,
+): Promise<z.output<typeof toolTestRecord>> {
+  const [planned] = plannedTools(context.secretBox, [{ ...tool, tool_id: tool._id }]);
+  if (!planned || tool.tool_type !== 'webhook') throw invalidField([], 'only webhook tools can be tested');
+  const { method, headers, body } = renderRequest(planned, { variables: {}, systemVariables: objectOr(given['system']), arguments: given });
+  const startedMs = context.clock.now();
+  const latency = () => ({ latency_ms: Math.round(context.clock.now() - startedMs) });
+  try {
+    const response = await context.egress.request(tool.url, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      timeoutMs: tool.timeout_seconds * 1_000,
+      maxBytes: LIMITS.toolTestResponseBytes,
+    });
+    return {
+      status_code: response.status,
+      ...latency(),
+      headers: { ...response.headers },
+      body: response.body.toString('utf8'),
+      response_truncated: response.isTruncated,
+      error: null,
+    };
+  } catch (error) {
+    return { status_code: null, ...latency(), headers: {}, body: '', response_truncated: false, error: wordsFor(error) };
+  }
+}
+
+function objectOr(value: unknown): object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+/** Only words that cannot hold a credential: an HTTP client may repeat a header it does not like. */
+function wordsFor(error: unknown): string {
+  if (error instanceof EgressRefused || error instanceof EgressTimeout) return error.message;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? `The request failed (${code})` : 'The request could not be sent';
+}

@@ -1,0 +1,42 @@
+/**
+ * `Dispatch`: how the rest of the control plane reaches the workers: it places jobs, hands over plans and passes commands on.
+ * Implemented by `worker-hub.ts` over the worker link.
+ */
+
+import type { AgentTestJob } from '#config/agent-test.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import type { EndReason } from '#config/session-record.ts';
+import type { AnalysisJob, JobKind } from '#config/worker-link.ts';
+
+/** A job to be placed on a worker. */
+export interface JobOffer {
+  readonly sessionId: string;
+  readonly epoch: number;
+  readonly kind: JobKind;
+  readonly sipCallId: string | null;
+}
+
+/** The worker that accepted a job. */
+export interface Placement {
+  readonly instanceId: string;
+  /** The supervisor that started the worker; a session placed under an earlier run of the same machine is known to be lost. */
+  readonly supervisorRun: string | null;
+  readonly sipTag: string | null;
+}
+
+/** Reaches the workers. Every method that addresses a session's worker throws `Fault('gateway_unreachable')` when its link is down. */
+export interface Dispatch {
+  /** Offers the job to one worker after another, least loaded first, until one accepts. Throws `Fault('no_capacity')`, or `Fault('draining')` while the program stops. */
+  place(offer: JobOffer): Promise<Placement>;
+  assign(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }, plan: CallPlan): void;
+  assignAnalysis(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }, job: AnalysisJob): void;
+  assignAgentTest(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }, job: AgentTestJob): void;
+  /** Frees the slot of an accepted job that is not coming. */
+  withdraw(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }): void;
+  /** Tells the worker to end the call; the session changes by the worker's own `ended` report. */
+  end(instanceId: string, session: { readonly sessionId: string; readonly epoch: number }, reason: EndReason): void;
+  /** Passes a browser's offer to the session's worker and returns its answer. */
+  offerWebrtc(instanceId: string, session: { readonly sessionId: string; readonly epoch: number }, sdp: string): Promise<{ readonly sdp: string }>;
+  /** True when a worker is registered (readyz). */
+  hasWorker(): boolean;
+}

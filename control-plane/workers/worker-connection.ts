@@ -1,0 +1,155 @@
+/** One connected worker: its socket, what it registered, its load, and the answers somebody waits for. Every frame is parsed by the link's schema; what does not fit is dropped and logged. */
+import type { WebSocket } from 'ws';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+import { parseJson } from '#config/parse-json.ts';
+import { type ControlMessage, type WorkerMessage, workerMessage } from '#config/worker-link.ts';
+
+type Registration = Extract<WorkerMessage, { type: 'register' }>;
+type Answer = Extract<WorkerMessage, { type: 'answer' }>['result'];
+/** What became of an offer. `late` is a worker that said yes after its deadline. */
+export type OfferVerdict = 'accepted' | 'declined' | 'late';
+
+/** What a connection is opened with. */
+export interface WorkerConnectionOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Silence after which the link counts as lost, ms. */
+  readonly silenceMs: number;
+  onRegister(worker: WorkerConnection): void;
+  onMessage(worker: WorkerConnection, message: WorkerMessage): void;
+  /** Only after `onRegister`. */
+  onClose(worker: WorkerConnection): void;
+}
+
+/** A worker that has registered. */
+export interface WorkerConnection {
+  readonly registration: Registration;
+  readonly load: { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number };
+  send(message: ControlMessage): void;
+  /** Resolves with the worker's word on an offer, `late` after `ms`. */
+  waitForVerdict(offer: { readonly sessionId: string; readonly epoch: number }, ms: number): Promise<OfferVerdict>;
+  /** Resolves with the answer to a request, or null after `ms` or when the link is lost. */
+  waitForAnswer(requestId: string, ms: number): Promise<Answer | null>;
+  close(): void;
+}
+
+/** Largest frame taken from a worker: a full tool output with room around it. */
+export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
+
+/** Starts reading a socket; it becomes a worker with its first message. */
+export function openWorkerConnection(socket: WebSocket, options: WorkerConnectionOptions): void {
+  const { clock, logger } = options;
+  let worker: SocketWorker | null = null;
+  let lastHeardMs = clock.now();
+  const watch: Timer = clock.every(options.silenceMs / 2, () => {
+    if (clock.now() - lastHeardMs > options.silenceMs) socket.terminate();
+    // Lets the worker notice a dead connection too.
+    else if (socket.readyState === socket.OPEN) socket.ping();
+  });
+  socket.on('message', (data) => {
+    lastHeardMs = clock.now();
+    const message = parseJson(workerMessage, String(data));
+    if (!message) logger.warn('a worker sent a message that is not of the link; dropped');
+    else if (worker) {
+      worker.take(message);
+      options.onMessage(worker, message);
+    } else if (message.type === 'register') {
+      worker = new SocketWorker(socket, clock, message);
+      options.onRegister(worker);
+    }
+  });
+  socket.on('error', (error) => logger.debug({ err: error }, 'worker socket'));
+  socket.on('close', () => {
+    watch.cancel();
+    worker?.abandon();
+    if (worker) options.onClose(worker);
+  });
+}
+
+class SocketWorker implements WorkerConnection {
+  readonly registration: Registration;
+  readonly load: { calls: number; freeSlots: number; loopLagMs: number };
+  readonly #socket: WebSocket;
+  readonly #clock: Clock;
+  readonly #verdicts = new Map<string, (verdict: OfferVerdict) => void>();
+  readonly #answers = new Map<string, (answer: Answer | null) => void>();
+
+  constructor(socket: WebSocket, clock: Clock, registration: Registration) {
+    this.#socket = socket;
+    this.#clock = clock;
+    this.registration = registration;
+    this.load = { calls: registration.sessions.length, freeSlots: registration.capacity - registration.sessions.length, loopLagMs: 0 };
+  }
+
+  send(message: ControlMessage): void {
+    this.#socket.send(JSON.stringify(message));
+  }
+
+  waitForVerdict(offer: { readonly sessionId: string; readonly epoch: number }, ms: number): Promise<OfferVerdict> {
+    return this.#waitFor(this.#verdicts, key(offer.sessionId, offer.epoch), { ms, otherwise: 'late' });
+  }
+
+  waitForAnswer(requestId: string, ms: number): Promise<Answer | null> {
+    return this.#waitFor(this.#answers, requestId, { ms, otherwise: null });
+  }
+
+  close(): void {
+    this.#socket.terminate();
+  }
+
+  /** Settles what somebody waits for and keeps the load current. */
+  take(message: WorkerMessage): void {
+    switch (message.type) {
+      case 'heartbeat':
+        this.load.calls = message.calls;
+        this.load.freeSlots = message.free_slots;
+        this.load.loopLagMs = message.loop_lag_p95_ms;
+        return;
+      case 'accept':
+        this.load.freeSlots -= 1;
+        this.#verdicts.get(key(message.session_id, message.epoch))?.('accepted');
+        return;
+      case 'decline':
+        if (message.reason !== 'unsupported') this.load.freeSlots = 0;
+        this.#verdicts.get(key(message.session_id, message.epoch))?.('declined');
+        return;
+      case 'answer':
+        this.#answers.get(message.request_id)?.(message.result);
+        return;
+      case 'register':
+      case 'report':
+      case 'live':
+      case 'spool.flushed':
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  /** The link is gone: nobody waits any longer. */
+  abandon(): void {
+    for (const settle of this.#verdicts.values()) settle('declined');
+    for (const settle of this.#answers.values()) settle(null);
+  }
+
+  #waitFor<Value>(
+    waiting: Map<string, (value: Value) => void>,
+    name: string,
+    limit: { readonly ms: number; readonly otherwise: Value },
+  ): Promise<Value> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.after(limit.ms, () => settle(limit.otherwise));
+      const settle = (value: Value) => {
+        timer.cancel();
+        waiting.delete(name);
+        resolve(value);
+      };
+      waiting.set(name, settle);
+    });
+  }
+}
+
+function key(sessionId: string, epoch: number): string {
+  return `${sessionId}:${epoch}`;
+}

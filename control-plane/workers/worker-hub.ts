@@ -1,0 +1,263 @@
+/**
+ * The control plane's end of the worker link: it knows which workers are connected, offers them jobs, hands over plans,
+ * and passes what they report to the `ReportSink`, one report after another for each session.
+ * It keeps nothing durable: sessions say which worker has them, and workers say again what they run whenever they connect.
+ */
+import { randomUUID } from 'node:crypto';
+import type { WebSocket } from 'ws';
+import type { AgentTestJob } from '#config/agent-test.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock } from '#config/clock.ts';
+import { fault } from '#config/errors.ts';
+import type { Logger } from '#config/log.ts';
+import type { EndReason } from '#config/session-record.ts';
+import { type AnalysisJob, type ReportEnvelope, WORKER_LINK_VERSION, type WorkerMessage } from '#config/worker-link.ts';
+import type { ReportSink } from '../calls/report-sink.ts';
+import type { Dispatch, JobOffer, Placement } from './dispatch.ts';
+import { openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
+
+/** How long a worker has to take an offer; design.md §2. */
+const ACCEPT_MS = 500;
+/** A worker that has said nothing for this long has lost its link; heartbeats come every second. */
+const SILENCE_MS = 5_000;
+/** A browser's offer is answered once candidates are gathered. */
+const ANSWER_MS = 8_000;
+/** How long the successor of a dead worker gets to send what its predecessor had spooled. */
+const SPOOL_GRACE_MS = 1_500;
+
+/** What the hub is handed. */
+export interface WorkerHubDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Asked for at each report: the sink is built over the hub. */
+  sink(): ReportSink;
+}
+
+type SessionKey = { readonly sessionId: string; readonly epoch: number };
+
+/** The connected workers, as `Dispatch` to the rest of the control plane. */
+export class WorkerHub implements Dispatch {
+  readonly #deps: WorkerHubDeps;
+  readonly #workers = new Map<string, WorkerConnection>();
+  readonly #chains = new Map<string, Promise<void>>();
+  /** What is told of one worker's link, in the order it happened. */
+  readonly #linkNews = new Map<string, Promise<void>>();
+  readonly #dead = new Set<string>();
+  readonly #spoolWaiters = new Map<string, () => void>();
+  /** Workers whose return is still being told, with what they run: grows by what they accept meanwhile. */
+  readonly #settling = new Map<WorkerConnection, SessionKey[]>();
+  #draining = false;
+  #isClosed = false;
+
+  constructor(deps: WorkerHubDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes a socket that has already been authenticated. */
+  accept(socket: WebSocket): void {
+    openWorkerConnection(socket, {
+      clock: this.#deps.clock,
+      logger: this.#deps.logger,
+      silenceMs: SILENCE_MS,
+      onRegister: (worker) => this.#register(worker),
+      onMessage: (worker, message) => this.#receive(worker, message),
+      onClose: (worker) => this.#lost(worker),
+    });
+  }
+
+  hasWorker(): boolean {
+    return this.#workers.size > 0;
+  }
+
+  /** Workers and what they carry, for metrics and the operator. */
+  describe(): readonly { readonly instanceId: string; readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number }[] {
+    return [...this.#workers.values()].map((worker) => ({
+      instanceId: worker.registration.instance_id,
+      calls: worker.load.calls,
+      freeSlots: worker.load.freeSlots,
+      loopLagMs: worker.load.loopLagMs,
+    }));
+  }
+
+  /** From now on no call is placed. Running calls are their workers' business: those may outlive this process. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  async place(offer: JobOffer): Promise<Placement> {
+    if (this.#draining && offer.kind !== 'analysis') throw fault('draining');
+    const candidates = [...this.#workers.values()]
+      .filter((worker) => worker.registration.kinds.includes(offer.kind))
+      // A full one is asked last, and is the one who knows: its last heartbeat may be a second old.
+      .sort((a, b) => b.load.freeSlots - a.load.freeSlots);
+    for (const worker of candidates) {
+      if (await this.#offer(worker, offer)) {
+        const { instance_id, supervisor_run, sip_tag } = worker.registration;
+        return { instanceId: instance_id, supervisorRun: supervisor_run, sipTag: sip_tag };
+      }
+    }
+    throw fault('no_capacity');
+  }
+
+  assign(placement: Placement, session: SessionKey, plan: CallPlan): void {
+    this.#worker(placement.instanceId).send({ type: 'assign', ...wire(session), plan });
+  }
+
+  assignAnalysis(placement: Placement, session: SessionKey, job: AnalysisJob): void {
+    this.#worker(placement.instanceId).send({ type: 'assign_analysis', ...wire(session), job });
+  }
+
+  assignAgentTest(placement: Placement, session: SessionKey, job: AgentTestJob): void {
+    this.#worker(placement.instanceId).send({ type: 'assign_agent_test', ...wire(session), job });
+  }
+
+  withdraw(placement: Placement, session: SessionKey): void {
+    this.#workers.get(placement.instanceId)?.send({ type: 'withdraw', ...wire(session) });
+  }
+
+  end(instanceId: string, session: SessionKey, reason: EndReason): void {
+    this.#worker(instanceId).send({ type: 'end', ...wire(session), end_reason: reason });
+  }
+
+  async offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }> {
+    const worker = this.#worker(instanceId);
+    const requestId = randomUUID();
+    const answer = worker.waitForAnswer(requestId, ANSWER_MS);
+    worker.send({ type: 'webrtc.offer', ...wire(session), request_id: requestId, sdp });
+    const result = await answer;
+    if (result === null) throw fault('gateway_unreachable');
+    if (!result.ok) throw fault(result.code === 'sdp_unusable' ? 'sdp_unusable' : 'gateway_unreachable');
+    const value = result.value as { sdp?: unknown };
+    if (typeof value?.sdp !== 'string') throw fault('gateway_unreachable');
+    return { sdp: value.sdp };
+  }
+
+  /** The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been read, or after a moment. */
+  async workerDied(instanceId: string): Promise<void> {
+    if (this.#dead.has(instanceId)) return;
+    this.#dead.add(instanceId);
+    this.#workers.get(instanceId)?.close();
+    await Promise.race([new Promise<void>((resolve) => this.#spoolWaiters.set(instanceId, resolve)), this.#deps.clock.sleep(SPOOL_GRACE_MS)]);
+    this.#spoolWaiters.delete(instanceId);
+    await this.#deps.sink().workerDead(instanceId);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const worker of this.#workers.values()) worker.close();
+  }
+
+  async #offer(worker: WorkerConnection, offer: JobOffer): Promise<boolean> {
+    const verdict = worker.waitForVerdict(offer, ACCEPT_MS);
+    worker.send({ type: 'offer', ...wire(offer), kind: offer.kind, sip_call_id: offer.sipCallId });
+    const accepted = await verdict;
+    // An accept that comes after its deadline must not keep a slot of a call that went elsewhere.
+    if (accepted === 'late') worker.send({ type: 'withdraw', ...wire(offer) });
+    if (accepted === 'accepted') this.#settling.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });
+    return accepted === 'accepted';
+  }
+
+  #worker(instanceId: string): WorkerConnection {
+    const worker = this.#workers.get(instanceId);
+    if (!worker) throw fault('gateway_unreachable');
+    return worker;
+  }
+
+  #register(worker: WorkerConnection): void {
+    const { instance_id, sessions, link_version } = worker.registration;
+    this.#workers.get(instance_id)?.close();
+    this.#workers.set(instance_id, worker);
+    worker.send({ type: 'registered', link_version: Math.min(link_version, WORKER_LINK_VERSION) });
+    this.#deps.logger.info(
+      { instanceId: instance_id, capacity: worker.registration.capacity, kinds: worker.registration.kinds },
+      'worker registered',
+    );
+    const running = sessions.map((session) => ({ sessionId: session.session_id, epoch: session.epoch }));
+    this.#settling.set(worker, running);
+    this.#tellInOrder(instance_id, () =>
+      this.#deps
+        .sink()
+        .workerBack(instance_id, running)
+        .finally(() => this.#settling.delete(worker)),
+    );
+  }
+
+  #lost(worker: WorkerConnection): void {
+    const instanceId = worker.registration.instance_id;
+    if (this.#workers.get(instanceId) !== worker) return;
+    this.#workers.delete(instanceId);
+    this.#deps.logger.warn({ instanceId }, 'worker link lost');
+    if (this.#isClosed || this.#dead.has(instanceId)) return;
+    this.#tellInOrder(instanceId, () => this.#deps.sink().workerLost(instanceId));
+  }
+
+  /** A link that is back within milliseconds must not be overtaken by the news that it was lost: its sessions would stay unknown. */
+  #tellInOrder(instanceId: string, tell: () => Promise<void>): void {
+    inTurn(this.#linkNews, instanceId, () => tell().catch((error: unknown) => this.#failed(error)));
+  }
+
+  #receive(worker: WorkerConnection, message: WorkerMessage): void {
+    switch (message.type) {
+      case 'report':
+        this.#report(worker, message.envelope);
+        return;
+      case 'spool.flushed':
+        this.#spoolFlushed(message.instance_id);
+        return;
+      case 'live':
+      case 'register':
+      case 'heartbeat':
+      case 'accept':
+      case 'decline':
+      case 'answer':
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #spoolFlushed(instanceId: string): void {
+    const waiter = this.#spoolWaiters.get(instanceId);
+    if (waiter) waiter();
+    // A worker of an earlier run: nobody saw it end, but whoever holds its spool knows.
+    else if (!this.#workers.has(instanceId) && !this.#dead.has(instanceId)) {
+      this.#dead.add(instanceId);
+      this.#tellInOrder(instanceId, () => this.#deps.sink().workerDead(instanceId));
+    }
+  }
+
+  /** Reports of one session are applied strictly one after another; those of different sessions side by side. */
+  #report(worker: WorkerConnection, envelope: ReportEnvelope): void {
+    inTurn(this.#chains, envelope.session_id, () => this.#apply(worker, envelope));
+  }
+
+  async #apply(worker: WorkerConnection, envelope: ReportEnvelope): Promise<void> {
+    const session = { session_id: envelope.session_id, epoch: envelope.epoch };
+    try {
+      const result = await this.#deps.sink().apply(envelope);
+      if (result.outcome === 'stored') worker.send({ type: 'ack', ...session, seq: result.seq });
+      else if (result.outcome === 'gap') worker.send({ type: 'resend', ...session, from_seq: result.fromSeq });
+      else worker.send({ type: 'stale', ...session });
+    } catch (error) {
+      // Not acknowledged, so the worker keeps it and sends it again.
+      this.#deps.logger.error({ err: error, sessionId: envelope.session_id, report: envelope.report.type }, 'report could not be stored');
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#deps.logger.error({ err: error }, 'worker hub');
+  }
+}
+
+/** Runs `work` after what was queued under the same name before it; `work` never rejects. */
+function inTurn(queues: Map<string, Promise<void>>, name: string, work: () => Promise<void>): void {
+  const next = (queues.get(name) ?? Promise.resolve()).then(work);
+  queues.set(name, next);
+  void next.then(() => {
+    if (queues.get(name) === next) queues.delete(name);
+  });
+}
+
+function wire(session: SessionKey): { session_id: string; epoch: number } {
+  return { session_id: session.sessionId, epoch: session.epoch };
+}

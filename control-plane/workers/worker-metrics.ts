@@ -1,0 +1,30 @@
+/** What the connected workers carry, as metrics: read from the hub whenever the metrics are asked for. */
+import { Gauge, type Registry } from 'prom-client';
+import type { WorkerHub } from './worker-hub.ts';
+
+/** Adds the workers' meters to a registry. */
+export function addWorkerMetrics(registry: Registry, hub: Pick<WorkerHub, 'describe'>): void {
+  const meters = [
+    { name: 'parley_worker_calls', help: 'Jobs a worker runs: calls and analyses.', read: (load: Load) => load.calls },
+    { name: 'parley_worker_free_slots', help: 'Jobs a worker would still take.', read: (load: Load) => load.freeSlots },
+    {
+      name: 'parley_worker_loop_lag_seconds',
+      help: 'Lateness of a worker’s event loop, 95th percentile of its last second.',
+      read: (load: Load) => load.loopLagMs / 1000,
+    },
+  ];
+  for (const { name, help, read } of meters) {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['worker'] as const,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const load of hub.describe()) this.set({ worker: load.instanceId }, read(load));
+      },
+    });
+  }
+}
+
+type Load = ReturnType<WorkerHub['describe']>[number];

@@ -1,0 +1,35 @@
+/**
+ * The composition root: reads the environment once, wires the parts of the role it was started as, and obeys signals.
+ * Roles: `all` (supervisor of the others; `npm start`), `control-plane`, `signalling`, `worker`.
+ */
+import { readSettings, type Settings, SettingsError } from '#config/env.ts';
+
+const ROLES = ['all', 'control-plane', 'signalling', 'worker'] as const;
+
+function settingsOrExit(): Settings {
+  try {
+    return readSettings(process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    for (const problem of error.problems) console.error(problem);
+    process.exit(2);
+  }
+}
+
+async function run(): Promise<void> {
+  const role = ROLES.find((name) => name === (process.argv[2] ?? 'all'));
+  if (role === undefined) {
+    console.error(`usage: node main.ts [${ROLES.join(' | ')}]`);
+    process.exit(2);
+  }
+  const settings = settingsOrExit();
+  if (role === 'all') await (await import('./start-all.ts')).startAll(settings);
+  else if (role === 'control-plane') await (await import('./start-control-plane.ts')).startControlPlanePart(settings);
+  else if (role === 'signalling') await (await import('./start-signalling.ts')).startSignallingPart(settings);
+  else await (await import('./start-worker.ts')).startWorkerPart(settings);
+}
+
+run().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+});

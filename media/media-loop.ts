@@ -1,0 +1,113 @@
+/** What runs on the media thread: opens and closes legs, passes commands to them, and turns the wheel that drives them all. */
+import { systemClock } from '#config/clock.ts';
+import { Fault } from '#config/errors.ts';
+import type { LegCommand } from './leg.ts';
+import type { MediaShared, TransportLeg } from './leg-audio.ts';
+import { EventBatcher, type FromMediaThread, type MediaThreadSettings, type ToMediaThread } from './media-messages.ts';
+import { Pacer } from './pacer.ts';
+import { PortPool } from './rtp/port-pool.ts';
+import { openRtpSession } from './rtp/rtp-session.ts';
+import { SpeechDetector } from './vad.ts';
+import { openWebrtcSession } from './webrtc-leg.ts';
+
+type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' }>;
+
+/** The media thread's legs and what they share; speaks to the call loop through `post`. */
+export class MediaThread {
+  readonly #post: (message: FromMediaThread, transfer?: ArrayBuffer[]) => void;
+  readonly #legs = new Map<number, TransportLeg>();
+  readonly #events = new EventBatcher();
+  readonly #detector: SpeechDetector;
+  readonly #pacer: Pacer;
+  readonly #shared: MediaShared;
+  #settings: MediaThreadSettings = { rtpPortMin: 0, rtpPortMax: 0, publicIp: null, iceServers: [] };
+  #ports = new PortPool(0, 0);
+
+  constructor(post: (message: FromMediaThread, transfer?: ArrayBuffer[]) => void) {
+    this.#post = post;
+    const log: MediaShared['log'] = (level, message, detail) => this.#log(level, message, detail);
+    this.#detector = new SpeechDetector(systemClock, log);
+    this.#pacer = new Pacer(systemClock, (nowMs) => this.#flush(nowMs));
+    this.#shared = { clock: systemClock, pacer: this.#pacer, events: this.#events, detector: this.#detector, log };
+  }
+
+  /** Takes one message of the call loop. */
+  receive(message: ToMediaThread): void {
+    switch (message.type) {
+      case 'start':
+        this.#start(message.settings);
+        return;
+      case 'commands':
+        for (const { leg, command } of message.commands) this.#command(leg, command);
+        return;
+      case 'openRtp':
+      case 'openWebrtc':
+        void this.#open(message);
+        return;
+      case 'stop':
+        void this.#stop();
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  /** A command that breaks its leg ends that leg, and no other. */
+  #command(number: number, command: LegCommand): void {
+    const leg = this.#legs.get(number);
+    try {
+      leg?.command(command);
+    } catch (error) {
+      leg?.fail(error);
+    }
+  }
+
+  #start(settings: MediaThreadSettings): void {
+    this.#settings = settings;
+    this.#ports = new PortPool(settings.rtpPortMin, settings.rtpPortMax);
+    this.#post({ type: 'ready' });
+  }
+
+  async #open(message: OpenMessage): Promise<void> {
+    const number = message.leg;
+    try {
+      const { leg, opened } = await this.#opening(message);
+      this.#legs.set(number, leg);
+      this.#post({ type: 'opened', leg: number, opened });
+    } catch (error) {
+      if (!(error instanceof Fault)) this.#log('error', 'leg could not be opened', error);
+      const code = error instanceof Fault ? error.code : 'internal';
+      this.#post({ type: 'refused', leg: number, code, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  #opening(message: OpenMessage) {
+    const onClosed = () => void this.#legs.delete(message.leg);
+    return message.type === 'openRtp'
+      ? openRtpSession({ ...message.options, leg: message.leg, ports: this.#ports, onClosed }, this.#shared)
+      : openWebrtcSession({ ...message.options, leg: message.leg, settings: this.#settings, onClosed }, this.#shared);
+  }
+
+  #flush(nowMs: number): void {
+    this.#detector.flush(nowMs);
+    this.#postEvents();
+  }
+
+  #postEvents(): void {
+    const taken = this.#events.take();
+    if (taken) this.#post({ type: 'events', batch: taken.batch }, taken.transfer);
+  }
+
+  async #stop(): Promise<void> {
+    await Promise.all([...this.#legs.values()].map((leg) => leg.close()));
+    this.#pacer.close();
+    this.#postEvents();
+    await this.#detector.close();
+    this.#post({ type: 'stopped' });
+  }
+
+  #log(level: 'info' | 'warn' | 'error', message: string, detail?: unknown): void {
+    const text = detail instanceof Error ? (detail.stack ?? detail.message) : detail === undefined ? null : String(detail);
+    this.#post({ type: 'log', level, message, detail: text });
+  }
+}

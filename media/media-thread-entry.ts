@@ -1,0 +1,25 @@
+/**
+ * The media thread itself, run by `media-runner.ts` as a worker thread or as a process. It alone owns sockets, jitter buffers, codecs, pacing,
+ * playout and recording taps; everything it learns goes up in one batch per turn of its wheel.
+ */
+import process from 'node:process';
+import { parentPort } from 'node:worker_threads';
+import { MediaThread } from './media-loop.ts';
+import type { FromMediaThread, ToMediaThread } from './media-messages.ts';
+import { preferThisThread } from './thread-priority.ts';
+
+preferThisThread();
+
+if (parentPort) {
+  const port = parentPort;
+  const thread = new MediaThread((message, transfer) => port.postMessage(message, transfer));
+  port.on('message', (message: ToMediaThread) => thread.receive(message));
+} else {
+  const thread = new MediaThread((message: FromMediaThread) => void process.send?.(message));
+  process.on('message', (message) => thread.receive(message as ToMediaThread));
+  // Signals are meant for the worker, which drains its calls and then ends this process.
+  process.on('SIGINT', () => undefined);
+  process.on('SIGTERM', () => undefined);
+  // Killed rather than exited: the WebRTC library does not survive an orderly end.
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+}

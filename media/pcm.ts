@@ -1,0 +1,117 @@
+/**
+ * Arithmetic on linear PCM: a streaming sample-rate converter and the level of a block.
+ * Everything works on mono 16-bit blocks and writes into arrays the caller owns.
+ */
+
+/** Level reported for digital silence, dBFS. */
+export const SILENCE_DB = -96;
+
+/** RMS level of a block in dBFS (a full-scale square wave is 0). */
+export function levelDb(samples: Int16Array): number {
+  let energy = 0;
+  for (const sample of samples) energy += sample * sample;
+  if (energy === 0 || samples.length === 0) return SILENCE_DB;
+  return Math.max(SILENCE_DB, 10 * Math.log10(energy / samples.length / (32768 * 32768)));
+}
+
+/** Filter length per phase when the rate rises; longer in proportion when it falls, so that the transition band stays the same width. */
+const TAPS_PER_PHASE = 24;
+/** Kaiser window shape: about 70 dB in the stop band. */
+const KAISER_BETA = 7;
+/** Share of the narrower Nyquist band that passes. */
+const PASSBAND = 0.92;
+
+/** Streaming polyphase FIR converter between two integer rates; keeps the history of one stream, so one instance serves one stream only. */
+export class Resampler {
+  readonly #up: number;
+  readonly #down: number;
+  readonly #taps: number;
+  /** Phase p's taps, reversed, at `p * taps`. */
+  readonly #kernel: Float32Array;
+  #line: Float32Array;
+  /** Position of the next output in units of 1/up input samples, relative to the block's first sample. */
+  #position = 0;
+
+  constructor(inRateHz: number, outRateHz: number) {
+    const divisor = greatestCommonDivisor(inRateHz, outRateHz);
+    this.#up = outRateHz / divisor;
+    this.#down = inRateHz / divisor;
+    this.#taps = Math.ceil(TAPS_PER_PHASE * Math.max(1, inRateHz / outRateHz));
+    this.#kernel = polyphaseKernel(this.#up, this.#taps, Math.min(1, outRateHz / inRateHz));
+    this.#line = new Float32Array(this.#taps - 1 + 1024);
+  }
+
+  /** Largest number of samples `push` can write for `inputLength` samples of input. */
+  outputCapacity(inputLength: number): number {
+    return Math.ceil((inputLength * this.#up) / this.#down) + 1;
+  }
+
+  /** Converts one block; returns how many samples were written to `output`, which must hold `outputCapacity(input.length)`. */
+  push(input: Int16Array, output: Int16Array): number {
+    const taps = this.#taps;
+    const kept = taps - 1;
+    if (this.#line.length < kept + input.length) {
+      const longer = new Float32Array(kept + input.length);
+      longer.set(this.#line.subarray(0, kept));
+      this.#line = longer;
+    }
+    const line = this.#line;
+    line.set(input, kept);
+    const end = input.length * this.#up;
+    let position = this.#position;
+    let written = 0;
+    for (; position < end; position += this.#down) {
+      const start = Math.floor(position / this.#up);
+      const phase = (position % this.#up) * taps;
+      let sum = 0;
+      for (let tap = 0; tap < taps; tap++) sum += (this.#kernel[phase + tap] as number) * (line[start + tap] as number);
+      output[written++] = clamp16(sum);
+    }
+    this.#position = position - end;
+    line.copyWithin(0, input.length, input.length + kept);
+    return written;
+  }
+}
+
+/** Converts a whole clip at once, its beginning not delayed. */
+export function resample(samples: Int16Array, inRateHz: number, outRateHz: number): Int16Array {
+  if (inRateHz === outRateHz) return samples;
+  const resampler = new Resampler(inRateHz, outRateHz);
+  const output = new Int16Array(resampler.outputCapacity(samples.length));
+  return output.subarray(0, resampler.push(samples, output));
+}
+
+function clamp16(value: number): number {
+  return value > 32767 ? 32767 : value < -32768 ? -32768 : Math.round(value);
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+/** Kaiser-windowed sinc, split into `up` phases of `taps` each; `band` is the kept share of the input's Nyquist band. */
+function polyphaseKernel(up: number, taps: number, band: number): Float32Array {
+  const length = up * taps;
+  const cutoff = (0.5 * band * PASSBAND) / up;
+  const kernel = new Float32Array(length);
+  for (let n = 0; n < length; n++) {
+    const x = n - (length - 1) / 2;
+    const sinc = x === 0 ? 2 * cutoff : Math.sin(2 * Math.PI * cutoff * x) / (Math.PI * x);
+    const window = bessel0(KAISER_BETA * Math.sqrt(1 - ((2 * n) / (length - 1) - 1) ** 2)) / bessel0(KAISER_BETA);
+    const phase = n % up;
+    const tap = Math.floor(n / up);
+    kernel[phase * taps + (taps - 1 - tap)] = up * sinc * window;
+  }
+  return kernel;
+}
+
+/** Modified Bessel function of the first kind, order 0, by its power series. */
+function bessel0(x: number): number {
+  let sum = 1;
+  let term = 1;
+  for (let k = 1; k < 30; k++) {
+    term *= (x / 2 / k) ** 2;
+    sum += term;
+  }
+  return sum;
+}

@@ -1,0 +1,91 @@
+/**
+ * Records both sides of one leg on the call's clock: each track has one frame per slot, silence where nothing was given,
+ * and leaves in five-second segments, so that a lost worker loses at most five seconds.
+ */
+import { FRAME_MS, type LegEvent, type RecordingTrack } from './leg.ts';
+
+/** Slots in one segment: five seconds. */
+const SEGMENT_SLOTS = 5000 / FRAME_MS;
+
+/** The events a recorder emits. */
+export type RecordingEvent = Extract<LegEvent, { type: 'recording' }>;
+
+/** What a recorder is made with. */
+export interface RecorderOptions {
+  /** Clock time of slot 0, ms. */
+  readonly originMs: number;
+  readonly userRateHz: number;
+  readonly agentRateHz: number;
+  readonly firstSegment: number;
+}
+
+/** Two tracks, one timeline. */
+export class Recorder {
+  readonly #tracks: readonly [Track, Track];
+
+  constructor(options: RecorderOptions, emit: (event: RecordingEvent) => void) {
+    const { originMs, firstSegment } = options;
+    const track = (name: RecordingTrack, rateHz: number) => new Track({ name, rateHz, originMs, segment: firstSegment }, emit);
+    this.#tracks = [track('user', options.userRateHz), track('agent', options.agentRateHz)];
+  }
+
+  /** Adds one slot: what the caller was heard to say and what was sent to them. Slots ascend; those left out are silent. */
+  write(slot: number, user: Int16Array, agent: Int16Array): void {
+    this.#tracks[0].write(slot, user);
+    this.#tracks[1].write(slot, agent);
+  }
+
+  /** Emits the rest. */
+  close(): void {
+    for (const track of this.#tracks) track.close();
+  }
+}
+
+class Track {
+  readonly #name: RecordingTrack;
+  readonly #rateHz: number;
+  readonly #originMs: number;
+  readonly #frame: number;
+  readonly #emit: (event: RecordingEvent) => void;
+  #segment: number;
+  #samples: Int16Array | null = null;
+  /** First slot of the running segment; null before the first frame. */
+  #firstSlot: number | null = null;
+  /** Slots of the running segment up to the last frame written. */
+  #slots = 0;
+
+  constructor(options: { name: RecordingTrack; rateHz: number; originMs: number; segment: number }, emit: (event: RecordingEvent) => void) {
+    this.#name = options.name;
+    this.#rateHz = options.rateHz;
+    this.#originMs = options.originMs;
+    this.#frame = (options.rateHz * FRAME_MS) / 1000;
+    this.#segment = options.segment;
+    this.#emit = emit;
+  }
+
+  write(slot: number, frame: Int16Array): void {
+    this.#firstSlot ??= slot;
+    while (slot >= this.#firstSlot + SEGMENT_SLOTS) this.#finish(SEGMENT_SLOTS);
+    this.#samples ??= new Int16Array(SEGMENT_SLOTS * this.#frame);
+    const index = slot - this.#firstSlot;
+    this.#samples.set(frame, index * this.#frame);
+    this.#slots = index + 1;
+    if (this.#slots === SEGMENT_SLOTS) this.#finish(SEGMENT_SLOTS);
+  }
+
+  close(): void {
+    if (this.#slots > 0) this.#finish(this.#slots);
+  }
+
+  #finish(slots: number): void {
+    const firstSlot = this.#firstSlot ?? 0;
+    const whole = this.#samples ?? new Int16Array(slots * this.#frame);
+    const samples = whole.length === slots * this.#frame ? whole : whole.slice(0, slots * this.#frame);
+    const startMs = this.#originMs + firstSlot * FRAME_MS;
+    this.#emit({ type: 'recording', track: this.#name, segment: this.#segment, startMs, rateHz: this.#rateHz, samples });
+    this.#segment++;
+    this.#firstSlot = firstSlot + slots;
+    this.#samples = null;
+    this.#slots = 0;
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * A small adaptive jitter buffer: packets in as they come, exactly one 20 ms frame out per slot of the call's clock.
+ * It is sample-based, so any packet length will do; its delay follows the measured jitter and changes only where nobody hears it.
+ * Lost audio is concealed by a fading repetition (at most 60 ms). The clock is handed in: nothing here waits.
+ */
+import { FRAME_MS, type FrameKind } from '../leg.ts';
+import { unwrap } from './packet.ts';
+import { TransitFilter } from './transit.ts';
+
+/** About one second at 8 kHz; a power of two so that timestamps index it by their low bits. */
+const RING_SAMPLES = 8192;
+const MIN_DELAY_MS = 20;
+const MAX_DELAY_MS = 160;
+/** Room kept above the largest jitter seen lately. */
+const HEADROOM_MS = 5;
+/** Share of the jitter peak forgotten with each packet: half of it in about 7 s. */
+const PEAK_DECAY = 0.002;
+/** How far the buffer may run above its wanted delay before audible audio is skipped to catch up. */
+const MAX_EXCESS_MS = 80;
+/** This many packets in a row too late to play mean the sender's timeline moved, not that the network is slow. */
+const RESYNC_AFTER_LATE = 10;
+/** Gains of the repetitions that conceal a loss (fade within 60 ms). */
+const CONCEALMENT_GAINS: readonly number[] = [0.85, 0.5, 0.2];
+/** Peak below which a frame may be doubled or dropped unheard. */
+const QUIET_PEAK = 400;
+
+/** Turns one RTP stream into slot frames. */
+export class JitterBuffer {
+  readonly #rateHz: number;
+  readonly #frame: number;
+  readonly #ring = new Int16Array(RING_SAMPLES);
+  readonly #present = new Uint8Array(RING_SAMPLES);
+  readonly #transit = new TransitFilter();
+  readonly #lastFrame: Int16Array;
+  /** Unwrapped timestamp of the next sample to play; null until the stream has begun. */
+  #playhead: number | null = null;
+  /** Unwrapped timestamp of the first buffered and of the newest sample's end. */
+  #first = 0;
+  #newest: number | null = null;
+  #peakMs = 0;
+  #lateInRow = 0;
+  #missedFrames = CONCEALMENT_GAINS.length;
+  #isSenderSilent = false;
+  /** Unwrapped timestamp at which the sender's last announced silence ended. */
+  #silentUntil = 0;
+
+  constructor(rateHz: number) {
+    this.#rateHz = rateHz;
+    this.#frame = (rateHz * FRAME_MS) / 1000;
+    this.#lastFrame = new Int16Array(this.#frame);
+  }
+
+  /** Delay between the fastest possible arrival of a sample and its slot, ms. */
+  get delayMs(): number {
+    return Math.min(MAX_DELAY_MS, Math.max(MIN_DELAY_MS, this.#peakMs + HEADROOM_MS));
+  }
+
+  /** Takes one packet's audio; returns the clock time at which its first sample would have been recorded by a sender with no delay. */
+  push(timestamp: number, samples: Int16Array, arrivalMs: number): number {
+    const start = this.#place(timestamp, samples.length, arrivalMs);
+    if (this.#isSenderSilent) this.#silentUntil = start;
+    this.#isSenderSilent = false;
+    for (let n = start < (this.#playhead ?? start) ? (this.#playhead ?? 0) - start : 0; n < samples.length; n++) {
+      const slot = (start + n) % RING_SAMPLES;
+      this.#ring[slot] = samples[n] as number;
+      this.#present[slot] = 1;
+    }
+    return this.#transit.arrivalOf((start * 1000) / this.#rateHz) - (samples.length * 1000) / this.#rateHz;
+  }
+
+  /** The sender said that it is silent from here on (comfort noise, RFC 3389, or a telephone event in place of audio). */
+  pushSilence(timestamp: number, arrivalMs: number): void {
+    this.#place(timestamp, 0, arrivalMs);
+    this.#isSenderSilent = true;
+  }
+
+  /** Fills `out` with the frame of the slot that begins at `nowMs`. */
+  pull(out: Int16Array, nowMs: number): FrameKind {
+    if (this.#newest === null) return this.#withoutAudio(out, 'absent');
+    const wanted = ((nowMs - this.#transit.minimumMs - this.delayMs) * this.#rateHz) / 1000;
+    if (this.#playhead === null) {
+      if (wanted < this.#first) return this.#withoutAudio(out, 'absent');
+      this.#playhead = this.#first;
+    }
+    this.#catchUp(wanted);
+    const playhead = this.#playhead;
+    const found = this.#copy(playhead, out);
+    // More delay is wanted: a missing frame may still come in time if the playhead waits, and a quiet one is not missed.
+    const lead = playhead - wanted;
+    if (found === 0 ? lead >= this.#frame / 4 : lead >= this.#frame && isQuiet(out)) return this.#conceal(out);
+    this.#forget(playhead, this.#frame);
+    this.#playhead = playhead + this.#frame;
+    if (found * 2 < this.#frame) return this.#conceal(out);
+    this.#lastFrame.set(out);
+    this.#missedFrames = 0;
+    return 'audio';
+  }
+
+  /** Unwraps the timestamp, measures its jitter and follows jumps of the sender's timeline. */
+  #place(timestamp: number, length: number, arrivalMs: number): number {
+    // The line starts one wrap up, so that packets before the first one stay positive.
+    let start = this.#newest === null ? timestamp + 2 ** 32 : unwrap(this.#newest, timestamp, 32);
+    const isLate = this.#playhead !== null && start + length <= this.#playhead;
+    this.#lateInRow = isLate && length > 0 ? this.#lateInRow + 1 : 0;
+    const base = this.#playhead ?? this.#first;
+    if (this.#newest === null || start + length > base + RING_SAMPLES || this.#lateInRow >= RESYNC_AFTER_LATE) {
+      this.#restart();
+      start = timestamp + 2 ** 32;
+      this.#first = start;
+    }
+    if (this.#playhead === null) this.#first = Math.min(this.#first, start);
+    this.#newest = Math.max(this.#newest ?? 0, start + length);
+    const lateMs = this.#transit.observe((start * 1000) / this.#rateHz, arrivalMs);
+    this.#peakMs = Math.max(lateMs, this.#peakMs * (1 - PEAK_DECAY));
+    return start;
+  }
+
+  #restart(): void {
+    this.#transit.reset();
+    this.#present.fill(0);
+    this.#playhead = null;
+    this.#newest = null;
+    this.#silentUntil = 0;
+    this.#lateInRow = 0;
+    this.#peakMs = 0;
+  }
+
+  /** Skips one frame when the buffer holds more than it wants to: a quiet one, or any when the excess is large. */
+  #catchUp(wanted: number): void {
+    const playhead = this.#playhead ?? 0;
+    const excess = wanted - playhead;
+    if (excess < this.#frame * 1.5 || (this.#newest ?? 0) < playhead + 2 * this.#frame) return;
+    if (excess < (MAX_EXCESS_MS * this.#rateHz) / 1000 && !this.#isQuietAt(playhead)) return;
+    this.#forget(playhead, this.#frame);
+    this.#playhead = playhead + this.#frame;
+  }
+
+  #copy(from: number, out: Int16Array): number {
+    let found = 0;
+    for (let n = 0; n < this.#frame; n++) {
+      const slot = (from + n) % RING_SAMPLES;
+      const isPresent = this.#present[slot] as number;
+      out[n] = isPresent ? (this.#ring[slot] as number) : 0;
+      found += isPresent;
+    }
+    return found;
+  }
+
+  #forget(from: number, length: number): void {
+    for (let n = 0; n < length; n++) this.#present[(from + n) % RING_SAMPLES] = 0;
+  }
+
+  #isQuietAt(from: number): boolean {
+    for (let n = 0; n < this.#frame; n++) {
+      const slot = (from + n) % RING_SAMPLES;
+      if (this.#present[slot] && Math.abs(this.#ring[slot] as number) > QUIET_PEAK) return false;
+    }
+    return true;
+  }
+
+  #conceal(out: Int16Array): FrameKind {
+    const gain = CONCEALMENT_GAINS[this.#missedFrames];
+    if (this.#isSenderSilent || (this.#playhead ?? 0) <= this.#silentUntil) return this.#withoutAudio(out, 'silent');
+    if (gain === undefined) return this.#withoutAudio(out, 'absent');
+    for (let n = 0; n < this.#frame; n++) out[n] = Math.round((this.#lastFrame[n] as number) * gain);
+    this.#missedFrames++;
+    return 'concealed';
+  }
+
+  #withoutAudio(out: Int16Array, kind: FrameKind): FrameKind {
+    out.fill(0);
+    return kind;
+  }
+}
+
+function isQuiet(samples: Int16Array): boolean {
+  return samples.every((sample) => Math.abs(sample) <= QUIET_PEAK);
+}

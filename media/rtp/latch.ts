@@ -1,0 +1,79 @@
+/**
+ * Symmetric RTP (RFC 4961) held to the negotiated peer: decides which source address media is taken from and sent to.
+ * The negotiated address wins always; another port of it is taken (NAT); another address only where the negotiated one
+ * cannot be the real one (a private address in the SDP of a peer behind NAT), and only after several packets of one stream.
+ */
+import ipaddr from 'ipaddr.js';
+
+/** A source must send this many packets of one stream before it may replace an unreachable negotiated address. */
+const PROBATION_PACKETS = 5;
+/** A latched source that has been silent for this long may have moved to another port. */
+const STALE_MS = 2000;
+/** Addresses a peer behind NAT may name though nobody outside can reach it there. */
+const UNREACHABLE_RANGES: ReadonlySet<string> = new Set(['private', 'carrierGradeNat', 'linkLocal', 'uniqueLocal', 'unspecified']);
+
+/** Where a datagram came from. */
+export interface Source {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Follows one stream's source. */
+export class Latch {
+  #negotiated: Source | null = null;
+  #latched: Source | null = null;
+  #lastMs = 0;
+  #candidate: (Source & { readonly ssrc: number; packets: number }) | null = null;
+
+  /** Takes over the address of the answer or re-offer. */
+  negotiate(remote: Source): void {
+    const canonical = { address: canonicalAddress(remote.address), port: remote.port };
+    if (this.#negotiated && isSame(this.#negotiated, canonical)) return;
+    this.#negotiated = canonical;
+    this.#latched = null;
+    this.#candidate = null;
+  }
+
+  /** Where to send: the latched source, else the negotiated one. */
+  get target(): Source | null {
+    return this.#latched ?? this.#negotiated;
+  }
+
+  /** True when a packet of this source belongs to the call. */
+  accepts(from: Source, ssrc: number, nowMs: number): boolean {
+    const source = from.address.includes(':') ? { address: canonicalAddress(from.address), port: from.port } : from;
+    if (!this.#isAllowed(source, ssrc, nowMs)) return false;
+    if (!this.#latched || !isSame(this.#latched, source)) this.#latched = { address: source.address, port: source.port };
+    this.#lastMs = nowMs;
+    return true;
+  }
+
+  #isAllowed(source: Source, ssrc: number, nowMs: number): boolean {
+    const negotiated = this.#negotiated;
+    if (!negotiated) return false;
+    if (isSame(negotiated, source) || (this.#latched && isSame(this.#latched, source))) return true;
+    if (this.#latched && nowMs - this.#lastMs < STALE_MS) return false;
+    if (source.address === (this.#latched ?? negotiated).address) return true;
+    return !this.#latched && isUnreachable(negotiated.address) && this.#hasProved(source, ssrc);
+  }
+
+  #hasProved(source: Source, ssrc: number): boolean {
+    const known = this.#candidate;
+    if (known && isSame(known, source) && known.ssrc === ssrc) return ++known.packets >= PROBATION_PACKETS;
+    this.#candidate = { ...source, ssrc, packets: 1 };
+    return false;
+  }
+}
+
+function isSame(a: Source, b: Source): boolean {
+  return a.port === b.port && a.address === b.address;
+}
+
+/** One spelling per address, so that `::ffff:192.0.2.1` is 192.0.2.1. */
+function canonicalAddress(address: string): string {
+  return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
+}
+
+function isUnreachable(address: string): boolean {
+  return ipaddr.isValid(address) && UNREACHABLE_RANGES.has(ipaddr.process(address).range());
+}

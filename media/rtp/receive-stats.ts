@@ -1,0 +1,58 @@
+/** Counts one received RTP stream: packets, losses (RFC 3550 A.3) and interarrival jitter (A.8), across changes of its source identifier. */
+import type { RtpPacket } from './packet.ts';
+import { unwrap } from './packet.ts';
+
+/** Reception counters of one leg. */
+export class ReceiveStats {
+  readonly #clockPerMs: number;
+  #received = 0;
+  /** Packets expected from streams that are over. */
+  #expectedBefore = 0;
+  #ssrc: number | null = null;
+  #firstSequence = 0;
+  #highestSequence = 0;
+  #transitMs: number | null = null;
+  #jitterMs = 0;
+
+  constructor(rateHz: number) {
+    this.#clockPerMs = rateHz / 1000;
+  }
+
+  /** Counts a packet; returns true when it is the first of its stream. */
+  count(packet: RtpPacket): boolean {
+    const isNew = packet.ssrc !== this.#ssrc;
+    if (isNew) this.#restart(packet);
+    this.#received++;
+    this.#highestSequence = Math.max(this.#highestSequence, unwrap(this.#highestSequence, packet.sequence, 16));
+    return isNew;
+  }
+
+  /** Takes the arrival of an audio packet into the jitter estimate. */
+  time(timestamp: number, arrivalMs: number): void {
+    const transitMs = arrivalMs - timestamp / this.#clockPerMs;
+    if (this.#transitMs !== null) {
+      const difference = Math.abs(transitMs - this.#transitMs);
+      // A jump of the sender's timeline is not jitter.
+      if (difference < 1000) this.#jitterMs += (difference - this.#jitterMs) / 16;
+    }
+    this.#transitMs = transitMs;
+  }
+
+  /** Counters so far; duplicates can make more packets received than expected, which counts as none lost. */
+  get totals(): { readonly packetsReceived: number; readonly packetsLost: number; readonly jitterMs: number } {
+    const expected = this.#expectedBefore + this.#expectedNow();
+    return { packetsReceived: this.#received, packetsLost: Math.max(0, expected - this.#received), jitterMs: this.#jitterMs };
+  }
+
+  #expectedNow(): number {
+    return this.#ssrc === null ? 0 : this.#highestSequence - this.#firstSequence + 1;
+  }
+
+  #restart(packet: RtpPacket): void {
+    this.#expectedBefore += this.#expectedNow();
+    this.#ssrc = packet.ssrc;
+    this.#firstSequence = packet.sequence;
+    this.#highestSequence = packet.sequence;
+    this.#transitMs = null;
+  }
+}

@@ -1,0 +1,265 @@
+/**
+ * One RTP leg on the media thread: a UDP socket held to the negotiated peer, a jitter buffer in, one packet per 20 ms slot out,
+ * key presses both ways, and a hang-up when the far end's media stops.
+ */
+
+import { randomInt } from 'node:crypto';
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { fault } from '#config/errors.ts';
+import { decodeG711, encodeG711, G711_RATE_HZ } from '../codecs.ts';
+import type { FrameKind, LegCloseReason, LegCommand, LegEvent, RtpCodec, RtpRemote } from '../leg.ts';
+import { LegAudio, type MediaShared, type TransportLeg } from '../leg-audio.ts';
+import type { RtpLegOptions } from '../media-host.ts';
+import { frameSamples, type OpenedLeg } from '../media-messages.ts';
+import type { Paced } from '../pacer.ts';
+import { fillKeyTone } from '../tones.ts';
+import { DigitReceiver, DigitSender } from './dtmf.ts';
+import { JitterBuffer } from './jitter-buffer.ts';
+import { Latch } from './latch.ts';
+import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from './packet.ts';
+import type { PortPool } from './port-pool.ts';
+import { ReceiveStats } from './receive-stats.ts';
+
+/** A call whose far end sends nothing for this long is over, unless we are on hold. */
+const MEDIA_TIMEOUT_MS = 30_000;
+/** A slot served later than this is left out of the stream rather than sent in a burst the far end would drop. */
+const MAX_SEND_LATENESS_MS = 100;
+/** Packets longer than this (200 ms) are not what was negotiated. */
+const MAX_PAYLOAD_BYTES = 1600;
+/** Comfort noise (RFC 3389). */
+const COMFORT_NOISE_PAYLOAD_TYPE = 13;
+/** Static payload types (RFC 3551): peers that offered both laws may switch between them. */
+const STATIC_CODECS: Readonly<Record<number, RtpCodec>> = { 0: 'PCMU', 8: 'PCMA' };
+const RECEIVE_BUFFER_BYTES = 1 << 18;
+/** A packet's buffer is reused this many slots later, when the system has long sent it. */
+const SEND_BUFFERS = 8;
+
+/** What an RTP leg needs beyond what all legs share. */
+export interface RtpSessionOptions extends RtpLegOptions {
+  readonly leg: number;
+  readonly ports: PortPool;
+  readonly onClosed: () => void;
+}
+
+/** Binds a socket and puts the leg on the wheel; throws `Fault('no_media_port')`. */
+export async function openRtpSession(options: RtpSessionOptions, shared: MediaShared): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
+  const { socket, port } = await bindSocket(options.localAddress, options.ports);
+  const session = new RtpSession(socket, port, options, shared);
+  const opened = { inRateHz: G711_RATE_HZ, outRateHz: G711_RATE_HZ, originMs: session.originMs, localPort: port, answerSdp: null };
+  return { leg: session, opened };
+}
+
+async function bindSocket(address: string, ports: PortPool): Promise<{ socket: Socket; port: number }> {
+  let lastError: unknown;
+  for (let attempts = ports.freePorts; attempts > 0; attempts--) {
+    const port = ports.acquire();
+    if (port === null) break;
+    try {
+      return { socket: await bind(address, port), port };
+    } catch (error) {
+      lastError = error;
+      ports.release(port);
+    }
+  }
+  throw fault('no_media_port', {}, { cause: lastError });
+}
+
+function bind(address: string, port: number): Promise<Socket> {
+  const family = address.includes(':') ? 6 : 4;
+  // Addresses come out of SDP as literals: there is no name to look up, and a media thread must never wait for one.
+  const lookup = (host: string, _: unknown, callback: (error: null, address: string, family: number) => void) => callback(null, host, family);
+  const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES, lookup: lookup as never });
+  return new Promise((resolve, reject) => {
+    socket.once('error', (error) => {
+      socket.close();
+      reject(error);
+    });
+    socket.bind({ address, port, exclusive: true }, () => {
+      socket.removeAllListeners('error');
+      resolve(socket);
+    });
+  });
+}
+
+class RtpSession implements TransportLeg, Paced {
+  readonly originMs: number;
+  readonly #shared: MediaShared;
+  readonly #socket: Socket;
+  readonly #port: number;
+  readonly #options: RtpSessionOptions;
+  readonly #audio: LegAudio;
+  readonly #latch = new Latch();
+  readonly #stats = new ReceiveStats(G711_RATE_HZ);
+  readonly #digitSender = new DigitSender();
+  readonly #decoded = new Int16Array(MAX_PAYLOAD_BYTES);
+  readonly #packets = Array.from({ length: SEND_BUFFERS }, () => new Uint8Array(RTP_HEADER_BYTES + frameSamples(G711_RATE_HZ)));
+  readonly #ssrc = randomInt(2 ** 32);
+  readonly #firstTimestamp = randomInt(2 ** 32);
+  #sequence = randomInt(2 ** 16);
+  #packetsSent = 0;
+  #isTalkspurt = false;
+  #pressTimestamp = 0;
+  #digits = new DigitReceiver();
+  #jitter = new JitterBuffer(G711_RATE_HZ);
+  #remote: RtpRemote | null = null;
+  #isConnected = false;
+  #isClosed = false;
+  #lastMediaMs = 0;
+  /** RTP time of the newest packet given to speech detection. */
+  #heardTimestamp: number | null = null;
+
+  constructor(socket: Socket, port: number, options: RtpSessionOptions, shared: MediaShared) {
+    this.#socket = socket;
+    this.#port = port;
+    this.#options = options;
+    this.#shared = shared;
+    this.originMs = shared.pacer.add(this);
+    const rates = { inRateHz: G711_RATE_HZ, outRateHz: G711_RATE_HZ } as const;
+    this.#audio = new LegAudio({ leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording }, shared);
+    if (options.remote) this.#setRemote(options.remote);
+    socket.on('message', (datagram, from) => this.#receiveSafely(datagram, from));
+    socket.on('error', (error) => this.fail(error));
+  }
+
+  command(command: LegCommand): void {
+    if (this.#isClosed || this.#audio.command(command)) return;
+    if (command.do === 'sendDigits') this.#digitSender.enqueue(command.digits);
+    if (command.do === 'setRemote') this.#setRemote(command.remote);
+    if (command.do === 'close') this.#end('local');
+  }
+
+  close(): Promise<void> {
+    this.#end('local');
+    return Promise.resolve();
+  }
+
+  tick(slot: number, dueMs: number): void {
+    if (this.#isClosed || !this.#remote) return;
+    const nowMs = this.#shared.clock.now();
+    const kind: FrameKind = this.#jitter.pull(this.#audio.received, dueMs);
+    this.#reportDigit(this.#digits.expire(nowMs));
+    this.#send(slot, dueMs, nowMs - dueMs <= MAX_SEND_LATENESS_MS);
+    this.#audio.endSlot(slot, dueMs, kind);
+    if (this.#remote.sending && nowMs - this.#lastMediaMs > MEDIA_TIMEOUT_MS) this.#end('media_timeout');
+  }
+
+  #setRemote(remote: RtpRemote): void {
+    const hasPort = Number.isInteger(remote.port) && remote.port > 0 && remote.port < 65536;
+    // Port 0 means that the far end refuses the stream (RFC 3264 §6): nothing can be sent there.
+    this.#remote = hasPort ? remote : { ...remote, sending: false };
+    this.#latch.negotiate(remote);
+    this.#lastMediaMs = this.#shared.clock.now();
+  }
+
+  #receiveSafely(datagram: Uint8Array, from: RemoteInfo): void {
+    try {
+      this.#receive(datagram, from);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #receive(datagram: Uint8Array, from: RemoteInfo): void {
+    const remote = this.#remote;
+    const packet = this.#isClosed || !remote ? null : parseRtp(datagram);
+    if (!packet || !remote || packet.payload.length > MAX_PAYLOAD_BYTES || !isNegotiated(packet.payloadType, remote)) return;
+    const nowMs = this.#shared.clock.now();
+    if (!this.#latch.accepts(from, packet.ssrc, nowMs)) return;
+    this.#lastMediaMs = nowMs;
+    if (!this.#isConnected) this.#audio.emit({ type: 'connected', atMs: nowMs });
+    this.#isConnected = true;
+    if (this.#stats.count(packet)) this.#startStream();
+    this.#take(packet, remote, nowMs);
+  }
+
+  #startStream(): void {
+    this.#jitter = new JitterBuffer(G711_RATE_HZ);
+    this.#digits = new DigitReceiver();
+    this.#heardTimestamp = null;
+  }
+
+  #take(packet: RtpPacket, remote: RtpRemote, nowMs: number): void {
+    if (packet.payloadType === remote.digitPayloadType) {
+      for (const digit of this.#digits.push(packet.timestamp, packet.payload, nowMs)) this.#reportDigit(digit);
+      this.#jitter.pushSilence(packet.timestamp, nowMs);
+      return;
+    }
+    if (packet.payloadType === COMFORT_NOISE_PAYLOAD_TYPE) {
+      this.#jitter.pushSilence(packet.timestamp, nowMs);
+      return;
+    }
+    const codec = packet.payloadType === remote.payloadType ? remote.codec : (STATIC_CODECS[packet.payloadType] ?? remote.codec);
+    const samples = this.#decoded.subarray(0, decodeG711(codec, packet.payload, this.#decoded));
+    this.#stats.time(packet.timestamp, nowMs);
+    const spokenMs = this.#jitter.push(packet.timestamp, samples, nowMs);
+    // A packet overtaken by later ones has nothing to tell that a decision could still wait for.
+    const isInOrder = this.#heardTimestamp === null || unwrap(this.#heardTimestamp, packet.timestamp, 32) > this.#heardTimestamp;
+    if (!isInOrder) return;
+    this.#heardTimestamp = packet.timestamp;
+    this.#audio.hear(samples, spokenMs);
+  }
+
+  #reportDigit(digit: { readonly digit: string; readonly durationMs: number; readonly atMs: number } | null): void {
+    if (digit) this.#audio.emit({ type: 'digit', source: 'rfc4733', ...digit } satisfies LegEvent);
+  }
+
+  /** Sends the slot's packet: a key press where one is due (as a tone where the peer takes no events), else reply audio or silence. */
+  #send(slot: number, dueMs: number, isInTime: boolean): void {
+    const remote = this.#remote;
+    const canSend = isInTime && remote?.sending === true;
+    const press = canSend && this.#digitSender.isSending;
+    this.#audio.fillSent(dueMs, canSend && !press);
+    if (!canSend || !remote) {
+      this.#isTalkspurt = false;
+      return;
+    }
+    const timestamp = this.#firstTimestamp + slot * frameSamples(G711_RATE_HZ);
+    const digit = press ? this.#digitSender.next() : null;
+    const packet = this.#packets[this.#sequence % SEND_BUFFERS] as Uint8Array;
+    if (digit && remote.digitPayloadType !== null) {
+      if (digit.isFirst) this.#pressTimestamp = timestamp;
+      packet.set(digit.payload, RTP_HEADER_BYTES);
+      this.#transmit(packet.subarray(0, RTP_HEADER_BYTES + digit.payload.length), {
+        marker: digit.isFirst,
+        payloadType: remote.digitPayloadType,
+        timestamp: this.#pressTimestamp,
+      });
+      return;
+    }
+    if (digit && digit.heldMs !== null) fillKeyTone(digit.key, G711_RATE_HZ, digit.heldMs * (G711_RATE_HZ / 1000), this.#audio.sent);
+    encodeG711(remote.codec, this.#audio.sent, packet, RTP_HEADER_BYTES);
+    this.#transmit(packet, { marker: !this.#isTalkspurt, payloadType: remote.payloadType, timestamp });
+    this.#isTalkspurt = true;
+  }
+
+  #transmit(packet: Uint8Array, header: { readonly marker: boolean; readonly payloadType: number; readonly timestamp: number }): void {
+    const target = this.#latch.target;
+    if (!target) return;
+    writeRtpHeader(packet, { ...header, sequence: this.#sequence, ssrc: this.#ssrc });
+    this.#sequence = (this.#sequence + 1) & 0xffff;
+    this.#packetsSent++;
+    // A refused or full send loses one packet, as the network may at any time: nothing to do about it.
+    this.#socket.send(packet, 0, packet.length, target.port, target.address, () => undefined);
+  }
+
+  fail(error: unknown): void {
+    this.#shared.log('error', 'RTP leg failed', error);
+    this.#end('failed');
+  }
+
+  #end(reason: LegCloseReason): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#shared.pacer.remove(this);
+    this.#audio.close();
+    const atMs = this.#shared.clock.now();
+    this.#audio.emit({ type: 'closed', atMs, reason, stats: { ...this.#stats.totals, packetsSent: this.#packetsSent } });
+    this.#socket.close(() => this.#options.ports.release(this.#port));
+    this.#options.onClosed();
+  }
+}
+
+function isNegotiated(payloadType: number, remote: RtpRemote): boolean {
+  if (payloadType === remote.payloadType || payloadType === remote.digitPayloadType) return true;
+  return payloadType === COMFORT_NOISE_PAYLOAD_TYPE || payloadType in STATIC_CODECS;
+}

@@ -1,0 +1,136 @@
+/** Blobs in an S3 bucket, or anything that speaks its REST protocol (PutObject, GetObject, DeleteObject, ListObjectsV2). */
+import { createHash } from 'node:crypto';
+import { AwsClient } from 'aws4fetch';
+import pRetry, { AbortError } from 'p-retry';
+import { type Blobs, isKey, requireKey, requirePrefix } from './blob-store.ts';
+
+/** Credentials as the AWS tools name them in the environment. */
+export interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+/** Thrown when the bucket refuses a request or keeps failing. */
+class S3Error extends Error {
+  readonly status: number;
+
+  constructor(operation: string, status: number, code: string) {
+    super(`S3 ${operation}: ${status}${code === '' ? '' : ` ${code}`}`);
+    this.name = 'S3Error';
+    this.status = status;
+  }
+}
+
+const DEFAULT_REGION = 'us-east-1';
+const ATTEMPTS = 4;
+const FIRST_WAIT_MS = 100;
+/** For one attempt, its body included. */
+const ATTEMPT_MS = 20_000;
+
+/** Opens `s3://bucket[/prefix][?endpoint=https://…][&region=…]`. Buckets of an endpoint are addressed by path, those of AWS by host name. Throws for a malformed url. */
+export function createS3Blobs(url: string, credentials: S3Credentials): Blobs {
+  const { base, region, root } = parseUrl(url);
+  const client = new AwsClient({ ...credentials, service: 's3', region, retries: 0 });
+  const request = new Requester(client, base);
+  return {
+    put: async (key, bytes) => {
+      requireKey(key);
+      await request.send({ operation: 'put', method: 'PUT', path: root + key, body: bytes });
+    },
+    get: async (key) => {
+      requireKey(key);
+      return await request.send({ operation: 'get', method: 'GET', path: root + key });
+    },
+    list: async (prefix) => {
+      requirePrefix(prefix);
+      return await listAll(request, root, prefix);
+    },
+    delete: async (key) => {
+      requireKey(key);
+      await request.send({ operation: 'delete', method: 'DELETE', path: root + key });
+    },
+    deletePrefix: async (prefix) => {
+      if (prefix === '') throw new Error('deletePrefix needs a prefix');
+      requirePrefix(prefix);
+      for (const key of await listAll(request, root, prefix)) await request.send({ operation: 'delete', method: 'DELETE', path: root + key });
+    },
+  };
+}
+
+function parseUrl(url: string): { readonly base: string; readonly region: string; readonly root: string } {
+  const parsed = new URL(url);
+  const bucket = parsed.hostname;
+  if (parsed.protocol !== 's3:' || bucket === '') throw new Error('an S3 address looks like s3://bucket?endpoint=https://host&region=name');
+  const region = parsed.searchParams.get('region') ?? DEFAULT_REGION;
+  const endpoint = parsed.searchParams.get('endpoint');
+  const base = endpoint === null ? `https://${bucket}.s3.${region}.amazonaws.com/` : `${endpoint.replace(/\/+$/, '')}/${bucket}/`;
+  if (!/^https?:$/.test(new URL(base).protocol)) throw new Error('the endpoint of an S3 address must be http or https');
+  const path = parsed.pathname.replace(/^\/+|\/+$/g, '');
+  requirePrefix(path);
+  return { base, region, root: path === '' ? '' : `${path}/` };
+}
+
+interface S3Request {
+  readonly operation: string;
+  readonly method: 'GET' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+class Requester {
+  readonly #client: AwsClient;
+  readonly #base: string;
+
+  constructor(client: AwsClient, base: string) {
+    this.#client = client;
+    this.#base = base;
+  }
+
+  /** Sends a request, again on failures that may pass. The body of the answer; null when there is no such object. */
+  send(request: S3Request): Promise<Buffer | null> {
+    return pRetry(() => this.#attempt(request), { retries: ATTEMPTS - 1, minTimeout: FIRST_WAIT_MS, factor: 3, randomize: true });
+  }
+
+  async #attempt({ operation, method, path, query, body }: S3Request): Promise<Buffer | null> {
+    const url = new URL(this.#base + path.split('/').map(encodeURIComponent).join('/'));
+    for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
+    const payload = Buffer.from(body ?? []);
+    // The signature covers the body, so that it cannot be altered on an unencrypted way either.
+    const headers = { 'x-amz-content-sha256': createHash('sha256').update(payload).digest('hex') };
+    const response = await this.#client.fetch(url.toString(), {
+      method,
+      headers,
+      ...(body && { body: payload }),
+      signal: AbortSignal.timeout(ATTEMPT_MS),
+    });
+    const answer = Buffer.from(await response.arrayBuffer());
+    if (response.ok) return answer;
+    const code = tags(answer.toString('utf8'), 'Code')[0] ?? '';
+    if (response.status === 404 && method !== 'PUT' && code !== 'NoSuchBucket') return null;
+    const error = new S3Error(operation, response.status, code);
+    if (response.status >= 500 || response.status === 429 || response.status === 408) throw error;
+    throw new AbortError(error);
+  }
+}
+
+async function listAll(request: Requester, root: string, prefix: string): Promise<string[]> {
+  const keys: string[] = [];
+  for (let token: string | undefined; ; ) {
+    const query = { 'list-type': '2', prefix: root + prefix, ...(token !== undefined && { 'continuation-token': token }) };
+    const page = (await request.send({ operation: 'list', method: 'GET', path: '', query }))?.toString('utf8') ?? '';
+    const found = tags(page, 'Key').filter((key) => key.startsWith(root));
+    // Objects that are not ours may lie in the bucket too.
+    keys.push(...found.map((key) => key.slice(root.length)).filter(isKey));
+    token = tags(page, 'NextContinuationToken')[0];
+    if (token === undefined || tags(page, 'IsTruncated')[0] !== 'true') return keys.sort();
+  }
+}
+
+/** Texts of an XML answer's elements of one name. Keys of ours need no unescaping but for `&`, tokens may. */
+function tags(xml: string, name: string): string[] {
+  return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map((match) =>
+    (match[1] ?? '').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&'),
+  );
+}

@@ -1,0 +1,106 @@
+/**
+ * Speech from the probabilities of 32 ms windows: when it began, how much of it was voiced, when it ended. A pure machine.
+ * Onset and offset are stamped at the first and the last voiced window, not at the decision.
+ * Timers: none of its own; an offset is decided by the windows that follow, or by `stopped` when no more audio comes.
+ */
+
+/** Length of one detector window, ms. */
+export const WINDOW_MS = 32;
+/** A window at or above this may begin speech. */
+const START_PROBABILITY = 0.5;
+/** While speaking, a window at or above this is voiced: lower than the start, so that soft syllables do not end speech. */
+const STAY_PROBABILITY = 0.35;
+/** Voiced windows in a row that make an onset: one alone may be a click. */
+const ONSET_WINDOWS = 2;
+/** Unvoiced time after which speech is over. Below 200 ms, so that the end is known when the turn is judged 200 ms after it. */
+const OFFSET_MS = 6 * WINDOW_MS;
+
+/** Where the caller is. */
+export type SpeechState =
+  | { readonly phase: 'quiet'; readonly reachMs: number; readonly voicedWindows: number; readonly firstVoicedMs: number }
+  | {
+      readonly phase: 'speaking';
+      readonly reachMs: number;
+      readonly isReachReported: boolean;
+      readonly voicedMs: number;
+      readonly lastVoicedEndMs: number;
+    };
+
+/** A fact for the machine. */
+export type SpeechInput =
+  /** The detector's verdict on the window that began at `startMs`. */
+  | { readonly type: 'window.scored'; readonly startMs: number; readonly probability: number; readonly nowMs: number }
+  /** Another `voice.reached` threshold; it is measured against the running speech at once. */
+  | { readonly type: 'watch.set'; readonly reachMs: number; readonly nowMs: number }
+  /** No more audio comes for now. */
+  | { readonly type: 'audio.stopped'; readonly nowMs: number };
+
+/** What is reported. */
+export type SpeechEffect =
+  | { readonly type: 'voice.onset'; readonly atMs: number; readonly decidedAtMs: number }
+  | { readonly type: 'voice.reached'; readonly atMs: number; readonly voicedMs: number }
+  | { readonly type: 'voice.offset'; readonly atMs: number; readonly decidedAtMs: number; readonly voicedMs: number };
+
+interface Step {
+  readonly state: SpeechState;
+  readonly effects: readonly SpeechEffect[];
+}
+
+/** Before any speech. */
+export const QUIET: SpeechState = { phase: 'quiet', reachMs: 0, voicedWindows: 0, firstVoicedMs: 0 };
+
+/** Takes one fact. */
+export function step(state: SpeechState, input: SpeechInput): Step {
+  switch (input.type) {
+    case 'window.scored':
+      return state.phase === 'quiet' ? whileQuiet(state, input) : whileSpeaking(state, input);
+    case 'watch.set':
+      if (state.phase === 'quiet') return { state: { ...state, reachMs: input.reachMs }, effects: [] };
+      return reach({ ...state, reachMs: input.reachMs, isReachReported: false }, input.nowMs);
+    case 'audio.stopped':
+      return state.phase === 'quiet' ? { state: { ...state, voicedWindows: 0 }, effects: [] } : end(state, input.nowMs);
+    default:
+      return input satisfies never;
+  }
+}
+
+type Quiet = Extract<SpeechState, { phase: 'quiet' }>;
+type Speaking = Extract<SpeechState, { phase: 'speaking' }>;
+type Window = Extract<SpeechInput, { type: 'window.scored' }>;
+
+function whileQuiet(state: Quiet, window: Window): Step {
+  if (window.probability < START_PROBABILITY) return { state: { ...state, voicedWindows: 0 }, effects: [] };
+  const voicedWindows = state.voicedWindows + 1;
+  const firstVoicedMs = state.voicedWindows === 0 ? window.startMs : state.firstVoicedMs;
+  if (voicedWindows < ONSET_WINDOWS) return { state: { ...state, voicedWindows, firstVoicedMs }, effects: [] };
+  const lastVoicedEndMs = window.startMs + WINDOW_MS;
+  const speaking: Speaking = {
+    phase: 'speaking',
+    reachMs: state.reachMs,
+    isReachReported: false,
+    voicedMs: voicedWindows * WINDOW_MS,
+    lastVoicedEndMs,
+  };
+  const reached = reach(speaking, lastVoicedEndMs);
+  return { state: reached.state, effects: [{ type: 'voice.onset', atMs: firstVoicedMs, decidedAtMs: window.nowMs }, ...reached.effects] };
+}
+
+function whileSpeaking(state: Speaking, window: Window): Step {
+  const endMs = window.startMs + WINDOW_MS;
+  if (window.probability >= STAY_PROBABILITY) {
+    return reach({ ...state, voicedMs: state.voicedMs + WINDOW_MS, lastVoicedEndMs: endMs }, endMs);
+  }
+  // Half a window of tolerance: stamps follow packet arrival and wander by a few milliseconds.
+  return endMs - state.lastVoicedEndMs >= OFFSET_MS - WINDOW_MS / 2 ? end(state, window.nowMs) : { state, effects: [] };
+}
+
+function reach(state: Speaking, atMs: number): Step {
+  if (state.isReachReported || state.reachMs <= 0 || state.voicedMs < state.reachMs) return { state, effects: [] };
+  return { state: { ...state, isReachReported: true }, effects: [{ type: 'voice.reached', atMs, voicedMs: state.voicedMs }] };
+}
+
+function end(state: Speaking, nowMs: number): Step {
+  const { reachMs, voicedMs, lastVoicedEndMs } = state;
+  const offset: SpeechEffect = { type: 'voice.offset', atMs: lastVoicedEndMs, decidedAtMs: nowMs, voicedMs };
+  return { state: { ...QUIET, reachMs }, effects: [offset] };
+}

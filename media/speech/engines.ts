@@ -1,0 +1,132 @@
+/** The speech engines of one worker, as the deployment's settings and machine allow; and what to tell a person about them at the start. */
+import type { Clock } from '#config/clock.ts';
+import { type Settings, vendorAccess } from '#config/env.ts';
+import type { Logger } from '#config/log.ts';
+import { isVendorConfigured, LOCAL_RECOGNITION_ID, type LocalRecognition, platformModels } from '#config/platform-models.ts';
+import { createDeepgramRecognizer } from './deepgram.ts';
+import { type FliteSynthesizer, openFlite } from './flite.ts';
+import { createOpenaiRecognizer, createOpenaiSynthesizer } from './openai.ts';
+import { findPocketsphinx, openPocketsphinx } from './pocketsphinx.ts';
+import { createSherpa } from './sherpa.ts';
+import { findSherpaModel } from './sherpa-model.ts';
+import type { Recognizer, SynthesisOptions, Synthesizer } from './speech.ts';
+
+/** What the engines are opened with. */
+export interface SpeechEnginesOptions {
+  readonly settings: Settings;
+  /** The environment's `PATH`, where local programs are looked for. */
+  readonly searchPath: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The engines of one process, shared by its calls. */
+export interface SpeechEngines {
+  /** The recogniser of an `asr.model`; an unknown one is replaced by the platform's own. Null when there is none: keypad and typed input remain. */
+  recognizerFor(asrModelId: string): Recognizer | null;
+  /** The synthesiser of a `voice_id`, speaking with that voice unless the options name another; an unknown one is replaced by the platform's own. */
+  synthesizerFor(voiceId: string): Synthesizer;
+  /** Plain lines that say which engines are in use. */
+  describe(): string[];
+  close(): Promise<void>;
+}
+
+/** Local recognisers that can run on this machine, best first. Nothing is run or loaded to find out. */
+export function detectLocalRecognition(place: { readonly dataDir: string; readonly searchPath: string }): LocalRecognition[] {
+  const found: LocalRecognition[] = [];
+  if (findSherpaModel(place.dataDir)) found.push('sherpa');
+  if (findPocketsphinx(place.searchPath)) found.push('pocketsphinx');
+  return found;
+}
+
+type LocalRecognizer = Recognizer & { close?(): Promise<void> };
+
+/** Opens the engines; local synthesis is warm when this resolves. */
+export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<SpeechEngines> {
+  const { settings, clock, logger } = options;
+  const [flite, local] = await Promise.all([openFlite(), openLocalRecognizers(options)]);
+  const detected = [...local.keys()].map((id) => id.slice('local:'.length) as LocalRecognition);
+  const models = platformModels(settings, { localRecognition: detected });
+  const platformAsr = models.asr.find((model) => model.default)?.id ?? '';
+  const remote = remoteRecognizers(settings, clock);
+  const find = (id: string) => (id === LOCAL_RECOGNITION_ID ? [...local.values()][0] : local.get(id)) ?? remote(id);
+  const platformRecognizer = () => find(platformAsr) ?? find(LOCAL_RECOGNITION_ID) ?? null;
+  const synthesizers = new Map<string, Synthesizer>([['local', flite]]);
+  if (isVendorConfigured(settings, 'openai')) synthesizers.set('openai', createOpenaiSynthesizer({ ...openaiAt(settings), clock }));
+  const platformTts = synthesizers.get(settings.TTS_PROVIDER) ?? flite;
+  return {
+    recognizerFor(asrModelId) {
+      const found = find(asrModelId) ?? platformRecognizer();
+      if (found?.id !== asrModelId && asrModelId !== LOCAL_RECOGNITION_ID)
+        logger.debug({ asrModelId, used: found?.id ?? null }, 'recognition model replaced');
+      return found;
+    },
+    synthesizerFor: (voiceId) => {
+      const { provider, voice } = parseVoice(voiceId);
+      const synthesizer = synthesizers.get(provider);
+      return synthesizer ? withVoice(synthesizer, voice) : withVoice(platformTts, null);
+    },
+    describe: () => describe(settings, platformTts, platformRecognizer()),
+    close: () => closeAll(flite, local),
+  };
+}
+
+async function openLocalRecognizers({ settings, searchPath, clock }: SpeechEnginesOptions): Promise<Map<string, LocalRecognizer>> {
+  const recognizers = new Map<string, LocalRecognizer>();
+  const model = findSherpaModel(settings.DATA_DIR);
+  if (model) recognizers.set('local:sherpa', createSherpa(model, clock));
+  const program = findPocketsphinx(searchPath);
+  if (program !== null) recognizers.set('local:pocketsphinx', await openPocketsphinx(program, clock));
+  return recognizers;
+}
+
+/** Finds vendors' recognisers by `<provider>:<model>`; any model name of a configured vendor will do. */
+function remoteRecognizers(settings: Settings, clock: Clock): (id: string) => Recognizer | undefined {
+  return (id) => {
+    const colon = id.indexOf(':');
+    const [provider, model] = [id.slice(0, colon), id.slice(colon + 1)];
+    if (colon === -1 || model === '') return undefined;
+    if (provider === 'deepgram' && isVendorConfigured(settings, 'deepgram')) {
+      const { apiKey, baseUrl = 'wss://api.deepgram.com' } = vendorAccess(settings, 'deepgram');
+      return createDeepgramRecognizer(model, { baseUrl, apiKey, clock });
+    }
+    if (provider === 'openai' && isVendorConfigured(settings, 'openai')) return createOpenaiRecognizer(model, { ...openaiAt(settings), clock });
+    return undefined;
+  };
+}
+
+function openaiAt(settings: Settings): { baseUrl: string; apiKey: string | undefined } {
+  const { apiKey, baseUrl = 'https://api.openai.com/v1' } = vendorAccess(settings, 'openai');
+  return { apiKey, baseUrl: baseUrl.replace(/^ws/, 'http') };
+}
+
+function parseVoice(voiceId: string): { provider: string; voice: string } {
+  const colon = voiceId.indexOf(':');
+  return { provider: voiceId.slice(0, Math.max(0, colon)), voice: voiceId.slice(colon + 1) };
+}
+
+/** The synthesiser with a voice of its own, which stands in where the options name none or the same one by its full id. */
+function withVoice(synthesizer: Synthesizer, voice: string | null): Synthesizer {
+  const engineVoice = (asked: string | null) => (asked === null || asked === 'default' || asked.includes(':') ? voice : asked);
+  const synthesise = (text: string, options: SynthesisOptions) => synthesizer.synthesise(text, { ...options, voiceId: engineVoice(options.voiceId) });
+  return { id: synthesizer.id, voices: synthesizer.voices, synthesise };
+}
+
+function describe(settings: Settings, synthesizer: Synthesizer, recognizer: Recognizer | null): string[] {
+  const lines = [`Speech synthesis: ${synthesizer.id === 'local' ? 'local (Flite, English)' : synthesizer.id}`];
+  if (synthesizer.id !== settings.TTS_PROVIDER) lines.push(unavailable('TTS_PROVIDER', settings.TTS_PROVIDER));
+  lines.push(`Speech recognition: ${recognizer?.id ?? 'none. Callers can use the keypad, and web callers can type.'}`);
+  if (!recognizer?.id.startsWith(settings.ASR_PROVIDER) && settings.ASR_PROVIDER !== 'local')
+    lines.push(unavailable('ASR_PROVIDER', settings.ASR_PROVIDER));
+  if (!recognizer)
+    lines.push('To hear callers, install pocketsphinx (Debian: apt-get install pocketsphinx pocketsphinx-en-us), or set ASR_PROVIDER with its key.');
+  return lines;
+}
+
+function unavailable(setting: string, provider: string): string {
+  return `${setting}=${provider} cannot be used here: it has neither key nor base address, or this version has no engine for it.`;
+}
+
+async function closeAll(flite: FliteSynthesizer, local: ReadonlyMap<string, LocalRecognizer>): Promise<void> {
+  await Promise.all([flite.close(), ...[...local.values()].map((recognizer) => recognizer.close?.())]);
+}

@@ -1,0 +1,184 @@
+/**
+ * Local synthesis with Flite: English, five voices, nothing to download. Sentences are made one after the other in a worker thread
+ * shared by all calls; what is aborted while it waits its turn is never made.
+ */
+import { Worker } from 'node:worker_threads';
+import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { cutSentences } from './sentences.ts';
+import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
+import { alignWords, type TimedPhone } from './word-times.ts';
+
+/** One sentence for the thread. */
+export interface FliteJob {
+  readonly id: number;
+  readonly text: string;
+  readonly voice: string;
+  readonly speed: number;
+}
+
+/** The thread's answer; `phones` is Flite's own list, `name:endSeconds` each. */
+export interface FliteAnswer {
+  readonly id: number;
+  readonly samples: Int16Array | null;
+  readonly sampleRateHz: number;
+  readonly phones: string;
+  readonly error: string | null;
+}
+
+/** A synthesiser that owns a thread. */
+export interface FliteSynthesizer extends Synthesizer {
+  close(): Promise<void>;
+}
+
+/** Silence kept in front of the first sentence, so that its first sound is not cut. */
+const LEAD_IN_MS = 20;
+const DEFAULT_VOICE = 'slt';
+
+/** Starts the thread and says a word to itself, so that the first caller waits for nothing. */
+export async function openFlite(): Promise<FliteSynthesizer> {
+  const thread = new FliteThread();
+  const synthesise = (text: string, options: SynthesisOptions) => speak(thread, text, options);
+  await thread.run({ text: 'Ready.', voice: DEFAULT_VOICE, speed: 1 }, new AbortController().signal);
+  return { id: 'local', voices: PROVIDER_VOICES.local, synthesise, close: () => thread.close() };
+}
+
+async function* speak(thread: FliteThread, text: string, options: SynthesisOptions): AsyncGenerator<SpeechChunk> {
+  const voice = PROVIDER_VOICES.local.find((known) => known.id === options.voiceId)?.id ?? DEFAULT_VOICE;
+  const readable = toAscii(text);
+  let elapsedMs = 0;
+  for (const sentence of cutSentences(readable)) {
+    const words = readable.slice(sentence.start, sentence.end);
+    if (!/[a-z0-9]/i.test(words)) continue;
+    const answer = await thread.run({ text: words, voice, speed: options.speed }, options.signal);
+    const chunk = toChunk(answer, { words, textStart: sentence.start, elapsedMs });
+    if (!chunk) continue;
+    yield chunk;
+    options.signal.throwIfAborted();
+    elapsedMs += (chunk.samples.length * 1_000) / chunk.sampleRateHz;
+  }
+}
+
+function toChunk(answer: FliteAnswer, at: { words: string; textStart: number; elapsedMs: number }): SpeechChunk | null {
+  if (answer.samples === null) throw new SpeechError('unavailable', `Flite failed: ${answer.error}`);
+  const { samples, sampleRateHz } = answer;
+  if (samples.length === 0 || sampleRateHz === 0) return null;
+  const phones = parsePhones(answer.phones);
+  // The pause before the first sentence is time the caller would wait for nothing; between sentences it is their gap.
+  const pauseMs = at.elapsedMs === 0 && phones[0]?.name === 'pau' ? Math.max(0, phones[0].endMs - LEAD_IN_MS) : 0;
+  const skipped = Math.min(samples.length, Math.floor((pauseMs * sampleRateHz) / 1_000));
+  const shiftMs = at.elapsedMs - (skipped * 1_000) / sampleRateHz;
+  const words = alignWords(at.words, phones).map((word) => ({
+    textStart: at.textStart + word.textStart,
+    textEnd: at.textStart + word.textEnd,
+    startMs: word.startMs + shiftMs,
+    endMs: word.endMs + shiftMs,
+  }));
+  return { samples: samples.subarray(skipped), sampleRateHz, words };
+}
+
+function parsePhones(printed: string): TimedPhone[] {
+  return [...printed.matchAll(/(\S+):(\d+(?:\.\d+)?)/g)].map((match) => ({ name: match[1] ?? '', endMs: Number(match[2]) * 1_000 }));
+}
+
+/** The text in the letters Flite knows, every character in its place, so that positions stay those of the text that was asked for. */
+function toAscii(text: string): string {
+  return text.replace(/[^\n -~]/g, (character) => {
+    if ('‘’'.includes(character)) return "'";
+    if ('“”«»'.includes(character)) return '"';
+    if ('–—…'.includes(character)) return ',';
+    const base = character.normalize('NFD').charAt(0);
+    return /[a-z]/i.test(base) ? base : ' ';
+  });
+}
+
+interface Waiting {
+  readonly job: FliteJob;
+  readonly resolve: (answer: FliteAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The thread, with one sentence in it at a time: what waits can still be withdrawn. */
+class FliteThread {
+  #worker: Worker | null = null;
+  #nextId = 0;
+  #isClosed = false;
+  #running: Waiting | null = null;
+  readonly #queue: Waiting[] = [];
+
+  run(job: Omit<FliteJob, 'id'>, signal: AbortSignal): Promise<FliteAnswer> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const settle = () => signal.removeEventListener('abort', onAbort);
+      const waiting: Waiting = {
+        job: { ...job, id: this.#nextId++ },
+        resolve: (answer) => {
+          settle();
+          resolve(answer);
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      };
+      const onAbort = () => {
+        const index = this.#queue.indexOf(waiting);
+        if (index !== -1) this.#queue.splice(index, 1);
+        waiting.reject(signal.reason);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#queue.push(waiting);
+      this.#advance();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#fail(new SpeechError('unavailable', 'The engine is closed'));
+    await this.#worker?.terminate();
+  }
+
+  #advance(): void {
+    if (this.#isClosed) {
+      this.#fail(new SpeechError('unavailable', 'The engine is closed'));
+      return;
+    }
+    if (this.#running) return;
+    const next = this.#queue.shift();
+    if (!next) return;
+    this.#running = next;
+    this.#worker ??= this.#start();
+    this.#worker.postMessage(next.job);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./flite-worker.ts', import.meta.url), { name: 'flite' });
+    worker.unref();
+    worker.on('message', (answer: FliteAnswer) => {
+      const done = this.#running;
+      this.#running = null;
+      done?.resolve(answer);
+      this.#advance();
+    });
+    worker.on('error', (error) => this.#lost(error));
+    worker.on('exit', () => this.#lost(new Error('the thread ended')));
+    return worker;
+  }
+
+  /** The thread is gone: what it had is lost, what waits gets a new one. */
+  #lost(cause: unknown): void {
+    if (!this.#worker) return;
+    this.#worker = null;
+    this.#running?.reject(new SpeechError('unavailable', 'The speech engine stopped', { cause }));
+    this.#running = null;
+    this.#advance();
+  }
+
+  #fail(error: SpeechError): void {
+    this.#running?.reject(error);
+    this.#running = null;
+    for (const waiting of this.#queue.splice(0)) waiting.reject(error);
+  }
+}

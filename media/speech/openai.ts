@@ -1,0 +1,133 @@
+/**
+ * Speech engines behind an OpenAI-compatible address: recognition of one utterance a request (`/audio/transcriptions`)
+ * and streamed synthesis (`/audio/speech`, 24 kHz PCM). With a base address set the key may be absent.
+ */
+import { z } from 'zod';
+import type { Clock } from '#config/clock.ts';
+import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { type Recognizer, type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
+import { openUtteranceStream } from './utterance-stream.ts';
+import { categoryOf } from './vendor-status.ts';
+import { toWav } from './wav.ts';
+
+/** How the vendor is reached. */
+export interface OpenaiSpeechOptions {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly clock: Clock;
+}
+
+const TRANSCRIPT_DEADLINE_MS = 8_000;
+const SPEECH_STALL_MS = 5_000;
+const SPEECH_RATE_HZ = 24_000;
+const SPEECH_MODEL = 'tts-1';
+const DEFAULT_VOICE = 'alloy';
+/** A keyterm prompt beyond this is cut: the model reads at most 224 tokens of it. */
+const PROMPT_CHARS = 600;
+
+const transcription = z.object({ text: z.string() });
+
+/** Recognition, an utterance at a time. */
+export function createOpenaiRecognizer(model: string, options: OpenaiSpeechOptions): Recognizer {
+  return {
+    id: `openai:${model}`,
+    givesInterims: false,
+    expectedFinalMs: 900,
+    open: (recognition) => {
+      const transcribe = (samples: Int16Array, signal: AbortSignal) => {
+        const form = new FormData();
+        form.set('model', model);
+        form.set('response_format', 'json');
+        form.set('file', new Blob([new Uint8Array(toWav(samples, recognition.sampleRateHz))], { type: 'audio/wav' }), 'utterance.wav');
+        if (!recognition.multilingual) form.set('language', recognition.language);
+        if (recognition.keyterms.length > 0) form.set('prompt', recognition.keyterms.join(', ').slice(0, PROMPT_CHARS));
+        return transcribeForm(form, options, signal);
+      };
+      return openUtteranceStream({ recognition, transcribe, clock: options.clock, deadlineMs: TRANSCRIPT_DEADLINE_MS });
+    },
+  };
+}
+
+async function transcribeForm(body: FormData, options: OpenaiSpeechOptions, signal: AbortSignal): Promise<string> {
+  const response = await post(options, { path: '/audio/transcriptions', body, headers: {}, signal });
+  const parsed = transcription.safeParse(await response.json().catch(() => null));
+  if (!parsed.success) throw new SpeechError('unavailable', 'The transcription is not what the protocol says');
+  return parsed.data.text.trim();
+}
+
+/** Synthesis, streamed as it is made. */
+export function createOpenaiSynthesizer(options: OpenaiSpeechOptions): Synthesizer {
+  return { id: 'openai', voices: PROVIDER_VOICES.openai, synthesise: (text, synthesis) => speak(text, synthesis, options) };
+}
+
+async function* speak(text: string, synthesis: SynthesisOptions, options: OpenaiSpeechOptions): AsyncGenerator<SpeechChunk> {
+  if (text.trim() === '') return;
+  const stalled = new AbortController();
+  const arm = () => options.clock.after(SPEECH_STALL_MS, () => stalled.abort(new SpeechError('stalled', `No audio for ${SPEECH_STALL_MS} ms`)));
+  let timer = arm();
+  try {
+    const body = JSON.stringify({
+      model: SPEECH_MODEL,
+      input: text,
+      voice: synthesis.voiceId ?? DEFAULT_VOICE,
+      response_format: 'pcm',
+      speed: synthesis.speed,
+    });
+    const signal = AbortSignal.any([synthesis.signal, stalled.signal]);
+    const response = await post(options, { path: '/audio/speech', body, headers: { 'content-type': 'application/json' }, signal });
+    const samples = new SampleReader();
+    for await (const bytes of response.body ?? []) {
+      timer.cancel();
+      timer = arm();
+      const read = samples.read(bytes);
+      if (read.length > 0) yield { samples: read, sampleRateHz: SPEECH_RATE_HZ, words: null };
+    }
+  } catch (error) {
+    throw toSpeechError(error, synthesis.signal, stalled.signal);
+  } finally {
+    timer.cancel();
+    stalled.abort();
+  }
+}
+
+interface Post {
+  readonly path: string;
+  readonly body: FormData | string;
+  readonly headers: Record<string, string>;
+  readonly signal: AbortSignal;
+}
+
+async function post(options: OpenaiSpeechOptions, { path, body, headers, signal }: Post): Promise<Response> {
+  const authorization = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
+  let response: Response;
+  try {
+    response = await fetch(`${options.baseUrl}${path}`, { method: 'POST', body, headers: { ...headers, ...authorization }, signal });
+  } catch (error) {
+    throw toSpeechError(error, signal, signal);
+  }
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw new SpeechError(categoryOf(response.status), `The speech engine answered HTTP ${response.status}`);
+}
+
+function toSpeechError(error: unknown, caller: AbortSignal, stalled: AbortSignal): unknown {
+  if (caller.aborted) return caller.reason;
+  if (stalled.aborted) return stalled.reason;
+  return error instanceof SpeechError
+    ? error
+    : new SpeechError('connectivity', 'The speech engine could not be reached or broke off', { cause: error });
+}
+
+/** Reads 16-bit samples from bytes that may be cut in the middle of one. */
+class SampleReader {
+  #odd: Uint8Array = new Uint8Array(0);
+
+  read(bytes: Uint8Array): Int16Array {
+    const all = Buffer.concat([this.#odd, bytes]);
+    const samples = new Int16Array(all.length >> 1);
+    for (let index = 0; index < samples.length; index++) samples[index] = all.readInt16LE(2 * index);
+    this.#odd = all.subarray(samples.length * 2);
+    return samples;
+  }
+}

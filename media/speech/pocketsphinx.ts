@@ -1,0 +1,166 @@
+/**
+ * Local recognition with Debian's pocketsphinx, one process per utterance: with a grammar of the agent's keyterms, or its own language model
+ * where there are none. The program is started directly, never through a shell; at most so many run at once, and an aborted one is killed.
+ */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import type { Clock } from '#config/clock.ts';
+import { keytermGrammar, type PronouncingDictionary, readDictionary } from './keyterm-grammar.ts';
+import { type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from './speech.ts';
+import { openUtteranceStream } from './utterance-stream.ts';
+
+const PROGRAM = 'pocketsphinx_continuous';
+const MODEL_RATE_HZ = 16_000;
+const MOST_PROCESSES = 2;
+const DEADLINE_MS = 8_000;
+const MOST_OUTPUT_CHARS = 16_384;
+
+/** Where the program is on this search path, or null. Nothing is run to find out. */
+export function findPocketsphinx(searchPath: string): string | null {
+  const candidates = searchPath.split(delimiter).filter(isAbsolute);
+  return candidates.map((directory) => join(directory, PROGRAM)).find(isExecutable) ?? null;
+}
+
+/** Prepares recognition with the program at this path. */
+export async function openPocketsphinx(program: string, clock: Clock): Promise<Recognizer> {
+  const setting = { program, dictionary: await readDictionary(findDictionary(program)), slots: new Slots(MOST_PROCESSES) };
+  return {
+    id: 'local:pocketsphinx',
+    givesInterims: false,
+    expectedFinalMs: 500,
+    open: (options) => openStream(setting, options, clock),
+  };
+}
+
+interface Setting {
+  readonly program: string;
+  readonly dictionary: PronouncingDictionary;
+  readonly slots: Slots;
+}
+
+function openStream(setting: Setting, recognition: RecognitionOptions, clock: Clock): RecognitionStream {
+  const grammar = keytermGrammar(recognition.keyterms, setting.dictionary);
+  const transcribe = async (samples: Int16Array, signal: AbortSignal) => {
+    if (recognition.language !== 'en') throw new SpeechError('bad_request', 'pocketsphinx recognises English only');
+    await setting.slots.take(signal);
+    try {
+      return await runOnce(setting.program, { samples: toModelRate(samples, recognition.sampleRateHz), grammar, signal });
+    } finally {
+      setting.slots.release();
+    }
+  };
+  return openUtteranceStream({ recognition, transcribe, clock, deadlineMs: DEADLINE_MS });
+}
+
+async function runOnce(
+  program: string,
+  { samples, grammar, signal }: { samples: Int16Array; grammar: string | null; signal: AbortSignal },
+): Promise<string> {
+  const files: FileHandle[] = [];
+  try {
+    files.push(await namelessFile(Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)));
+    if (grammar !== null) files.push(await namelessFile(Buffer.from(grammar)));
+    return await outputOf(program, files, signal);
+  } finally {
+    for (const file of files) await file.close();
+  }
+}
+
+/** A file that has lost its name already: whatever becomes of this process, no caller's voice stays on the disk. */
+async function namelessFile(content: Buffer): Promise<FileHandle> {
+  const path = join(tmpdir(), `parley-${randomUUID()}`);
+  const file = await open(path, 'wx+', 0o600);
+  await unlink(path);
+  // At a position, so that the descriptor itself still stands at the start.
+  await file.write(content, 0, content.length, 0);
+  return file;
+}
+
+/** What the program prints about its audio and grammar, a line per stretch it heard; rejects when it fails or is aborted. */
+function outputOf(program: string, [audio, grammar]: readonly FileHandle[], signal: AbortSignal): Promise<string> {
+  const descriptors = [audio, grammar].filter((file) => file !== undefined).map((file) => file.fd);
+  const args = ['-infile', '/dev/fd/3', '-logfn', '/dev/null', ...(grammar === undefined ? [] : ['-jsgf', '/dev/fd/4'])];
+  return new Promise((resolve, reject) => {
+    const stdio = ['ignore' as const, 'pipe' as const, 'ignore' as const, ...descriptors];
+    // An empty environment: ours holds secrets.
+    const child = spawn(program, args, { env: {}, stdio, signal, killSignal: 'SIGKILL', shell: false });
+    let printed = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      if (printed.length < MOST_OUTPUT_CHARS) printed += text;
+    });
+    child.on('error', (error) =>
+      reject(signal.aborted ? signal.reason : new SpeechError('unavailable', 'pocketsphinx cannot be run', { cause: error })),
+    );
+    child.on('close', (code) => {
+      if (code === 0) resolve(printed.replace(/\s+/g, ' ').trim());
+      else reject(new SpeechError('unavailable', `pocketsphinx ended with status ${code ?? 'killed'}`));
+    });
+  });
+}
+
+/**
+ * Samples at the rate of the acoustic model. Telephone audio is doubled by inserting zeros, which mirrors its spectrum into the upper band:
+ * the model expects energy there, and recognises far more than with a clean interpolation.
+ */
+function toModelRate(samples: Int16Array, rateHz: number): Int16Array {
+  if (rateHz === MODEL_RATE_HZ) return samples;
+  if (rateHz * 2 !== MODEL_RATE_HZ) throw new SpeechError('bad_request', `pocketsphinx takes 8 or 16 kHz, not ${rateHz} Hz`);
+  const doubled = new Int16Array(samples.length * 2);
+  for (const [index, sample] of samples.entries()) doubled[2 * index] = sample;
+  return doubled;
+}
+
+/** The dictionary installed beside the program, or null. */
+function findDictionary(program: string): string | null {
+  const path = join(dirname(dirname(program)), 'share/pocketsphinx/model/en-us/cmudict-en-us.dict');
+  return existsSync(path) ? path : null;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** So many at once; the rest wait in order. */
+class Slots {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  take(signal: AbortSignal): Promise<void> {
+    if (this.#free > 0) {
+      this.#free--;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const proceed = () => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      const onAbort = () => {
+        const index = this.#waiting.indexOf(proceed);
+        if (index !== -1) this.#waiting.splice(index, 1);
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push(proceed);
+    });
+  }
+
+  release(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#free++;
+  }
+}

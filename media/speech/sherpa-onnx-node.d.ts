@@ -1,0 +1,26 @@
+/** The part of sherpa-onnx-node (which ships no types) that `sherpa-worker.ts` uses. */
+declare module 'sherpa-onnx-node' {
+  export interface OnlineStream {
+    acceptWaveform(waveform: { readonly samples: Float32Array; readonly sampleRate: number }): void;
+  }
+  export interface OnlineRecognizerConfig {
+    readonly featConfig: { readonly sampleRate: number; readonly featureDim: number };
+    readonly modelConfig: {
+      readonly transducer: { readonly encoder: string; readonly decoder: string; readonly joiner: string };
+      readonly tokens: string;
+      readonly numThreads: number;
+      readonly provider: 'cpu';
+      readonly debug: 0 | 1;
+    };
+    readonly enableEndpoint: 0 | 1;
+  }
+  export class OnlineRecognizer {
+    constructor(config: OnlineRecognizerConfig);
+    createStream(): OnlineStream;
+    isReady(stream: OnlineStream): boolean;
+    decode(stream: OnlineStream): void;
+    isEndpoint(stream: OnlineStream): boolean;
+    reset(stream: OnlineStream): void;
+    getResult(stream: OnlineStream): { readonly text: string };
+  }
+}

@@ -1,0 +1,10 @@
+/** What a speech vendor's HTTP refusal means, the same for every vendor. */
+import type { SpeechErrorCategory } from './speech.ts';
+
+/** The category of an HTTP status. */
+export function categoryOf(status: number): SpeechErrorCategory {
+  if (status === 401 || status === 403) return 'authentication';
+  if (status === 402) return 'quota';
+  if (status === 429 || status === 503) return 'overloaded';
+  return status >= 500 ? 'unavailable' : 'bad_request';
+}

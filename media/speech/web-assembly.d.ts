@@ -1,0 +1,14 @@
+/** The few parts of WebAssembly that `flite-wasi.ts` uses: neither the ES library nor Node's types declare them, and the DOM's would bring a browser along. */
+declare namespace WebAssembly {
+  type ModuleImports = Record<string, unknown>;
+  class Module {
+    constructor(bytes: Uint8Array);
+  }
+  class Instance {
+    constructor(module: Module, imports: Record<string, ModuleImports>);
+    readonly exports: Readonly<Record<string, unknown>>;
+  }
+  class Memory {
+    readonly buffer: ArrayBuffer;
+  }
+}

@@ -1,0 +1,256 @@
+/**
+ * Speech detection on the media thread: cuts each leg's audio into 32 ms windows in arrival order, keeps silence back (level gate),
+ * has the rest judged by the detector's thread, all legs in one message, and turns the verdicts into voice events.
+ * While the detector does not answer, levels alone decide, so that no call ever loses its ears.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { LegEvent } from './leg.ts';
+import { LevelGate } from './level-gate.ts';
+import { levelDb } from './pcm.ts';
+import { type VoiceRateHz, windowSamples } from './silero.ts';
+import { QUIET, type SpeechInput, type SpeechState, step, WINDOW_MS } from './speech-tracker.ts';
+import type { FromDetector, ToDetector, WindowHead } from './vad-messages.ts';
+
+/** A window not judged within this long is judged by its level: with the 5 ms of a tick it is certain within 200 ms. */
+const ANSWER_TIMEOUT_MS = 150;
+/** A detector that died after it had worked is started again after this long. */
+const RESTART_DELAY_MS = 5000;
+/** A turn of the wheel that comes this much after the last one means that our own thread stood still. */
+const STALL_MS = 50;
+/** Windows sent ahead of the one that opened the gate. */
+const PRE_ROLL_WINDOWS = 3;
+/** Audio that skips more than this is a new beginning, not a continuation of the window begun. */
+const GAP_MS = 60;
+/** Speech is over when no audio at all has come for this long. */
+const STOPPED_MS = 200;
+
+type VoiceEvent = Extract<LegEvent, { type: `voice.${string}` }>;
+
+/** A window on its way through the detector. */
+interface PendingWindow extends WindowHead {
+  readonly startMs: number;
+  readonly sentMs: number;
+  /** Verdict by level alone. */
+  readonly fallback: number;
+}
+
+interface HeardWindow {
+  readonly samples: Int16Array;
+  readonly startMs: number;
+  readonly fallback: number;
+}
+
+/** Judges the windows of every leg of a media thread. */
+export class SpeechDetector {
+  readonly #clock: Clock;
+  readonly #log: (level: 'warn', message: string, detail?: unknown) => void;
+  readonly #taps = new Map<number, VoiceTap>();
+  #worker: Worker | null = null;
+  #restartTimer: Timer | null = null;
+  /** False once it failed without ever having answered: it cannot be loaded on this machine. */
+  #canStart = true;
+  #hasAnswered = false;
+  #isClosed = false;
+  #isDelayLogged = false;
+  #lastFlushMs = Number.NEGATIVE_INFINITY;
+  #nextStream = 1;
+  #heads: WindowHead[] = [];
+  #samples: Int16Array[] = [];
+
+  constructor(clock: Clock, log: (level: 'warn', message: string, detail?: unknown) => void) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Opens one leg's tap; the first starts the detector's thread. */
+  open(rateHz: VoiceRateHz, emit: (event: VoiceEvent) => void): VoiceTap {
+    const stream = this.#nextStream++;
+    const tap = new VoiceTap({ stream, rateHz, emit, detector: this, clock: this.#clock });
+    this.#taps.set(stream, tap);
+    if (this.#worker) this.#post({ type: 'open', stream, rateHz });
+    else if (this.#canStart && !this.#restartTimer) this.#start();
+    return tap;
+  }
+
+  /** Forgets a tap. */
+  remove(stream: number): void {
+    this.#taps.delete(stream);
+    this.#post({ type: 'close', stream });
+  }
+
+  /** Queues one window for the next `flush`. */
+  submit(head: WindowHead, samples: Int16Array): void {
+    this.#heads.push(head);
+    this.#samples.push(samples);
+  }
+
+  /** Sends what was queued and judges by level what the detector owes for too long; called once per turn of the wheel. */
+  flush(nowMs: number): void {
+    if (this.#heads.length > 0) this.#send();
+    // After a stall of our own its answers may be waiting to be read: they are given one more turn.
+    const wasStalled = nowMs - this.#lastFlushMs > STALL_MS;
+    this.#lastFlushMs = nowMs;
+    if (wasStalled) return;
+    let overdue = 0;
+    for (const tap of this.#taps.values()) overdue += tap.judgeOverdue(this.#worker ? nowMs - ANSWER_TIMEOUT_MS : nowMs);
+    if (overdue === 0 || this.#isDelayLogged || !this.#hasAnswered) return;
+    this.#isDelayLogged = true;
+    this.#log('warn', 'speech detector does not answer in time; levels decide meanwhile');
+  }
+
+  /** Ends the detector's thread; resolves when it is gone. It is asked, never terminated: inside the native runtime that would abort the process. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#restartTimer?.cancel();
+    const worker = this.#worker;
+    if (!worker) return;
+    const gone = new Promise((resolve) => worker.once('exit', resolve));
+    this.#post({ type: 'stop' });
+    await gone;
+  }
+
+  #send(): void {
+    const samples = new Int16Array(this.#samples.reduce((total, window) => total + window.length, 0));
+    let offset = 0;
+    for (const window of this.#samples) {
+      samples.set(window, offset);
+      offset += window.length;
+    }
+    this.#worker?.postMessage({ type: 'windows', heads: this.#heads, samples } satisfies ToDetector, [samples.buffer]);
+    this.#heads = [];
+    this.#samples = [];
+  }
+
+  #post(message: ToDetector): void {
+    this.#worker?.postMessage(message);
+  }
+
+  #start(): void {
+    this.#restartTimer = null;
+    const worker = new Worker(new URL('./vad-thread-entry.ts', import.meta.url), { execArgv: [], name: 'speech-detector' });
+    this.#worker = worker;
+    worker.on('message', (message: FromDetector) => this.#receive(message));
+    worker.on('error', (error) => this.#ended(error));
+    worker.on('exit', () => this.#ended(null));
+    for (const [stream, { rateHz }] of this.#taps) this.#post({ type: 'open', stream, rateHz });
+  }
+
+  #receive(message: FromDetector): void {
+    if (message.type === 'ready') return;
+    this.#hasAnswered = true;
+    for (const [index, head] of message.heads.entries()) this.#taps.get(head.stream)?.score(head.window, message.probabilities[index] ?? 0);
+  }
+
+  #ended(error: unknown): void {
+    if (!this.#worker) return;
+    this.#worker = null;
+    if (this.#isClosed) return;
+    this.#log('warn', 'speech detector is not available; levels decide instead', error ?? undefined);
+    // One that never worked cannot be loaded on this machine: starting it again would not help.
+    this.#canStart = this.#hasAnswered;
+    if (this.#canStart) this.#restartTimer = this.#clock.after(RESTART_DELAY_MS, () => this.#start());
+  }
+}
+
+/** One leg's ear. */
+export class VoiceTap {
+  readonly rateHz: VoiceRateHz;
+  readonly #stream: number;
+  readonly #emit: (event: VoiceEvent) => void;
+  readonly #detector: SpeechDetector;
+  readonly #clock: Clock;
+  readonly #gate = new LevelGate();
+  readonly #pending: PendingWindow[] = [];
+  readonly #preRoll: HeardWindow[] = [];
+  #window: Int16Array;
+  #filled = 0;
+  /** Clock time at which the audio pushed so far ends. */
+  #endMs = Number.NEGATIVE_INFINITY;
+  #nextWindow = 0;
+  #speech: SpeechState = QUIET;
+
+  constructor(options: { stream: number; rateHz: VoiceRateHz; emit: (event: VoiceEvent) => void; detector: SpeechDetector; clock: Clock }) {
+    this.rateHz = options.rateHz;
+    this.#stream = options.stream;
+    this.#emit = options.emit;
+    this.#detector = options.detector;
+    this.#clock = options.clock;
+    this.#window = new Int16Array(windowSamples(options.rateHz));
+  }
+
+  /** Takes audio whose first sample was spoken at `atMs`. */
+  push(samples: Int16Array, atMs: number): void {
+    if (atMs - this.#endMs > GAP_MS) this.#filled = 0;
+    this.#endMs = atMs + (samples.length * 1000) / this.rateHz;
+    for (let taken = 0; taken < samples.length; ) {
+      const count = Math.min(samples.length - taken, this.#window.length - this.#filled);
+      this.#window.set(samples.subarray(taken, taken + count), this.#filled);
+      this.#filled += count;
+      taken += count;
+      if (this.#filled === this.#window.length) this.#endWindow(atMs + (taken * 1000) / this.rateHz - WINDOW_MS);
+    }
+  }
+
+  /** Sets the `voice.reached` threshold. */
+  watch(reachMs: number): void {
+    this.#step({ type: 'watch.set', reachMs, nowMs: this.#clock.now() });
+  }
+
+  /** Ends running speech when audio has stopped coming; called once per slot. */
+  tick(nowMs: number): void {
+    if (this.#pending.length > 0 || nowMs - this.#endMs < STOPPED_MS) return;
+    this.#filled = 0;
+    if (this.#speech !== QUIET) this.#step({ type: 'audio.stopped', nowMs });
+  }
+
+  /** Takes the detector's verdict; one that comes after the window was judged by its level is ignored. */
+  score(window: number, probability: number): void {
+    // Windows in front of it that were never answered (dropped by a detector far behind) are judged by level.
+    while (this.#pending[0] && this.#pending[0].window < window) this.#judgeFirst(this.#pending[0].fallback);
+    if (this.#pending[0]?.window === window) this.#judgeFirst(probability);
+  }
+
+  /** Judges by level the windows sent at or before `sentMs`; returns how many. */
+  judgeOverdue(sentMs: number): number {
+    let judged = 0;
+    for (; this.#pending[0] && this.#pending[0].sentMs <= sentMs; judged++) this.#judgeFirst(this.#pending[0].fallback);
+    return judged;
+  }
+
+  /** Ends the tap; nothing is reported any more. */
+  close(): void {
+    this.#detector.remove(this.#stream);
+  }
+
+  #endWindow(startMs: number): void {
+    const samples = this.#window;
+    this.#window = new Int16Array(samples.length);
+    this.#filled = 0;
+    const level = levelDb(samples);
+    const passes = this.#gate.pass(level, this.#speech.phase === 'speaking');
+    this.#preRoll.push({ samples, startMs, fallback: this.#gate.probabilityOf(level) });
+    if (!passes) {
+      if (this.#preRoll.length > PRE_ROLL_WINDOWS) this.#preRoll.shift();
+      return;
+    }
+    for (const window of this.#preRoll.splice(0)) this.#submit(window);
+  }
+
+  #submit({ samples, startMs, fallback }: HeardWindow): void {
+    const head = { stream: this.#stream, window: this.#nextWindow++, length: samples.length };
+    this.#pending.push({ ...head, startMs, sentMs: this.#clock.now(), fallback });
+    this.#detector.submit(head, samples);
+  }
+
+  #judgeFirst(probability: number): void {
+    const window = this.#pending.shift();
+    if (window) this.#step({ type: 'window.scored', startMs: window.startMs, probability, nowMs: this.#clock.now() });
+  }
+
+  #step(input: SpeechInput): void {
+    const { state, effects } = step(this.#speech, input);
+    this.#speech = state;
+    for (const effect of effects) this.#emit(effect);
+  }
+}

@@ -1,0 +1,95 @@
+/** One question to a model within a test: its whole answer, within a time limit, asked twice where that may help. */
+import type { z } from 'zod';
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock } from '#config/clock.ts';
+import { type ChatMessage, type LanguageModel, ModelError, type ToolCall, type ToolDefinition } from '#runtime/llm/llm.ts';
+
+const ATTEMPTS = 2;
+const ATTEMPT_MS = 60_000;
+
+/** What every part of a test works with. */
+export interface TestContext {
+  readonly plan: CallPlan;
+  readonly clock: Clock;
+  /** The end of the whole test. */
+  readonly signal: AbortSignal;
+}
+
+/** What a model is asked. */
+export interface Question {
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: readonly ToolDefinition[];
+  readonly maxOutputTokens?: number;
+  /** Ends this question earlier than the test. */
+  readonly signal?: AbortSignal;
+}
+
+/** A whole answer. */
+export interface Answer {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  readonly tookMs: number;
+}
+
+/** Asks. Throws `ModelError`, or the reason of the signal that ended it. */
+export async function ask(model: LanguageModel, question: Question, context: TestContext): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await askOnce(model, question, context);
+    } catch (error) {
+      if (attempt >= ATTEMPTS || !(error instanceof ModelError) || !error.retryable) throw error;
+    }
+  }
+}
+
+/** Asks for one JSON object; null when what came back, twice, was not one of that form. Throws as `ask` does. */
+export async function askJson<Schema extends z.ZodType>(
+  model: LanguageModel,
+  of: { readonly question: Question; readonly schema: Schema },
+  context: TestContext,
+): Promise<z.output<Schema> | null> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const { text } = await ask(model, of.question, context);
+    const parsed = of.schema.safeParse(jsonIn(text));
+    if (parsed.success) return parsed.data;
+  }
+  return null;
+}
+
+async function askOnce(model: LanguageModel, question: Question, { plan, clock, signal }: TestContext): Promise<Answer> {
+  const late = new AbortController();
+  const timer = clock.after(ATTEMPT_MS, () =>
+    late.abort(new ModelError(`The model gave no answer within ${ATTEMPT_MS / 1_000} s`, { retryable: true })),
+  );
+  const startedMs = clock.now();
+  let text = '';
+  const calls: ToolCall[] = [];
+  try {
+    const stream = model.stream({
+      messages: question.messages,
+      tools: question.tools ?? [],
+      maxOutputTokens: question.maxOutputTokens ?? null,
+      sessionId: plan.session_id,
+      endUserId: null,
+      extraBody: null,
+      speculative: false,
+      signal: AbortSignal.any([signal, late.signal, ...(question.signal ? [question.signal] : [])]),
+    });
+    for await (const delta of stream) {
+      if (delta.type === 'text') text += delta.text;
+      else if (delta.type === 'tool_call') calls.push(delta.call);
+    }
+    return { text: text.trim(), calls, tookMs: clock.now() - startedMs };
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** The JSON object of an answer that may have words or a code fence around it. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
+  } catch {
+    return null;
+  }
+}

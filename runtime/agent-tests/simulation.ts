@@ -1,0 +1,158 @@
+/** A simulated conversation (supplement 4.14): a model plays the caller until somebody hangs up or the turns are used, then everything is judged. */
+import type { AgentTestResult, Simulation, TestDefinition } from '#config/agent-test.ts';
+import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
+import { ask, type TestContext } from './ask.ts';
+import { checkAssertions, verdictOf } from './assertions.ts';
+import { judgeConversation } from './judge.ts';
+import type { ArgumentsMatch } from './patterns.ts';
+import type { RecordedCall, TestTools } from './test-tools.ts';
+import type { AgentReply, TextAgent } from './text-agent.ts';
+
+/** The conversation's share of the time of a test; judging has the rest. */
+const CONVERSATION_MS = 5 * 60_000;
+/** Kept of one turn. */
+const TURN_CHARS = 4_000;
+/** How the simulated caller hangs up. */
+const HANG_UP = '[HANG UP]';
+
+type Turn = TestDefinition['conversation'][number];
+type EndedBy = NonNullable<AgentTestResult['ended_by']>;
+
+/** What a simulation runs with. */
+export interface SimulationParts {
+  readonly test: TestDefinition;
+  readonly simulation: Simulation;
+  readonly agent: TextAgent;
+  readonly tools: TestTools;
+  readonly matches: ArgumentsMatch;
+  readonly judge: LanguageModel;
+  readonly user: LanguageModel;
+}
+
+interface Conversation {
+  readonly turns: Turn[];
+  readonly replies: AgentReply[];
+  /** Turns of the simulated user. */
+  userTurns: number;
+}
+
+class ConversationTimeout extends Error {}
+
+/** Holds and judges the conversation. Throws `ModelError` when judging fails, or the test's signal. */
+export async function simulate(parts: SimulationParts, context: TestContext): Promise<AgentTestResult> {
+  const { simulation, tools } = parts;
+  const conversation: Conversation = { turns: [...parts.test.conversation], replies: [], userTurns: 0 };
+  const outcome = await converse(parts, conversation, context);
+  const calls = allCalls(conversation, tools);
+  const facts = {
+    agent_replies: conversation.replies.length,
+    agent_reply: conversation.replies.at(-1)?.text ?? null,
+    latency_ms: meanMs(conversation.replies),
+    turns_used: conversation.userTurns,
+    ended_by: outcome.endedBy,
+    mock_gaps: [...tools.gaps],
+  };
+  if (outcome.error !== null) {
+    const unjudged = { assertions: [], conditions: [], summary: '', passed: false };
+    const simulation_result = { transcript: conversation.turns, tool_calls: calls, ...unjudged };
+    return { status: 'error', needs_review: false, error: outcome.error, judge_reasoning: null, ...facts, simulation_result };
+  }
+  const assertions = checkAssertions(simulation.assertions, { calls, endedBy: outcome.endedBy, tools, matches: parts.matches });
+  const judged = await judgeConversation(parts.judge, { simulation, turns: conversation.turns, calls, endedBy: outcome.endedBy }, context);
+  const verdict = verdictOf({ assertions, conditions: judged.conditions, gaps: tools.gaps.length });
+  const simulation_result = { transcript: conversation.turns, tool_calls: calls, assertions, ...judged, passed: verdict.status === 'passed' };
+  return { ...verdict, error: null, judge_reasoning: judged.summary, ...facts, simulation_result };
+}
+
+async function converse(
+  parts: SimulationParts,
+  conversation: Conversation,
+  context: TestContext,
+): Promise<{ endedBy: EndedBy; error: string | null }> {
+  const end = new AbortController();
+  const timer = context.clock.after(CONVERSATION_MS, () => end.abort(new ConversationTimeout()));
+  try {
+    return { endedBy: await talk(parts, conversation, { ...context, signal: AbortSignal.any([context.signal, end.signal]) }), error: null };
+  } catch (error) {
+    if (error instanceof ConversationTimeout) return { endedBy: 'timeout', error: null };
+    if (error instanceof ModelError) return { endedBy: 'error', error: error.message };
+    throw error;
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function talk(parts: SimulationParts, conversation: Conversation, context: TestContext): Promise<EndedBy> {
+  const { agent, simulation, test } = parts;
+  agent.remember(test.conversation);
+  const greeting = test.conversation.length === 0 ? await agent.greet({ signal: context.signal }) : null;
+  if (greeting && said(conversation, greeting)) return 'agent';
+  // A conversation that ends with the caller is answered first.
+  let isCallersTurn = conversation.turns.at(-1)?.role !== 'user';
+  for (;;) {
+    if (isCallersTurn && conversation.userTurns >= simulation.max_turns) return 'max_turns';
+    if (isCallersTurn && (await callerHangsUp(parts, conversation, context))) return 'user';
+    if (said(conversation, await agent.reply({ signal: context.signal }))) return 'agent';
+    isCallersTurn = true;
+  }
+}
+
+/** Lets the simulated caller speak; true when they hang up with it. */
+async function callerHangsUp(parts: SimulationParts, conversation: Conversation, context: TestContext): Promise<boolean> {
+  const { text, hasHungUp } = await speak(parts, conversation.turns, context);
+  conversation.userTurns += 1;
+  if (text !== '') {
+    conversation.turns.push({ role: 'user', text });
+    parts.agent.hear(text);
+  }
+  return hasHungUp;
+}
+
+/** Keeps a reply; true when the agent hung up with it. */
+function said(conversation: Conversation, reply: AgentReply): boolean {
+  conversation.replies.push(reply);
+  // A reply without words is a turn all the same: the caller is next.
+  conversation.turns.push({ role: 'agent', text: reply.text.slice(0, TURN_CHARS) });
+  return reply.hasHungUp;
+}
+
+async function speak(parts: SimulationParts, turns: readonly Turn[], context: TestContext): Promise<{ text: string; hasHungUp: boolean }> {
+  const instructions = [
+    'You play a person on the telephone with a voice agent. Stay in this role whatever the agent says; you are never the agent.',
+    'Answer with only the words this person says next: one to three short spoken sentences, no stage directions.',
+    `When the conversation is over for this person, end your words with ${HANG_UP}. Do so once the matter is settled, or clearly cannot be.`,
+    'The person and what they want:',
+    parts.simulation.scenario,
+  ];
+  // To this model the agent is the user it answers.
+  const heard = turns.map((turn) => ({
+    role: turn.role === 'agent' ? ('user' as const) : ('assistant' as const),
+    content: turn.text || '(silence)',
+  }));
+  const opening = heard.at(-1)?.role === 'user' ? [] : [{ role: 'user' as const, content: '(The call is connected. Speak first.)' }];
+  const answer = await ask(parts.user, { messages: [{ role: 'system', content: instructions.join('\n') }, ...heard, ...opening] }, context);
+  const hasHungUp = answer.text.includes(HANG_UP);
+  const text = answer.text.replaceAll(HANG_UP, '').trim().slice(0, TURN_CHARS);
+  return { text: text === '' && !hasHungUp ? '(says nothing)' : text, hasHungUp };
+}
+
+/** What was answered, and the hang-up, which nothing answers. */
+function allCalls(conversation: Conversation, tools: TestTools): RecordedCall[] {
+  const hangUps = conversation.replies
+    .filter((reply) => reply.hasHungUp)
+    .flatMap((reply) => reply.calls.slice(-1))
+    .map((call) => ({
+      tool_id: null,
+      tool_name: call.toolName,
+      arguments: call.input.slice(0, TURN_CHARS),
+      mock_source: 'real' as const,
+      status: 'completed' as const,
+      output: null,
+    }));
+  return [...tools.calls, ...hangUps];
+}
+
+function meanMs(replies: readonly AgentReply[]): number | null {
+  const timed = replies.filter((reply) => reply.tookMs > 0);
+  return timed.length === 0 ? null : Math.round(timed.reduce((sum, reply) => sum + reply.tookMs, 0) / timed.length);
+}

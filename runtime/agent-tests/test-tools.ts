@@ -1,0 +1,160 @@
+/**
+ * The tools of a test's conversation (S§2.2 rule 6, supplement 2.2 and 4.14): answered from the test's mocks or the tool's own first one, or really called where the test says so.
+ * Every webhook tool is blocking here (S§8). A call that nothing answers is a gap: the test cannot pass.
+ */
+import { type AgentTestJob, type AgentTestResult, type ParamMatchers, type ToolMock, type ToolMocks, toolMocks } from '#config/agent-test.ts';
+import type { PlannedTool } from '#config/call-plan.ts';
+import type { EgressGuard } from '#config/egress.ts';
+import { LIMITS } from '#config/limits.ts';
+import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
+import { createToolRunner, type ToolRunner, worded } from '#runtime/tools/tool-runner.ts';
+import type { TestContext } from './ask.ts';
+import { type ArgumentsMatch, PatternTooSlow, parsedArguments } from './patterns.ts';
+
+/** Kept of what a tool answered. */
+const OUTPUT_CHARS = 4_000;
+const NO_MOCK = 'This tool has no answer in this test.';
+
+type Gap = AgentTestResult['mock_gaps'][number];
+/** One call as it is told. */
+export type RecordedCall = NonNullable<AgentTestResult['simulation_result']>['tool_calls'][number];
+
+/** The tools of one conversation. */
+export interface TestTools {
+  readonly definitions: readonly ToolDefinition[];
+  /** Calls so far, in order. */
+  readonly calls: readonly RecordedCall[];
+  readonly gaps: readonly Gap[];
+  /** Answers a call; never rejects but by its signal. Returns what the model is told. */
+  answer(call: ToolCall, signal: AbortSignal): Promise<string>;
+  /** True when `name` (id, function name or display name) means the tool of this function name. */
+  isNamed(functionName: string, name: string): boolean;
+  close(): void;
+}
+
+/** Makes them for a job. */
+export function createTestTools(
+  job: AgentTestJob,
+  of: { readonly egress: EgressGuard; readonly matches: ArgumentsMatch },
+  context: TestContext,
+): TestTools {
+  return new MockedTools(job, of, context);
+}
+
+class MockedTools implements TestTools {
+  readonly calls: RecordedCall[] = [];
+  readonly definitions: readonly ToolDefinition[];
+  readonly #storedMocks: AgentTestJob['stored_mocks'];
+  readonly #mocks: ToolMocks;
+  readonly #matches: ArgumentsMatch;
+  readonly #runner: ToolRunner;
+  readonly #tools: ReadonlyMap<string, PlannedTool>;
+  readonly #gaps = new Map<string, Gap>();
+
+  constructor(job: AgentTestJob, of: { readonly egress: EgressGuard; readonly matches: ArgumentsMatch }, context: TestContext) {
+    const { plan } = job;
+    const tools = plan.tools.map((tool) => ({
+      ...tool,
+      execution_mode: 'blocking' as const,
+      timeout_seconds: Math.min(tool.timeout_seconds, LIMITS.toolTimeoutSeconds),
+    }));
+    this.#storedMocks = job.stored_mocks;
+    this.#mocks = job.test.simulation?.tool_mocks ?? toolMocks.parse({});
+    this.#matches = of.matches;
+    this.#runner = createToolRunner({
+      tools,
+      variables: () => plan.variables,
+      systemVariables: plan.system_variables,
+      egress: of.egress,
+      // Offered as on a web call; there is no client, so only a mock can answer.
+      clientTools: plan.channel === 'web_voice' ? { run: () => Promise.reject(new Error(NO_MOCK)), settle: () => undefined } : null,
+      clock: context.clock,
+    });
+    this.#tools = new Map(tools.map((tool) => [tool.function_name, tool]));
+    this.definitions = plan.config.tools.enabled ? this.#runner.definitions : [];
+  }
+
+  get gaps(): readonly Gap[] {
+    return [...this.#gaps.values()];
+  }
+
+  isNamed(functionName: string, name: string): boolean {
+    const tool = this.#tools.get(functionName);
+    return functionName === name || (tool !== undefined && (tool.tool_id === name || tool.name === name));
+  }
+
+  async answer(call: ToolCall, signal: AbortSignal): Promise<string> {
+    const tool = this.#tools.get(call.toolName);
+    const chosen: Choice = tool ? this.#choose(tool, call) : { source: 'missing' };
+    const answered = await this.#answerFrom(tool, chosen, { call, signal });
+    signal.throwIfAborted();
+    if (chosen.source === 'missing' || chosen.source === 'unmatched') this.#noteGap(call.toolName, chosen.source);
+    this.calls.push({
+      tool_id: tool?.tool_id ?? null,
+      tool_name: call.toolName,
+      arguments: call.input.slice(0, OUTPUT_CHARS),
+      mock_source: chosen.source,
+      status: answered.status,
+      output: answered.output?.slice(0, OUTPUT_CHARS) ?? null,
+    });
+    return answered.modelText;
+  }
+
+  close(): void {
+    this.#runner.close();
+  }
+
+  #choose(tool: PlannedTool, call: ToolCall): Choice {
+    if (this.#isReal(tool)) return { source: 'real' };
+    // What cannot be really called has no answer where nothing is mocked.
+    if (this.#mocks.strategy === 'none') return { source: 'missing' };
+    const own = this.#mocks.tools.filter((mock) => this.isNamed(tool.function_name, mock.tool));
+    const fitting = own.find((mock) => mock.when === null || this.#fits(mock.when, call));
+    if (fitting) return { source: 'test', ...mockedByTest(fitting) };
+    const stored = this.#storedMocks.find((mock) => mock.tool_id === tool.tool_id);
+    if (own.length === 0 && stored && this.#mocks.strategy === 'all')
+      return { source: 'tool', status: stored.status_code, body: stored.body, isError: false };
+    if (this.#mocks.fallback === 'real' && tool.tool_type === 'webhook') return { source: 'real' };
+    return { source: own.length > 0 ? 'unmatched' : 'missing' };
+  }
+
+  /** A condition that takes too long to tell does not hold. */
+  #fits(when: ParamMatchers, call: ToolCall): boolean {
+    try {
+      return this.#matches(when, parsedArguments(call.input));
+    } catch (error) {
+      if (error instanceof PatternTooSlow) return false;
+      throw error;
+    }
+  }
+
+  #isReal(tool: PlannedTool): boolean {
+    const { strategy, real_tools } = this.#mocks;
+    return tool.tool_type === 'webhook' && (strategy === 'none' || real_tools.some((name) => this.isNamed(tool.function_name, name)));
+  }
+
+  async #answerFrom(tool: PlannedTool | undefined, chosen: Choice, { call, signal }: { call: ToolCall; signal: AbortSignal }) {
+    if (chosen.source === 'real') return this.#runner.run(call, { signal });
+    if (tool && 'body' in chosen) {
+      const ok = !chosen.isError && chosen.status >= 200 && chosen.status < 300;
+      return worded(tool, { ok, output: chosen.body, outputTruncated: false, error: ok ? null : `HTTP ${chosen.status}` }, 0);
+    }
+    return { status: 'failed' as const, output: null, modelText: JSON.stringify({ error: NO_MOCK }) };
+  }
+
+  #noteGap(toolName: string, source: Gap['source']): void {
+    const key = `${source}:${toolName}`;
+    const calls = (this.#gaps.get(key)?.calls ?? 0) + 1;
+    this.#gaps.set(key, { tool_name: toolName, source, calls });
+  }
+}
+
+/** What answers a call. */
+type Choice =
+  | { readonly source: 'test' | 'tool'; readonly status: number; readonly body: string; readonly isError: boolean }
+  | { readonly source: 'real' | 'missing' | 'unmatched' };
+
+function mockedByTest(mock: ToolMock): { status: number; body: string; isError: boolean } {
+  const body = typeof mock.result === 'string' ? mock.result : JSON.stringify(mock.result ?? null);
+  return { status: mock.status ?? (mock.error ? 500 : 200), body, isError: mock.error };
+}

@@ -1,0 +1,141 @@
+/** The agent under test as a text conversation: the prompt, the tools and the hanging up of a call, without its voice. */
+import type { TestDefinition } from '#config/agent-test.ts';
+import type { ChatMessage, LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
+import { stablePrompt, systemMessages } from '#runtime/prompt.ts';
+import { hangUpCallTool, isHangUpCall } from '#runtime/tools/call-tools.ts';
+import { renderText } from '#runtime/variables.ts';
+import { ask, type TestContext } from './ask.ts';
+import { asText, parsedArguments } from './patterns.ts';
+import type { TestTools } from './test-tools.ts';
+
+/** Answers of tools within one reply before the agent has to speak. */
+const TOOL_ROUNDS = 8;
+
+/** One reply. */
+export interface AgentReply {
+  readonly text: string;
+  /** Everything it called, the hang-up included. */
+  readonly calls: readonly ToolCall[];
+  readonly hasHungUp: boolean;
+  /** Until the first answer of the model was whole. */
+  readonly tookMs: number;
+}
+
+/** The agent of one conversation. */
+export interface TextAgent {
+  /** Takes over what was said before. */
+  remember(turns: TestDefinition['conversation']): void;
+  hear(text: string): void;
+  /** How the agent opens the conversation; null when it waits. */
+  greet(options?: ReplyOptions): Promise<AgentReply | null>;
+  /** Ends early with `until`, when given, has seen the calls it wants. Throws `ModelError`, or the signal's reason. */
+  reply(options?: ReplyOptions): Promise<AgentReply>;
+}
+
+/** How a reply is made. */
+interface ReplyOptions {
+  /** Ends the reply; the test's own signal still holds. */
+  readonly signal?: AbortSignal;
+  /** Asked before tools are answered: true ends the reply there. */
+  readonly until?: (calls: readonly ToolCall[]) => boolean;
+}
+
+/** Makes the agent of a plan. */
+export function createTextAgent(model: LanguageModel, tools: TestTools, context: TestContext): TextAgent {
+  return new ModelAgent(model, tools, context);
+}
+
+/** What a reply has come to so far. */
+interface Reply {
+  readonly texts: string[];
+  readonly calls: ToolCall[];
+  tookMs: number | null;
+}
+
+class ModelAgent implements TextAgent {
+  readonly #model: LanguageModel;
+  readonly #tools: TestTools;
+  readonly #context: TestContext;
+  readonly #stablePrompt: string;
+  readonly #definitions: readonly ToolDefinition[];
+  readonly #hangsUp: boolean;
+  readonly #history: ChatMessage[] = [];
+
+  constructor(model: LanguageModel, tools: TestTools, context: TestContext) {
+    const hangUp = hangUpCallTool(context.plan.config);
+    this.#model = model;
+    this.#tools = tools;
+    this.#context = context;
+    this.#stablePrompt = stablePrompt(context.plan, (text) => this.#render(text));
+    this.#hangsUp = hangUp !== null;
+    this.#definitions = [...tools.definitions, ...(hangUp ? [hangUp] : [])];
+  }
+
+  remember(turns: TestDefinition['conversation']): void {
+    for (const { role, text } of turns) this.#history.push({ role: role === 'agent' ? 'assistant' : 'user', content: text });
+  }
+
+  hear(text: string): void {
+    this.#history.push({ role: 'user', content: text });
+  }
+
+  async greet(options?: ReplyOptions): Promise<AgentReply | null> {
+    const { first_message_mode: mode, first_message, first_message_prompt } = this.#context.plan.config.prompt;
+    if (mode === 'prompt') {
+      this.hear(`[The call has just begun. ${this.#render(first_message_prompt)}]`);
+      return this.reply(options);
+    }
+    const text = mode === 'fixed' ? this.#render(first_message).trim() : '';
+    if (text === '') return null;
+    this.#history.push({ role: 'assistant', content: text });
+    return { text, calls: [], hasHungUp: false, tookMs: 0 };
+  }
+
+  async reply({ signal = this.#context.signal, until = () => false }: ReplyOptions = {}): Promise<AgentReply> {
+    const reply: Reply = { texts: [], calls: [], tookMs: null };
+    for (let round = 0; round < TOOL_ROUNDS; round++) {
+      const asked = await this.#generate(reply, signal);
+      const hangUp = this.#hangsUp ? asked.find((call) => isHangUpCall(call.toolName)) : undefined;
+      if (hangUp) return this.#said(reply, this.#farewell(hangUp, reply.texts));
+      if (asked.length === 0 || until(reply.calls)) break;
+      await this.#answer(asked, signal);
+    }
+    return this.#said(reply, null);
+  }
+
+  async #generate(reply: Reply, signal: AbortSignal): Promise<readonly ToolCall[]> {
+    const { plan, clock } = this.#context;
+    const messages = [...systemMessages(this.#stablePrompt, plan, clock.wallTime()), ...this.#history];
+    const { text, calls, tookMs } = await ask(this.#model, { messages, tools: this.#definitions, signal }, this.#context);
+    reply.tookMs ??= tookMs;
+    if (text !== '') reply.texts.push(text);
+    reply.calls.push(...calls);
+    this.#history.push({ role: 'assistant', content: text, ...(calls.length > 0 ? { toolCalls: calls } : {}) });
+    return calls;
+  }
+
+  async #answer(calls: readonly ToolCall[], signal: AbortSignal): Promise<void> {
+    for (const call of calls) {
+      const content = await this.#tools.answer(call, AbortSignal.any([this.#context.signal, signal]));
+      this.#history.push({ role: 'tool', callId: call.callId, toolName: call.toolName, content });
+    }
+  }
+
+  /** `farewell` is null unless the agent hung up. */
+  #said({ texts, calls, tookMs }: Reply, farewell: string | null): AgentReply {
+    const text = [...texts, farewell ?? ''].filter((part) => part !== '').join(' ');
+    return { text, calls, hasHungUp: farewell !== null, tookMs: tookMs ?? 0 };
+  }
+
+  /** As in a call (supplement 4.8): the fixed words, or the model's own where it has said nothing yet. */
+  #farewell(call: ToolCall, said: readonly string[]): string {
+    const { hang_up_call_farewell_mode: mode, hang_up_call_farewell_message: message } = this.#context.plan.config.tools.system_tools;
+    if (mode === 'fixed') return this.#render(message);
+    return mode === 'generated' && said.length === 0 ? asText(parsedArguments(call.input)['farewell']) : '';
+  }
+
+  #render(text: string): string {
+    const { variables, system_variables: systemVariables, config } = this.#context.plan;
+    return renderText(text, { variables, systemVariables, onMissing: config.variables.on_missing });
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * One call from joined to ended. It joins the turn loop to its leg and its reports, and is the only place that decides an end reason.
+ * Called by the worker with a plan and the call's engines; it holds no socket of its own.
+ */
+import type { Variables } from '#config/agent-config.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+import type { AgentEvent } from '#config/session-events.ts';
+import type { EndReason } from '#config/session-record.ts';
+import type { DurableReport } from '#config/worker-link.ts';
+import type { Leg, LegEvent } from '#media/leg.ts';
+import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
+import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
+import { createFlightLog, type FlightLog } from './flight-log.ts';
+import type { LanguageModel } from './llm/llm.ts';
+import { stablePrompt } from './prompt.ts';
+import { hangUpCallTool } from './tools/call-tools.ts';
+import { turnConfig } from './turn/turn-config.ts';
+import type { Effect } from './turn/turn-effects.ts';
+import { type CallTools, TurnLoop } from './turn/turn-loop.ts';
+import { renderText } from './variables.ts';
+
+/** What the tools of a call need from it. */
+export interface ToolsLink {
+  /** Carries an event to the web client; does nothing on a phone call. */
+  send(event: AgentEvent): void;
+  /** The call's variables as they are now: a keypad menu may add one. */
+  variables(): Variables;
+}
+
+/** Everything a call is built from. */
+export interface CallDeps {
+  readonly plan: CallPlan;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Null: voice is heard but not understood; keypad and typed input work. */
+  readonly recognizer: Recognizer | null;
+  readonly synthesizer: Synthesizer;
+  readonly model: LanguageModel;
+  createTools(link: ToolsLink): CallTools;
+  /** Durable, in order. `ended` is always the last. */
+  report(report: DurableReport): void;
+  /** Droppable: for the console's live view. */
+  live(event: Record<string, unknown>): void;
+  saveRecording(segment: RecordingSegment): void;
+  saveFlightLog(chunk: { readonly index: number; readonly bytes: Uint8Array }): void;
+  /** Sees every effect of the turn machine, for tests of replays. */
+  readonly onEffects?: (effects: readonly Effect[]) => void;
+}
+
+/** A running call. */
+export interface Call {
+  /** The first leg joins the call once it is connected; another one replaces it (a browser that reconnected). */
+  attach(leg: Leg): void;
+  /** Ends it from outside: the API, a drain, the worker's end. Idempotent; the first reason stands. Asked again without a goodbye, it ends at once. */
+  end(reason: EndReason, options?: { readonly sayGoodbye?: boolean }): void;
+  /** Settles after the last report. */
+  readonly ended: Promise<EndReason>;
+}
+
+/** How long a leg may take to close and to hand over the rest of its recording. */
+const CLOSE_WITHIN_MS = 2_000;
+/** A browser that lost its connection may come back within this time. */
+const RECONNECT_WITHIN_MS = 15_000;
+
+/** Starts a call; it waits for its first leg. */
+export function startCall(deps: CallDeps): Call {
+  return new RunningCall(deps);
+}
+
+class RunningCall implements Call {
+  readonly ended: Promise<EndReason>;
+  readonly #deps: CallDeps;
+  readonly #loop: TurnLoop;
+  readonly #flightLog: FlightLog;
+  readonly #recording: CallRecording;
+  #settle: (reason: EndReason) => void = () => undefined;
+  #leg: Leg | null = null;
+  #hasJoined = false;
+  #endReason: EndReason | null = null;
+  /** Why the call ends once the goodbye asked for from outside has been said. */
+  #goodbyeFor: EndReason | null = null;
+  #timer: Timer | null = null;
+
+  constructor(deps: CallDeps) {
+    this.#deps = deps;
+    this.ended = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    const { clock, plan, random, recognizer, saveFlightLog, saveRecording } = deps;
+    const rules = { variables: plan.variables, systemVariables: plan.system_variables, onMissing: plan.config.variables.on_missing };
+    const render = (text: string) => renderText(text, rules);
+    const config = turnConfig(plan, recognizer, render);
+    this.#flightLog = createFlightLog({ sessionId: plan.session_id, seed: random(), config, clock, save: saveFlightLog });
+    this.#recording = createCallRecording({ isWanted: plan.record_audio, clock, save: saveRecording });
+    const tools = deps.createTools({
+      send: (event) => this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) }),
+      variables: () => plan.variables,
+    });
+    const hangUp = hangUpCallTool(plan.config);
+    this.#loop = new TurnLoop({
+      ...deps,
+      config,
+      stablePrompt: stablePrompt(plan, render),
+      tools,
+      toolDefinitions: [...(plan.config.tools.enabled ? tools.runner.definitions : []), ...(hangUp ? [hangUp] : [])],
+      flightLog: this.#flightLog,
+      onHangUp: (reason) => this.#hangUp(reason),
+      onBroken: (error) => this.#onBroken(error),
+    });
+  }
+
+  attach(leg: Leg): void {
+    if (this.#endReason !== null) {
+      leg.send({ do: 'close' });
+      return;
+    }
+    const before = this.#leg;
+    this.#leg = leg;
+    this.#timer?.cancel();
+    this.#loop.setLeg(leg);
+    leg.listen((events) => {
+      for (const event of events) this.#onLegEvent(leg, event);
+    });
+    before?.send({ do: 'close' });
+  }
+
+  end(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {
+    if (this.#goodbyeFor !== null && options.sayGoodbye !== true) {
+      // The goodbye has had its time.
+      this.#hangUp(this.#goodbyeFor);
+      return;
+    }
+    if (options.sayGoodbye === true) this.#goodbyeFor ??= reason;
+    this.#loop.accept({ type: 'end.requested', reason, sayGoodbye: options.sayGoodbye === true });
+  }
+
+  #onLegEvent(leg: Leg, event: LegEvent): void {
+    if (event.type === 'recording') this.#recording.add(event);
+    // What a replaced leg still tells is no longer about this call.
+    else if (leg !== this.#leg) return;
+    else if (event.type === 'closed') this.#onClosed(leg, event);
+    else {
+      if (event.type === 'connected') this.#onConnected();
+      this.#loop.onLegEvent(event);
+    }
+  }
+
+  #onConnected(): void {
+    if (this.#hasJoined) return;
+    this.#hasJoined = true;
+    this.#deps.logger.info('joined');
+    this.#deps.report({ type: 'joined', at: this.#now() });
+  }
+
+  #onClosed(leg: Leg, event: Extract<LegEvent, { type: 'closed' }>): void {
+    if (this.#endReason !== null) {
+      this.#finish(this.#endReason);
+      return;
+    }
+    // Nothing more comes from it: the end need not wait for it to close.
+    this.#leg = null;
+    const mayComeBack = leg.kind !== 'rtp' && event.reason !== 'remote' && this.#hasJoined;
+    if (!mayComeBack) {
+      this.#loop.onLegEvent(event);
+      return;
+    }
+    this.#timer = this.#deps.clock.after(RECONNECT_WITHIN_MS, () => this.#loop.onLegEvent({ ...event, reason: 'media_timeout' }));
+  }
+
+  /** The conversation is over: the leg closes, and tells the rest of its recording before it says so. */
+  #hangUp(reason: EndReason): void {
+    if (this.#endReason !== null) return;
+    this.#endReason = reason;
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (!this.#leg) {
+      this.#finish(reason);
+      return;
+    }
+    if (this.#hasJoined) this.#leg.send({ do: 'sendMessage', json: JSON.stringify({ type: 'session.ended', reason } satisfies AgentEvent) });
+    this.#timer = this.#deps.clock.after(CLOSE_WITHIN_MS, () => this.#finish(reason));
+    this.#leg.send({ do: 'close' });
+  }
+
+  #finish(reason: EndReason): void {
+    this.#timer?.cancel();
+    this.#loop.close();
+    this.#flightLog.close();
+    const recording = this.#recording.report();
+    if (recording) this.#deps.report(recording);
+    this.#deps.report({ type: 'ended', at: this.#now(), end_reason: reason });
+    this.#deps.logger.info({ endReason: reason }, 'ended');
+    this.#settle(reason);
+  }
+
+  #onBroken(error: unknown): void {
+    this.#deps.logger.error({ err: error }, 'the call broke');
+    this.#hangUp('internal_error');
+  }
+
+  #now(): string {
+    return new Date(this.#deps.clock.wallTime()).toISOString();
+  }
+}

@@ -1,0 +1,322 @@
+/**
+ * The worker's end of the worker link: it registers, keeps the connection, answers offers, and sees every durable report acknowledged.
+ * A lost link changes nothing for a running call: reports wait in the spool and go out again on the next connection.
+ */
+import { WebSocket } from 'ws';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+import { parseJson } from '#config/parse-json.ts';
+import {
+  type ControlMessage,
+  controlMessage,
+  type DurableReport,
+  type JobKind,
+  type ReportEnvelope,
+  WORKER_LINK_VERSION,
+  type WorkerMessage,
+} from '#config/worker-link.ts';
+import type { Spool } from './spool.ts';
+
+const HEARTBEAT_MS = 1_000;
+const RECONNECT_FIRST_MS = 100;
+const RECONNECT_MAX_MS = 2_000;
+/** The control plane answers heartbeats with pings of its own; silence longer than this is a dead connection. */
+const SILENCE_MS = 6_000;
+/** A link that has been away this long is worth a line for a person. */
+const COMPLAIN_MS = 3_000;
+/** Reports of one session sent again at once. */
+const RESEND_AT_MOST = 100;
+
+/** What a worker tells of itself when it connects, read anew at each connection. */
+export interface WorkerFacts {
+  readonly instanceId: string;
+  readonly supervisorRun: string | null;
+  readonly capacity: number;
+  readonly codecs: readonly string[];
+  readonly sipTag: string | null;
+  readonly kinds: readonly JobKind[];
+  readonly sessions: readonly { readonly sessionId: string; readonly epoch: number }[];
+}
+
+/** What the client is handed. */
+export interface ControlPlaneClientDeps {
+  /** `http(s)://host:port` of the control plane. */
+  readonly url: string;
+  readonly token: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly spool: Spool;
+  /** Spools of instances that are gone, sent before anything else and then removed. */
+  readonly adopted: ReadonlyMap<string, Spool>;
+  facts(): WorkerFacts;
+  load(): { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number };
+  onMessage(message: ControlMessage): void;
+  /** The link has been down for `aloneMs`; called on every failed attempt to reconnect. */
+  onAlone(aloneMs: number): void;
+}
+
+/** The connection to the control plane. */
+export interface ControlPlaneClient {
+  readonly isConnected: boolean;
+  /** Resolves when the control plane has taken this worker in, or after `ms`. */
+  connected(ms: number): Promise<void>;
+  send(message: WorkerMessage): void;
+  /** Keeps the report until it is acknowledged. */
+  report(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): void;
+  /** Resolves when no report waits any more, or after `ms`. */
+  flushed(ms: number): Promise<void>;
+  close(): void;
+}
+
+/** Connects, and keeps connecting. */
+export function connectControlPlane(deps: ControlPlaneClientDeps): ControlPlaneClient {
+  return new LinkClient(deps);
+}
+
+class LinkClient implements ControlPlaneClient {
+  readonly #deps: ControlPlaneClientDeps;
+  readonly #adopted: Map<string, Spool>;
+  readonly #heartbeatTimer: Timer;
+  #retryTimer: Timer | null = null;
+  readonly #connectWaiters = new Set<() => void>();
+  readonly #flushWaiters = new Set<() => void>();
+  #socket: WebSocket | null = null;
+  #isRegistered = false;
+  #isClosed = false;
+  #retryMs = RECONNECT_FIRST_MS;
+  #lostAtMs: number;
+  #lastHeardMs = 0;
+  #lastError = '';
+  #hasComplained = false;
+  /** The last resend asked for, by session: a gap is reported by every report behind it, and filled once. */
+  readonly #resent = new Map<string, { readonly fromSeq: number; readonly atMs: number }>();
+
+  constructor(deps: ControlPlaneClientDeps) {
+    this.#deps = deps;
+    this.#adopted = new Map(deps.adopted);
+    this.#lostAtMs = deps.clock.now();
+    this.#heartbeatTimer = deps.clock.every(HEARTBEAT_MS, () => this.#heartbeat());
+    this.#connect();
+  }
+
+  get isConnected(): boolean {
+    return this.#isRegistered;
+  }
+
+  send(message: WorkerMessage): void {
+    if (this.#isRegistered) this.#socket?.send(JSON.stringify(message));
+  }
+
+  report(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): void {
+    const envelope = this.#deps.spool.append(session, report);
+    this.send({ type: 'report', envelope });
+  }
+
+  connected(ms: number): Promise<void> {
+    return this.#isRegistered ? Promise.resolve() : this.#waitIn(this.#connectWaiters, ms);
+  }
+
+  flushed(ms: number): Promise<void> {
+    return this.#deps.spool.waiting().length === 0 ? Promise.resolve() : this.#waitIn(this.#flushWaiters, ms);
+  }
+
+  #waitIn(waiters: Set<() => void>, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const settle = () => {
+        timer.cancel();
+        waiters.delete(settle);
+        resolve();
+      };
+      const timer = this.#deps.clock.after(ms, settle);
+      waiters.add(settle);
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#heartbeatTimer.cancel();
+    this.#retryTimer?.cancel();
+    this.#socket?.close();
+  }
+
+  #connect(): void {
+    if (this.#isClosed) return;
+    const { url, token, clock, logger } = this.#deps;
+    const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/internal/worker-link`, {
+      headers: { authorization: `Bearer ${token}` },
+      handshakeTimeout: SILENCE_MS,
+      maxPayload: 64 * 1024 * 1024,
+    });
+    this.#socket = socket;
+    socket.on('open', () => this.#register(socket));
+    socket.on('message', (data) => {
+      this.#lastHeardMs = clock.now();
+      this.#receive(String(data));
+    });
+    socket.on('ping', () => {
+      this.#lastHeardMs = clock.now();
+    });
+    socket.on('error', (error) => {
+      this.#lastError = error.message;
+      logger.debug({ err: error }, 'worker link');
+    });
+    socket.on('close', () => this.#lost(socket));
+  }
+
+  #register(socket: WebSocket): void {
+    const facts = this.#deps.facts();
+    this.#lastHeardMs = this.#deps.clock.now();
+    const message: WorkerMessage = {
+      type: 'register',
+      link_version: WORKER_LINK_VERSION,
+      instance_id: facts.instanceId,
+      supervisor_run: facts.supervisorRun,
+      capacity: facts.capacity,
+      codecs: [...facts.codecs],
+      sip_tag: facts.sipTag,
+      kinds: [...facts.kinds],
+      sessions: facts.sessions.map((session) => ({ session_id: session.sessionId, epoch: session.epoch })),
+      spools_of: [...this.#adopted.keys()],
+    };
+    socket.send(JSON.stringify(message));
+  }
+
+  #lost(socket: WebSocket): void {
+    if (this.#socket !== socket || this.#isClosed) return;
+    const { clock, logger } = this.#deps;
+    if (this.#isRegistered) {
+      this.#isRegistered = false;
+      this.#lostAtMs = clock.now();
+      logger.warn('link to the control plane lost; calls go on');
+    }
+    const aloneMs = clock.now() - this.#lostAtMs;
+    if (aloneMs > COMPLAIN_MS && !this.#hasComplained) {
+      this.#hasComplained = true;
+      logger.warn({ url: this.#deps.url, cause: this.#lastError }, 'no link to the control plane (CONTROL_PLANE_URL, WORKER_TOKEN); trying on');
+    }
+    this.#guard(() => this.#deps.onAlone(aloneMs));
+    const waitMs = this.#retryMs;
+    this.#retryMs = Math.min(this.#retryMs * 2, RECONNECT_MAX_MS);
+    this.#retryTimer = clock.after(waitMs, () => this.#connect());
+  }
+
+  /** What goes wrong with one job must not end the process, and every other call with it. */
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#deps.logger.error({ err: error }, 'worker');
+    }
+  }
+
+  #receive(text: string): void {
+    const message = parseJson(controlMessage, text);
+    if (!message) {
+      this.#deps.logger.warn('the control plane sent a message that is not of the link; dropped');
+      return;
+    }
+    switch (message.type) {
+      case 'registered':
+        this.#registered();
+        return;
+      case 'ack':
+        this.#forEachSpool((spool) => spool.acknowledge(message.session_id, message.epoch, message.seq));
+        this.#afterAcknowledgement();
+        return;
+      case 'stale':
+        this.#forEachSpool((spool) => spool.drop(message.session_id, message.epoch));
+        this.#afterAcknowledgement();
+        break;
+      case 'resend':
+        this.#resend({ sessionId: message.session_id, epoch: message.epoch, fromSeq: message.from_seq });
+        return;
+      default:
+        break;
+    }
+    this.#guard(() => this.#deps.onMessage(message));
+  }
+
+  #registered(): void {
+    this.#isRegistered = true;
+    this.#retryMs = RECONNECT_FIRST_MS;
+    this.#hasComplained = false;
+    this.#resent.clear();
+    for (const settle of [...this.#connectWaiters]) settle();
+    this.#deps.logger.info({ waiting: this.#deps.spool.waiting().length }, 'connected to the control plane');
+    this.#heartbeat();
+    this.#forEachSpool((spool) => this.#sendAll(spool.waiting()));
+    this.#afterAcknowledgement();
+  }
+
+  #resend(session: { readonly sessionId: string; readonly epoch: number; readonly fromSeq: number }): void {
+    const key = keyOf(session);
+    const before = this.#resent.get(key);
+    const nowMs = this.#deps.clock.now();
+    if (before?.fromSeq === session.fromSeq && nowMs - before.atMs < HEARTBEAT_MS) return;
+    this.#resent.set(key, { fromSeq: session.fromSeq, atMs: nowMs });
+    this.#forEachSpool((spool) => {
+      if (spool.isMissing(session)) {
+        // A line that never reached a predecessor's disk: what stands behind the hole can never be taken.
+        this.#deps.logger.error(
+          { sessionId: session.sessionId, fromSeq: session.fromSeq },
+          'reports are missing; the rest of this session is given up',
+        );
+        spool.drop(session.sessionId, session.epoch);
+      } else this.#sendAll(spool.waiting(session).slice(0, RESEND_AT_MOST));
+    });
+    this.#afterAcknowledgement();
+  }
+
+  #sendAll(envelopes: readonly ReportEnvelope[]): void {
+    for (const envelope of envelopes) this.send({ type: 'report', envelope });
+  }
+
+  #afterAcknowledgement(): void {
+    for (const [instanceId, spool] of this.#adopted) {
+      if (spool.waiting().length > 0) continue;
+      this.#adopted.delete(instanceId);
+      this.send({ type: 'spool.flushed', instance_id: instanceId });
+      spool.close().catch((error: unknown) => this.#deps.logger.warn({ err: error }, 'spool'));
+    }
+    if (this.#deps.spool.waiting().length === 0) for (const settle of [...this.#flushWaiters]) settle();
+  }
+
+  #forEachSpool(visit: (spool: Spool) => void): void {
+    visit(this.#deps.spool);
+    for (const spool of this.#adopted.values()) visit(spool);
+  }
+
+  #heartbeat(): void {
+    if (this.#socket?.readyState === WebSocket.OPEN && this.#deps.clock.now() - this.#lastHeardMs > SILENCE_MS) {
+      this.#socket.terminate();
+      return;
+    }
+    if (!this.#isRegistered) return;
+    const { calls, freeSlots, loopLagMs } = this.#deps.load();
+    this.send({ type: 'heartbeat', calls, free_slots: freeSlots, loop_lag_p95_ms: loopLagMs });
+    // A report whose store failed gets no answer: it is offered again with the next heartbeat that finds it still waiting.
+    this.#sendAll(this.#stuck());
+  }
+
+  /** The reports of each session whose first one has waited since before the last heartbeat. */
+  #stuck(): readonly ReportEnvelope[] {
+    const current = new Map<string, number>();
+    const stuck: ReportEnvelope[] = [];
+    this.#forEachSpool((spool) => {
+      for (const envelope of spool.waiting()) {
+        const key = keyOf({ sessionId: envelope.session_id, epoch: envelope.epoch });
+        const first = current.get(key) ?? envelope.seq;
+        current.set(key, first);
+        if (this.#firstWaiting.get(key) === first && envelope.seq < first + RESEND_AT_MOST) stuck.push(envelope);
+      }
+    });
+    this.#firstWaiting = current;
+    return stuck;
+  }
+
+  #firstWaiting = new Map<string, number>();
+}
+
+function keyOf(session: { readonly sessionId: string; readonly epoch: number }): string {
+  return `${session.sessionId}:${session.epoch}`;
+}

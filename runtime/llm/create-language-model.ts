@@ -1,0 +1,80 @@
+/** Chooses the language model of one call: the tenant's own endpoint, a vendor's model, or the rule-based demo. */
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createGoogle } from '@ai-sdk/google';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock } from '#config/clock.ts';
+import type { EgressGuard } from '#config/egress.ts';
+import { type Settings, vendorAccess } from '#config/env.ts';
+import type { Logger } from '#config/log.ts';
+import { DEMO_MODEL_ID, isVendorConfigured, LANGUAGE_MODELS, platformModels } from '#config/platform-models.ts';
+import { createCustomModel } from './custom.ts';
+import { createDemoModel } from './demo.ts';
+import type { LanguageModel } from './llm.ts';
+import { createSdkModel } from './sdk-model.ts';
+import { withProgressDeadline } from './stalled-fetch.ts';
+
+type ModelVendor = keyof typeof LANGUAGE_MODELS;
+
+const STALL_MS = 10_000;
+/** A vendor's SDK wants a key; a server behind a base address may need none. */
+const NO_KEY = 'none';
+
+/** What a call's model is chosen from. */
+export interface LanguageModelOptions {
+  readonly settings: Settings;
+  readonly plan: Pick<CallPlan, 'config' | 'llm_api_key'>;
+  readonly egress: EgressGuard;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The model of one call. A vendor's model that is no longer configured here is replaced by the deployment's default, and logged. */
+export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
+  const { settings, plan, egress, clock, logger } = options;
+  const { custom, model } = plan.config.llm;
+  if (custom) return createCustomModel({ custom, apiKey: plan.llm_api_key, egress, clock });
+  const chosen = model === '' ? null : platformModel(settings, clock, model);
+  if (chosen) return chosen;
+  const fallback = platformModels(settings, { localRecognition: [] }).llm.find((offered) => offered.default)?.id ?? DEMO_MODEL_ID;
+  if (model !== '') logger.warn({ model, fallback }, 'language model is not configured here; using the default');
+  return platformModel(settings, clock, fallback) ?? createDemoModel();
+}
+
+/** The model with this id, or null when this deployment does not have it. */
+function platformModel(settings: Settings, clock: Clock, id: string): LanguageModel | null {
+  if (id === DEMO_MODEL_ID) return createDemoModel();
+  const slash = id.indexOf('/');
+  const vendor = id.slice(0, slash);
+  const name = id.slice(slash + 1);
+  if (!isModelVendor(vendor) || name === '' || !isVendorConfigured(settings, vendor)) return null;
+  const { apiKey = NO_KEY, baseUrl } = vendorAccess(settings, vendor);
+  const fetch = withProgressDeadline(globalThis.fetch, clock, STALL_MS);
+  const model = sdkModel({ vendor, name, apiKey, baseUrl, fetch });
+  return createSdkModel({ id, isCustom: false, modelFor: () => model, startsWithUser: vendor === 'anthropic' || vendor === 'google' });
+}
+
+/** Base addresses follow the vendor's own SDK (running.md "Providers"): OpenAI's ends in /v1, the others carry no path. */
+function sdkModel(at: { vendor: ModelVendor; name: string; apiKey: string; baseUrl: string | undefined; fetch: typeof globalThis.fetch }) {
+  const { vendor, name, apiKey, fetch } = at;
+  switch (vendor) {
+    case 'openai':
+      return createOpenAICompatible({ name: vendor, baseURL: at.baseUrl ?? 'https://api.openai.com/v1', apiKey, fetch, includeUsage: true })(name);
+    case 'groq':
+      return createOpenAICompatible({
+        name: vendor,
+        baseURL: `${at.baseUrl ?? 'https://api.groq.com'}/openai/v1`,
+        apiKey,
+        fetch,
+        includeUsage: true,
+      })(name);
+    case 'anthropic':
+      return createAnthropic({ baseURL: `${at.baseUrl ?? 'https://api.anthropic.com'}/v1`, apiKey, fetch })(name);
+    case 'google':
+      return createGoogle({ baseURL: `${at.baseUrl ?? 'https://generativelanguage.googleapis.com'}/v1beta`, apiKey, fetch })(name);
+  }
+}
+
+function isModelVendor(vendor: string): vendor is ModelVendor {
+  return Object.hasOwn(LANGUAGE_MODELS, vendor);
+}

@@ -1,0 +1,180 @@
+/**
+ * The spool: durable reports lie here from the moment they are made until the control plane has acknowledged them,
+ * so that neither a lost link nor a killed worker loses one. One locked directory per worker instance, one JSON line per report.
+ * A worker's successor on the same machine reads what its predecessor left.
+ */
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type DataDirLock, lockDataDir } from '#config/data-dir-lock.ts';
+import { type DurableReport, type ReportEnvelope, reportEnvelope } from '#config/worker-link.ts';
+
+/** The file is emptied when nothing in it waits any more and it has grown beyond this. */
+const TRUNCATE_BYTES = 256 * 1024;
+const REPORTS = 'reports.jsonl';
+const STARTING = '.starting-';
+
+interface SessionQueue {
+  readonly sessionId: string;
+  readonly epoch: number;
+  lastSeq: number;
+  acknowledgedSeq: number;
+  waiting: ReportEnvelope[];
+}
+
+/** The reports of one worker instance. */
+export interface Spool {
+  /** Gives the report its number and appends it; the write is ordered behind earlier ones and not waited for. */
+  append(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): ReportEnvelope;
+  /** Forgets everything up to `seq`. */
+  acknowledge(sessionId: string, epoch: number, seq: number): void;
+  /** Forgets a session whose epoch is over. */
+  drop(sessionId: string, epoch: number): void;
+  /** What waits for its acknowledgement: of one session from `fromSeq`, or of all. */
+  waiting(session?: { readonly sessionId: string; readonly epoch: number; readonly fromSeq: number }): readonly ReportEnvelope[];
+  /** True when reports wait behind `fromSeq`, and that one is neither here nor acknowledged. */
+  isMissing(session: { readonly sessionId: string; readonly epoch: number; readonly fromSeq: number }): boolean;
+  /** Waits for the writes so far and lets go of the directory, which is removed when nothing waits. */
+  close(): Promise<void>;
+}
+
+/** Opens the spool of a new instance: a directory of its own under `root`, locked for the life of this process. */
+export async function openSpool(root: string, instanceId: string): Promise<Spool> {
+  const name = instanceId.replace(/[^\w-]/g, '_');
+  const directory = join(root, name);
+  // Under a name of its own until it is locked: a worker that starts at the same moment must not take it for an orphan's.
+  const unlocked = join(root, `${STARTING}${name}`);
+  await mkdir(unlocked, { recursive: true, mode: 0o700 });
+  const lock = lockDataDir(unlocked);
+  await rename(unlocked, directory);
+  return new FileSpool({ file: await open(join(directory, REPORTS), 'a', 0o600), directory, lock }, []);
+}
+
+/** Takes over what instances left whose process is gone: exactly those whose lock can be had. By instance. */
+export async function adoptSpools(root: string): Promise<Map<string, Spool>> {
+  const adopted = new Map<string, Spool>();
+  const names = await readdir(root).catch(() => []);
+  for (const instanceId of names.filter((name) => !name.startsWith(STARTING))) {
+    const directory = join(root, instanceId);
+    const lock = tryLock(directory);
+    if (!lock) continue;
+    const text = await readFile(join(directory, REPORTS), 'utf8').catch(() => '');
+    const file = await open(join(directory, REPORTS), 'a', 0o600);
+    // A torn last line is the write that the kill cut short; it was never sent.
+    adopted.set(instanceId, new FileSpool({ file, directory, lock }, text.split('\n').flatMap(parseLine)));
+  }
+  return adopted;
+}
+
+/** What a spool holds open. */
+interface Place {
+  readonly file: FileHandle;
+  readonly directory: string;
+  readonly lock: DataDirLock;
+}
+
+class FileSpool implements Spool {
+  readonly #place: Place;
+  readonly #sessions = new Map<string, SessionQueue>();
+  #writes: Promise<void> = Promise.resolve();
+  #bytes = 0;
+
+  constructor(place: Place, envelopes: readonly ReportEnvelope[]) {
+    this.#place = place;
+    for (const envelope of envelopes) {
+      const queue = this.#queue(envelope.session_id, envelope.epoch);
+      queue.waiting.push(envelope);
+      queue.lastSeq = Math.max(queue.lastSeq, envelope.seq);
+    }
+  }
+
+  append(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): ReportEnvelope {
+    const queue = this.#queue(session.sessionId, session.epoch);
+    queue.lastSeq += 1;
+    const envelope: ReportEnvelope = { session_id: session.sessionId, epoch: session.epoch, seq: queue.lastSeq, report };
+    queue.waiting.push(envelope);
+    const line = `${JSON.stringify(envelope)}\n`;
+    this.#bytes += Buffer.byteLength(line);
+    this.#enqueue(() => this.#place.file.appendFile(line));
+    return envelope;
+  }
+
+  acknowledge(sessionId: string, epoch: number, seq: number): void {
+    const key = keyOf(sessionId, epoch);
+    const queue = this.#sessions.get(key);
+    if (!queue) return;
+    queue.acknowledgedSeq = Math.max(queue.acknowledgedSeq, seq);
+    const ended = queue.waiting.some((envelope) => envelope.seq <= seq && isLast(envelope.report));
+    queue.waiting = queue.waiting.filter((envelope) => envelope.seq > seq);
+    if (ended && queue.waiting.length === 0) this.#sessions.delete(key);
+    this.#truncateWhenIdle();
+  }
+
+  drop(sessionId: string, epoch: number): void {
+    this.#sessions.delete(keyOf(sessionId, epoch));
+    this.#truncateWhenIdle();
+  }
+
+  waiting(session?: { readonly sessionId: string; readonly epoch: number; readonly fromSeq: number }): readonly ReportEnvelope[] {
+    if (!session) return [...this.#sessions.values()].flatMap((queue) => queue.waiting);
+    return (this.#sessions.get(keyOf(session.sessionId, session.epoch))?.waiting ?? []).filter((envelope) => envelope.seq >= session.fromSeq);
+  }
+
+  isMissing({ sessionId, epoch, fromSeq }: { readonly sessionId: string; readonly epoch: number; readonly fromSeq: number }): boolean {
+    const queue = this.#sessions.get(keyOf(sessionId, epoch));
+    const first = queue?.waiting[0];
+    return queue !== undefined && first !== undefined && fromSeq > queue.acknowledgedSeq && fromSeq < first.seq;
+  }
+
+  async close(): Promise<void> {
+    await this.#writes;
+    await this.#place.file.close();
+    if (this.waiting().length === 0) await rm(this.#place.directory, { recursive: true, force: true });
+    this.#place.lock.release();
+  }
+
+  #queue(sessionId: string, epoch: number): SessionQueue {
+    const key = keyOf(sessionId, epoch);
+    let queue = this.#sessions.get(key);
+    if (!queue) {
+      queue = { sessionId, epoch, lastSeq: 0, acknowledgedSeq: 0, waiting: [] };
+      this.#sessions.set(key, queue);
+    }
+    return queue;
+  }
+
+  /** A failed write (full disk) leaves the report in memory and on the link; the next append tries the file again. */
+  #enqueue(write: () => Promise<void>): void {
+    this.#writes = this.#writes.then(write).catch(() => undefined);
+  }
+
+  #truncateWhenIdle(): void {
+    if (this.#bytes < TRUNCATE_BYTES || this.waiting().length > 0) return;
+    this.#bytes = 0;
+    this.#enqueue(() => this.#place.file.truncate(0));
+  }
+}
+
+function isLast(report: DurableReport): boolean {
+  return report.type === 'ended' || report.type === 'analysis' || report.type === 'agent_test';
+}
+
+function parseLine(line: string): ReportEnvelope[] {
+  if (line === '') return [];
+  try {
+    return [reportEnvelope.parse(JSON.parse(line))];
+  } catch {
+    return [];
+  }
+}
+
+function tryLock(directory: string): DataDirLock | null {
+  try {
+    return lockDataDir(directory);
+  } catch {
+    return null;
+  }
+}
+
+function keyOf(sessionId: string, epoch: number): string {
+  return `${sessionId}:${epoch}`;
+}

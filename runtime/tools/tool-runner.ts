@@ -1,0 +1,149 @@
+/**
+ * Runs the tools of one conversation: finds the tool, checks its arguments, keeps to the limits of calls in flight and time,
+ * and words the outcome for the timeline (always whole) and for the model (as `error_handling` allows, S§2.2).
+ * It never decides whether the reply waits: the turn loop does, by the tool's `mode`.
+ */
+
+import type { Variables } from '#config/agent-config.ts';
+import type { PlannedTool, SystemVariables } from '#config/call-plan.ts';
+import type { Clock } from '#config/clock.ts';
+import type { EgressGuard } from '#config/egress.ts';
+import { LIMITS } from '#config/limits.ts';
+import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
+import type { ClientTools } from './client-tool.ts';
+import type { RawOutcome } from './raw-outcome.ts';
+import { runWebhookTool } from './webhook-tool.ts';
+
+/** What a tool call came to. */
+interface ToolOutcome {
+  readonly status: 'completed' | 'failed';
+  /** What the tool answered, at most 256 KB; null when it answered nothing. */
+  readonly output: string | null;
+  readonly outputTruncated: boolean;
+  /** Why it failed, for the timeline; null when it completed. */
+  readonly error: string | null;
+  readonly latencyMs: number;
+  /** What the model is told. */
+  readonly modelText: string;
+}
+
+/** How a tool runs and where its timeline entries say it came from (supplement 2.5). */
+interface ToolTraits {
+  /** `blocking` holds the reply, `fire_and_forget` does not wait, a `background` result comes back as an event. */
+  readonly mode: PlannedTool['execution_mode'];
+  readonly source: 'webhook' | 'client' | 'background';
+}
+
+/** The tools of one conversation. */
+export interface ToolRunner {
+  /** What the model is offered, in the plan's order. */
+  readonly definitions: readonly ToolDefinition[];
+  /** Null for a name the model made up. */
+  traits(toolName: string): ToolTraits | null;
+  /** Never rejects: an unknown tool, bad arguments, a time-out, an abort and a full house are failed outcomes. */
+  run(call: ToolCall, options: { readonly signal: AbortSignal }): Promise<ToolOutcome>;
+  /** Cancels what is in flight (S§8: when the conversation ends). */
+  close(): void;
+}
+
+/** What the tools of one conversation are built from. */
+export interface ToolRunnerOptions {
+  readonly tools: readonly PlannedTool[];
+  /** Read at every call: a keypad menu may still add a variable. */
+  readonly variables: () => Variables;
+  readonly systemVariables: SystemVariables;
+  readonly egress: EgressGuard;
+  /** Null where there is no web client: client tools are then not offered (supplement 5). */
+  readonly clientTools: ClientTools | null;
+  readonly clock: Clock;
+}
+
+const HIDDEN_FAILURE = 'The tool failed.';
+
+/** Creates the tools of one conversation. */
+export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
+  const offered = options.tools.filter((tool) => tool.tool_type === 'webhook' || options.clientTools !== null);
+  const tools = new Map(offered.map((tool) => [tool.function_name, tool]));
+  const closing = new AbortController();
+  const inFlight = { foreground: 0, background: 0 };
+
+  async function run(call: ToolCall, { signal }: { readonly signal: AbortSignal }): Promise<ToolOutcome> {
+    const tool = tools.get(call.toolName);
+    if (!tool) return refused(`There is no tool named ${call.toolName}.`);
+    const input = parseArguments(call.input);
+    if (!input) return refused('The arguments are not a JSON object.');
+    const kind = traitsOf(tool).mode === 'background' ? 'background' : 'foreground';
+    if (inFlight[kind] >= LIMITS.backgroundCallsInFlight)
+      return refused(`Too many tool calls in flight; at most ${LIMITS.backgroundCallsInFlight} at a time.`);
+    inFlight[kind]++;
+    const startedMs = options.clock.now();
+    const raw = await guarded(tool, input, { call, signal }).finally(() => inFlight[kind]--);
+    return worded(tool, raw, options.clock.now() - startedMs);
+  }
+
+  /** Runs the tool under its own time-out, the caller's signal and the end of the conversation. */
+  async function guarded(tool: PlannedTool, input: Record<string, unknown>, context: { call: ToolCall; signal: AbortSignal }): Promise<RawOutcome> {
+    const timeout = new AbortController();
+    const timer = options.clock.after(tool.timeout_seconds * 1_000, () => timeout.abort(new Error(`timed out after ${tool.timeout_seconds} s`)));
+    const signal = AbortSignal.any([context.signal, closing.signal, timeout.signal]);
+    try {
+      signal.throwIfAborted();
+      return await carryOut(tool, input, { callId: context.call.callId, signal });
+    } catch (error) {
+      return { ok: false, output: null, outputTruncated: false, error: timeout.signal.aborted ? messageOf(timeout.signal.reason) : messageOf(error) };
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  function carryOut(tool: PlannedTool, input: Record<string, unknown>, context: { callId: string; signal: AbortSignal }): Promise<RawOutcome> {
+    if (tool.tool_type === 'client' && options.clientTools) return options.clientTools.run(tool, input, context);
+    const values = { variables: options.variables(), systemVariables: options.systemVariables, arguments: input };
+    return runWebhookTool(tool, values, { egress: options.egress, signal: context.signal });
+  }
+
+  return {
+    definitions: offered.map((tool) => ({ name: tool.function_name, description: tool.description || tool.name, arguments: tool.arguments })),
+    traits: (toolName) => {
+      const tool = tools.get(toolName);
+      return tool ? traitsOf(tool) : null;
+    },
+    run,
+    close: () => closing.abort(new Error('the conversation has ended')),
+  };
+}
+
+function traitsOf(tool: PlannedTool): ToolTraits {
+  if (tool.tool_type === 'client') return { mode: tool.expects_response ? 'blocking' : 'fire_and_forget', source: 'client' };
+  return { mode: tool.execution_mode, source: tool.execution_mode === 'background' ? 'background' : 'webhook' };
+}
+
+function parseArguments(input: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(input.trim() === '' ? '{}' : input);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function refused(error: string): ToolOutcome {
+  return { status: 'failed', output: null, outputTruncated: false, error, latencyMs: 0, modelText: JSON.stringify({ error }) };
+}
+
+/** A raw outcome as the timeline has it and as the model is told it. */
+export function worded(tool: PlannedTool, raw: RawOutcome, latencyMs: number): ToolOutcome {
+  const { output, outputTruncated, error } = raw;
+  const modelText = raw.ok ? (output ?? 'done') : failureText(tool, raw);
+  return { status: raw.ok ? 'completed' : 'failed', output, outputTruncated, error, latencyMs, modelText };
+}
+
+function failureText(tool: PlannedTool, raw: RawOutcome): string {
+  return tool.error_handling === 'hide' ? HIDDEN_FAILURE : JSON.stringify({ error: raw.error, body: raw.output });
+}
+
+/** The message of anything thrown. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error && error.message === 'fetch failed' ? error.cause.message : error.message;
+}

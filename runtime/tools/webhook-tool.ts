@@ -1,0 +1,31 @@
+/**
+ * One call of a webhook tool: the request is rendered from its templates and sent through the egress guard (S§2.2).
+ * A redirect is an answer like any other; nothing is retried, as a tool may have effects.
+ */
+import type { PlannedTool } from '#config/call-plan.ts';
+import type { EgressGuard } from '#config/egress.ts';
+import { LIMITS } from '#config/limits.ts';
+import { renderRequest, type TemplateValues } from '#config/tool-template.ts';
+import type { RawOutcome } from './raw-outcome.ts';
+
+/** Sends the request and reads at most 256 KB of the answer; throws what the egress guard throws. */
+export async function runWebhookTool(
+  tool: PlannedTool,
+  values: TemplateValues,
+  context: { readonly egress: EgressGuard; readonly signal: AbortSignal },
+): Promise<RawOutcome> {
+  const { url, ...request } = renderRequest(tool, values);
+  const response = await context.egress.request(url, {
+    ...request,
+    timeoutMs: tool.timeout_seconds * 1_000,
+    maxBytes: LIMITS.toolOutputBytes,
+    signal: context.signal,
+  });
+  const ok = response.status >= 200 && response.status < 300;
+  return {
+    ok,
+    output: response.body.toString('utf8'),
+    outputTruncated: response.isTruncated,
+    error: ok ? null : `HTTP ${response.status}`,
+  };
+}

@@ -1,0 +1,278 @@
+/**
+ * From a taken turn to the end of its answer: generation, tools, hold lines, failures, and what follows.
+ * Timers: `hold` starts when a turn is taken and when tools run, and is cancelled by the first audio; `progress` is the watchdog of every state in which the agent has the floor.
+ */
+
+import { type Draft, emit, explain, record } from './draft.ts';
+import { beginEnding, hangUpBy } from './ending.ts';
+import { normalised } from './endpointing.ts';
+import { closeAnswer, playAnswer, progress, recordUser, say, speak, utteranceOf, watchProgress } from './floor.ts';
+import { answerOf, setAnswer, startGeneration } from './generating.ts';
+import { runCall } from './tool-calls.ts';
+import type { TurnInput } from './turn-inputs.ts';
+import type { Answer, Generation, Turn } from './turn-state.ts';
+
+/** Silence after the end of speech at which a hold line is said (design §5), but never sooner after the turn was taken than… */
+const HOLD_AFTER_SPEECH_MS = 3_000;
+/** …this. */
+const HOLD_AFTER_COMMIT_MS = 1_500;
+/** A blocking tool that takes longer gets a filler. */
+const TOOL_FILLER_MS = 1_500;
+const ATTEMPTS = 2;
+/** S: supplement 3, `llm_endpoint_failure`. */
+const FAILURES_IN_A_ROW = 3;
+/** Tool rounds of one turn; the model is stopped from calling tools for ever. */
+const MAX_STEPS = 8;
+
+/** Takes a turn: the floor must be free. A speculative reply to the same words becomes its answer. */
+export function takeTurn(draft: Draft, turn: Turn): void {
+  const { speculation } = draft;
+  draft.speculation = null;
+  draft.quiet = { beforeMs: 0, sinceMs: null, prompts: turn.source === 'event' ? draft.quiet.prompts : 0 };
+  const isReusable =
+    speculation !== null &&
+    speculation.words === normalised(turn.text) &&
+    speculation.historyLength === draft.history.length &&
+    turn.source === 'speech';
+  if (speculation)
+    explain(draft, {
+      about: 'speculation',
+      rule: isReusable ? 'reused' : 'words_changed',
+      anchorMs: speculation.generation.startedMs,
+      deadlineMs: draft.atMs,
+    });
+  if (speculation && !isReusable) emit(draft, { do: 'discard', replyId: speculation.generation.replyId });
+  if (isReusable) emit(draft, { do: 'commit', replyId: speculation.generation.replyId });
+  if (turn.source !== 'event')
+    emit(draft, { do: 'event', event: { type: 'transcript', role: 'user', segmentId: `u${turn.turnId}`, text: turn.text, final: true } });
+  const generation = isReusable ? speculation.generation : startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: false });
+  const answer: Answer = {
+    turn,
+    steps: [],
+    generation,
+    isSpeculative: isReusable,
+    isRecorded: false,
+    isMeasured: false,
+    hasHoldLine: false,
+    heard: {},
+  };
+  draft.phase = { is: 'answering', answer };
+  watchProgress(draft);
+  emit(draft, { do: 'startTimer', name: 'hold', atMs: Math.max(turn.speechEndMs + HOLD_AFTER_SPEECH_MS, draft.atMs + HOLD_AFTER_COMMIT_MS) });
+  playAnswer(draft, answer);
+  // What the speculation was not allowed to do.
+  for (const { call } of generation.calls) runCall(draft, call.callId);
+  if (isReusable && generation.status === 'done') onGenerated(draft);
+}
+
+/** The answer's current generation has ended. */
+export function onGenerated(draft: Draft): void {
+  const answer = answerOf(draft);
+  if (!answer || draft.phase.is === 'ending') return;
+  const { generation } = answer;
+  if (generation.text === '' && generation.calls.length === 0) {
+    onFailed(draft, { stage: 'model', message: 'the model answered nothing', status: null, isRetryable: true });
+    return;
+  }
+  draft.failedGenerations = 0;
+  if (generation.calls.some(({ mode }) => mode === 'hang_up')) onHangUpCalled(draft, answer);
+  else followTools(draft);
+}
+
+function onHangUpCalled(draft: Draft, answer: Answer): void {
+  const hangUp = hangUpBy(draft, answer);
+  if (hangUp === 'ends') return;
+  // The closing words asked something: they are said, and the caller answers first.
+  if (answer.generation.text === '') followTools(draft);
+}
+
+/** Asks the model to go on once every tool of its last run has answered. */
+export function followTools(draft: Draft): void {
+  const answer = answerOf(draft);
+  if (!answer || (draft.phase.is !== 'answering' && draft.phase.is !== 'speaking' && draft.phase.is !== 'paused')) return;
+  const { generation, turn, steps } = answer;
+  if (generation.status !== 'done' || generation.calls.length === 0) return;
+  if (generation.calls.some(({ result }) => result === null)) {
+    if (!answer.hasHoldLine && generation.text === '') emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + TOOL_FILLER_MS });
+    return;
+  }
+  if (steps.length >= MAX_STEPS) {
+    giveUp(draft, answer);
+    return;
+  }
+  const step = { replyId: generation.replyId, text: generation.text, calls: generation.calls };
+  const next: Answer = {
+    ...answer,
+    steps: [...steps, step],
+    generation: startGeneration(draft, turn, { steps: [...steps, step], attempt: 1, isSpeculative: false }),
+  };
+  setAnswer(draft, next);
+  progress(draft);
+  if (draft.phase.is === 'answering') playAnswer(draft, next);
+}
+
+/** The first audio of a reply exists. */
+export function onAudible(draft: Draft, replyId: string): void {
+  const { phase } = draft;
+  progress(draft);
+  if (phase.is === 'answering' && phase.answer.generation.replyId === replyId)
+    speak(draft, utteranceOf(draft, phase.answer.turn, phase.answer.generation), phase.answer);
+}
+
+/** An utterance of the answer has been played out: what comes next? */
+export function onUtteranceDone(draft: Draft, replyId: string): void {
+  const answer = answerOf(draft);
+  if (!answer) {
+    freeFloor(draft);
+    return;
+  }
+  const { generation } = answer;
+  if (generation.replyId !== replyId) {
+    playAnswer(draft, answer);
+    return;
+  }
+  const isWaiting = generation.calls.some(({ result, mode }) => result === null && mode !== 'hang_up');
+  if (isWaiting || generation.status !== 'done') {
+    draft.phase = { is: 'answering', answer };
+    progress(draft);
+    return;
+  }
+  closeAnswer(draft, answer, false);
+  freeFloor(draft);
+}
+
+/** The floor is free: whatever has waited for it goes first. */
+export function freeFloor(draft: Draft): void {
+  draft.phase = { is: 'listening' };
+  emit(draft, { do: 'stopTimer', name: 'progress' });
+  const [first, ...rest] = draft.waiting;
+  if (!first || (first.source === 'event' && draft.caller.is !== 'silent')) return;
+  draft.waiting = rest;
+  takeTurn(draft, { ...first, committedMs: draft.atMs });
+}
+
+/** A run of the model failed, or answered nothing. */
+export function onFailed(
+  draft: Draft,
+  failure: { stage: 'model' | 'synthesis'; message: string; status: number | null; isRetryable: boolean },
+): void {
+  const answer = answerOf(draft);
+  if (!answer) return;
+  const { generation, turn } = answer;
+  if (failure.stage === 'model')
+    record(draft, { type: 'llm.endpoint_error', message: failure.message, status: failure.status, turn_id: turn.turnId, createdAtMs: draft.atMs });
+  if (generation.audioMs !== null || (failure.stage === 'model' && generation.text !== '')) {
+    // Part of it is on its way to the caller: that stands as the answer.
+    draft.failedGenerations += 1;
+    return;
+  }
+  if (generation.calls.length > 0) {
+    // Tools are not run twice: the model goes on from their results.
+    setAnswer(draft, { ...answer, generation: { ...generation, text: '' } });
+    followTools(draft);
+    return;
+  }
+  if (failure.isRetryable && generation.attempt < ATTEMPTS) {
+    explain(draft, { about: 'failure', rule: 'retried', anchorMs: generation.startedMs, deadlineMs: draft.atMs });
+    const next = {
+      ...answer,
+      generation: startGeneration(draft, turn, { steps: answer.steps, attempt: generation.attempt + 1, isSpeculative: false }),
+    };
+    setAnswer(draft, next);
+    progress(draft);
+    if (draft.phase.is === 'answering') playAnswer(draft, next);
+    return;
+  }
+  giveUp(draft, answer);
+}
+
+/** No answer will come from the model: the caller is told. */
+function giveUp(draft: Draft, answer: Answer): void {
+  draft.failedGenerations += 1;
+  const isLast = draft.failedGenerations >= FAILURES_IN_A_ROW;
+  explain(draft, { about: 'failure', rule: isLast ? 'gave_up_call' : 'gave_up_turn', anchorMs: answer.turn.committedMs, deadlineMs: draft.atMs });
+  if (isLast) {
+    beginEnding(draft, 'llm_endpoint_failure', draft.config.phrases.apology);
+    return;
+  }
+  const { phase } = draft;
+  const line = answer.turn.fallback ?? draft.config.phrases.trouble;
+  if (phase.is === 'connecting') {
+    draft.phase = { is: 'connecting', answer: null, notice: null };
+    draft.waiting = [...draft.waiting, answer.turn];
+    return;
+  }
+  const isBusy = (phase.is === 'speaking' || phase.is === 'paused') && phase.utterance !== null;
+  if (isBusy) {
+    // Its hold line still plays: the answer becomes the line said after it.
+    const replyId = sayLater(draft, line);
+    setAnswer(draft, { ...answer, generation: replacement(draft, replyId, line) });
+    return;
+  }
+  closeAnswer(draft, answer, false);
+  say(draft, line, { kind: 'notice', turnId: answer.turn.turnId, answer: null });
+}
+
+function sayLater(draft: Draft, text: string): string {
+  draft.lastReply += 1;
+  const replyId = `r${draft.lastReply}`;
+  emit(draft, { do: 'say', replyId, text });
+  return replyId;
+}
+
+function replacement(draft: Draft, replyId: string, text: string): Generation {
+  return { replyId, status: 'done', attempt: ATTEMPTS, startedMs: draft.atMs, tokenMs: null, pieceMs: null, audioMs: null, text, calls: [] };
+}
+
+/** The caller has waited long enough for a word. */
+export function onHold(draft: Draft): void {
+  const { phase } = draft;
+  if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;
+  const { answer } = phase;
+  const isTool = answer.generation.calls.some(({ result }) => result === null);
+  emit(draft, { do: 'hold', replyId: answer.generation.replyId });
+  explain(draft, { about: 'silence', rule: isTool ? 'tool_filler' : 'hold_line', anchorMs: answer.turn.speechEndMs, deadlineMs: draft.atMs });
+  const recorded = { ...recordUser(draft, answer), hasHoldLine: true };
+  say(draft, isTool ? draft.config.phrases.toolFiller : draft.config.phrases.hold, { kind: 'hold', turnId: answer.turn.turnId, answer: recorded });
+}
+
+/** A reply has left for the wire. */
+export function onPlayoutStarted(draft: Draft, input: Extract<TurnInput, { type: 'playout.started' }>): void {
+  const { phase } = draft;
+  progress(draft);
+  if (!('utterance' in phase) || !phase.utterance || phase.utterance.replyId !== input.replyId || phase.utterance.startedMs !== null) return;
+  draft.phase = { ...phase, utterance: { ...phase.utterance, startedMs: input.wireMs } };
+  const answer = answerOf(draft);
+  if (!answer || phase.utterance.kind !== 'reply') return;
+  setAnswer(draft, { ...recordUser(draft, answer), isMeasured: true });
+  if (!answer.isMeasured && answer.turn.source === 'speech') measure(draft, answer, input.wireMs);
+}
+
+/** The waterfall: consecutive parts of the critical path, each from the end of the one before. */
+function measure(draft: Draft, answer: Answer, wireMs: number): void {
+  const { turn, generation } = answer;
+  const facts = [Math.min(turn.dueMs, turn.committedMs), turn.committedMs, generation.tokenMs, generation.pieceMs, generation.audioMs, wireMs];
+  let reachedMs = turn.speechEndMs;
+  const [endpoint = 0, transcript = 0, token = 0, sentence = 0, audio = 0, playout = 0] = facts.map((fact) => {
+    const untilMs = Math.min(Math.max(reachedMs, fact ?? reachedMs), Math.max(reachedMs, wireMs));
+    const partMs = untilMs - reachedMs;
+    reachedMs = untilMs;
+    return partMs;
+  });
+  emit(draft, {
+    do: 'reportTurn',
+    waterfall: {
+      turn_id: turn.turnId,
+      speechEndMs: turn.speechEndMs,
+      endpoint_ms: endpoint,
+      transcript_ms: transcript,
+      first_token_ms: token,
+      first_sentence_ms: sentence,
+      first_audio_ms: audio,
+      playout_ms: playout,
+      total_ms: reachedMs - turn.speechEndMs,
+      endpoint_rule: turn.rule,
+      speculative: answer.isSpeculative,
+    },
+  });
+}

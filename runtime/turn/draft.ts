@@ -1,0 +1,48 @@
+/** The next state in the making: a handler assigns new values to the draft's fields and adds effects; nothing inside a field is ever changed in place. */
+import type { Decision, Effect, TimelineItem } from './turn-effects.ts';
+import type { TurnState } from './turn-state.ts';
+
+/** A state being stepped. */
+export type Draft = { -readonly [K in keyof TurnState]: TurnState[K] } & { readonly effects: Effect[]; readonly atMs: number };
+
+/** Starts a step at `atMs`. */
+export function createDraft(state: TurnState, atMs: number): Draft {
+  return { ...state, effects: [], atMs };
+}
+
+/** Ends a step. */
+export function finishDraft(draft: Draft): { state: TurnState; effects: readonly Effect[] } {
+  const { effects, atMs: _, ...state } = draft;
+  return { state, effects };
+}
+
+/** Asks for something. */
+export function emit(draft: Draft, ...effects: readonly Effect[]): void {
+  draft.effects.push(...effects);
+}
+
+/** Notes why something was decided. */
+export function explain(draft: Draft, decision: Decision): void {
+  draft.effects.push({ do: 'explain', decision });
+}
+
+/** Puts an entry on the timeline. */
+export function record(draft: Draft, item: TimelineItem): void {
+  draft.effects.push({ do: 'record', item });
+}
+
+/** A new id for a piece of agent speech. */
+export function nextReplyId(draft: Draft): string {
+  draft.lastReply += 1;
+  return `r${draft.lastReply}`;
+}
+
+/** A message on the timeline. */
+export function recordMessage(
+  draft: Draft,
+  message: { role: 'user' | 'assistant'; content: string; turnId: number | null; createdAtMs: number },
+): void {
+  draft.lastMessage += 1;
+  const { role, content, turnId, createdAtMs } = message;
+  record(draft, { type: 'message', role, content, turn_id: turnId, id: `m${draft.lastMessage}`, createdAtMs });
+}

@@ -1,0 +1,141 @@
+/** The agent's side of the floor: saying, pausing, going on, being cut off, and putting what was heard on record. At most one utterance at a time. */
+import { type Draft, emit, explain, nextReplyId, recordMessage } from './draft.ts';
+import { answerMessages, answerOf, setAnswer } from './generating.ts';
+import { FALSE_INTERRUPTION_MS } from './interruption.ts';
+import type { Answer, Generation, Turn, Utterance } from './turn-state.ts';
+
+/** The agent says nothing for this long while it has the floor: something must happen (design §5). */
+export const PROGRESS_MS = 3_500;
+
+/** The machine moves: the watchdog counts from here. */
+export function progress(draft: Draft): void {
+  draft.progressMs = draft.atMs;
+}
+
+/** Starts the watchdog when the agent takes the floor. */
+export function watchProgress(draft: Draft): void {
+  progress(draft);
+  emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs + PROGRESS_MS });
+}
+
+/** Says a fixed text at once. The floor must be free of other speech. */
+export function say(draft: Draft, text: string, options: { kind: Utterance['kind']; turnId: number | null; answer: Answer | null }): void {
+  const utterance = prepare(draft, text, options);
+  emit(draft, { do: 'play', replyId: utterance.replyId });
+  speak(draft, utterance, options.answer);
+}
+
+/** Has a fixed text synthesised without playing it. */
+export function prepare(draft: Draft, text: string, options: { kind: Utterance['kind']; turnId: number | null }): Utterance {
+  const replyId = nextReplyId(draft);
+  emit(draft, { do: 'say', replyId, text });
+  return {
+    replyId,
+    kind: options.kind,
+    turnId: options.turnId,
+    isInterruptible: draft.config.interruptible && options.kind !== 'farewell',
+    startedMs: null,
+    text,
+  };
+}
+
+/** The utterance a run of the model becomes when it is heard. */
+export function utteranceOf(draft: Draft, turn: Turn, run: Pick<Generation, 'replyId' | 'text'>): Utterance {
+  const { replyId, text } = run;
+  return { replyId, kind: 'reply', turnId: turn.turnId, isInterruptible: draft.config.interruptible, startedMs: null, text };
+}
+
+/** Gives the floor to an utterance whose audio is on its way to the wire. */
+export function speak(draft: Draft, utterance: Utterance, answer: Answer | null): void {
+  draft.phase = { is: 'speaking', utterance, answer };
+  emit(draft, { do: 'stopTimer', name: 'hold' });
+  watchProgress(draft);
+  const { caller } = draft;
+  if (caller.is !== 'talking' || !caller.speech.hasReached || caller.speech.wasIgnored || !utterance.isInterruptible) return;
+  // The caller spoke first: the agent's first word waits until that is judged.
+  pause(draft);
+  emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: draft.atMs + FALSE_INTERRUPTION_MS });
+}
+
+/** Plays what comes next of an answer: words said before a tool ran, then its generation. */
+export function playAnswer(draft: Draft, answer: Answer): void {
+  const { generation, heard, steps, turn } = answer;
+  const next = steps.find((step) => step.text !== '' && heard[step.replyId] === undefined) ?? generation;
+  emit(draft, { do: 'play', replyId: next.replyId });
+  if (next !== generation || generation.audioMs !== null) speak(draft, utteranceOf(draft, turn, next), answer);
+  else draft.phase = { is: 'answering', answer };
+  progress(draft);
+}
+
+/** Holds the agent's breath; the caller's words decide. */
+export function pause(draft: Draft): void {
+  const { phase } = draft;
+  if (phase.is === 'speaking') {
+    emit(draft, { do: 'pause' });
+    draft.phase = { is: 'paused', utterance: phase.utterance, answer: phase.answer, sinceMs: draft.atMs };
+  } else if (phase.is === 'answering') {
+    emit(draft, { do: 'hold', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'hold' });
+    draft.phase = { is: 'paused', utterance: null, answer: phase.answer, sinceMs: draft.atMs };
+  }
+}
+
+/** Goes on from the paused word. */
+export function resume(draft: Draft): void {
+  const { phase } = draft;
+  if (phase.is !== 'paused') return;
+  emit(draft, { do: 'stopTimer', name: 'falseInterruption' });
+  if (phase.utterance) {
+    emit(draft, { do: 'resume' });
+    draft.phase = { is: 'speaking', utterance: phase.utterance, answer: phase.answer };
+    watchProgress(draft);
+  } else if (phase.answer) {
+    playAnswer(draft, phase.answer);
+    watchProgress(draft);
+  }
+}
+
+/** Cuts the agent off; `playout.cleared` tells what was heard. */
+export function cut(draft: Draft, rule: string): void {
+  const { phase } = draft;
+  if ((phase.is !== 'speaking' && phase.is !== 'paused') || !phase.utterance) return;
+  const { utterance, answer } = phase;
+  emit(draft, { do: 'clear', replyId: utterance.replyId }, { do: 'stopTimer', name: 'falseInterruption' }, { do: 'stopTimer', name: 'hold' });
+  dropPendingGeneration(draft, answer, utterance);
+  explain(draft, { about: 'interruption', rule, anchorMs: phase.is === 'paused' ? phase.sinceMs : draft.atMs, deadlineMs: draft.atMs });
+  draft.phase = { is: 'clearing', utterance, answer, next: null };
+  watchProgress(draft);
+}
+
+/** Stops a generation that would have followed the utterance. */
+export function dropPendingGeneration(draft: Draft, answer: Answer | null, utterance: Utterance | null): void {
+  if (answer && answer.generation.replyId !== utterance?.replyId) emit(draft, { do: 'discard', replyId: answer.generation.replyId });
+}
+
+/** Puts the caller's words on the timeline, once they can no longer grow. */
+export function recordUser(draft: Draft, answer: Answer): Answer {
+  if (answer.isRecorded) return answer;
+  const { turn } = answer;
+  if (turn.source !== 'event') recordMessage(draft, { role: 'user', content: turn.text, turnId: turn.turnId, createdAtMs: turn.startMs });
+  return { ...answer, isRecorded: true };
+}
+
+/** Puts on record what was heard of an utterance, for the timeline and for the answer it belongs to. */
+export function recordHeard(draft: Draft, utterance: Utterance, heard: string): void {
+  const answer = answerOf(draft);
+  const text = heard.trim();
+  if (answer)
+    setAnswer(draft, {
+      ...(text === '' ? answer : recordUser(draft, answer)),
+      heard: { ...answer.heard, ...(utterance.kind === 'reply' ? { [utterance.replyId]: text } : {}) },
+    });
+  if (text === '') return;
+  recordMessage(draft, { role: 'assistant', content: text, turnId: utterance.turnId, createdAtMs: utterance.startedMs ?? draft.atMs });
+  if (utterance.kind === 'notice') draft.history = [...draft.history, { role: 'assistant', content: text }];
+}
+
+/** Ends an answer: its words are history now. */
+export function closeAnswer(draft: Draft, answer: Answer, isCut: boolean): void {
+  const recorded = recordUser(draft, answer);
+  draft.history = [...draft.history, ...answerMessages(recorded, isCut)];
+  emit(draft, { do: 'stopTimer', name: 'hold' });
+}

@@ -1,0 +1,79 @@
+/** Did the caller mean to interrupt? Judged from the words said while the agent spoke; pure. */
+import { normalised } from './endpointing.ts';
+import type { TurnConfig } from './turn-config.ts';
+
+/** How long a paused agent waits for words before it goes on (design §5). */
+export const FALSE_INTERRUPTION_MS = 900;
+/** Voice that interrupts by itself where no words can come in time (design §5). */
+export const WORDLESS_INTERRUPTION_MS = 700;
+
+const ACKNOWLEDGEMENTS: Readonly<Record<string, readonly string[]>> = {
+  en: [
+    'yes',
+    'yeah',
+    'yep',
+    'yup',
+    'ok',
+    'okay',
+    'right',
+    'sure',
+    'uh huh',
+    'uh-huh',
+    'mm-hmm',
+    'mhm',
+    'mm hmm',
+    'mm',
+    'hmm',
+    'i see',
+    'got it',
+    'all right',
+    'alright',
+    'ah',
+    'oh',
+    'uh',
+    'um',
+  ],
+  de: ['ja', 'ok', 'okay', 'genau', 'gut', 'mhm', 'hmm', 'aha', 'ach so', 'verstehe', 'klar', 'äh', 'ähm'],
+  fr: ['oui', 'ouais', 'ok', "d'accord", 'daccord', 'bien', 'mhm', 'hmm', 'ah', 'je vois', 'euh'],
+  es: ['sí', 'si', 'ok', 'vale', 'claro', 'bueno', 'ajá', 'mhm', 'hmm', 'entiendo', 'eh'],
+};
+
+/** What words said over the agent are. `open`: could still become an ignorable phrase. */
+export type OverlapJudgement = 'none' | 'ignore_phrase' | 'acknowledgement' | 'echo' | 'open' | 'words';
+
+/** Judges what was said over agent speech `spoken`. `isFinal` is false while the last words may still change. */
+export function judgeOverlap(text: string, isFinal: boolean, spoken: string, config: TurnConfig): OverlapJudgement {
+  const said = normalised(text);
+  if (said === '') return 'none';
+  const ignored = config.ignorePhrases.map(normalised);
+  if (ignored.includes(said)) return 'ignore_phrase';
+  const acknowledgements = config.sensitivity === 'high' ? [] : (ACKNOWLEDGEMENTS[config.language] ?? ACKNOWLEDGEMENTS['en'] ?? []);
+  if (isMadeOf(said, acknowledgements)) return 'acknowledgement';
+  if (isEcho(said, normalised(spoken))) return 'echo';
+  if (!isFinal && [...ignored, ...acknowledgements].some((phrase) => phrase.startsWith(`${said} `))) return 'open';
+  return 'words';
+}
+
+/** True when the words decide for going on as if nothing had been said. */
+export function isIgnorable(judgement: OverlapJudgement): boolean {
+  return judgement !== 'words';
+}
+
+/** "Yeah, okay, right" is three acknowledgements. */
+function isMadeOf(said: string, phrases: readonly string[]): boolean {
+  let rest = said;
+  while (rest !== '') {
+    const phrase = phrases.find((candidate) => rest === candidate || rest.startsWith(`${candidate} `));
+    if (phrase === undefined) return false;
+    rest = rest.slice(phrase.length).trim();
+  }
+  return true;
+}
+
+/** Most of three or more words stand in what the agent is saying: the caller's line gives it back. */
+function isEcho(said: string, spoken: string): boolean {
+  const tokens = said.split(' ');
+  if (tokens.length < 3) return false;
+  const played = new Set(spoken.split(' '));
+  return tokens.filter((token) => played.has(token)).length / tokens.length >= 0.8 && spoken.includes(tokens.slice(0, 2).join(' '));
+}

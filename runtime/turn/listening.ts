@@ -1,0 +1,317 @@
+/**
+ * The caller's side: speech and its words, until they are taken as a turn.
+ * Timers: `judge` starts 200 ms after the end of speech (judgement, finalise, speculation); `commit` is the moment the turn is taken, or the last moment a late final is awaited.
+ * Both are counted from the end of speech and cancelled by new speech, which joins the same turn.
+ */
+import { takeTurn } from './answering.ts';
+import { type Draft, emit, explain } from './draft.ts';
+import { JUDGE_AFTER_MS, judge, learnPause, normalised, waitMs } from './endpointing.ts';
+import { say } from './floor.ts';
+import { isUnnoticed, startGeneration } from './generating.ts';
+import { isIgnorable, judgeOverlap } from './interruption.ts';
+import { interrupt, settleOverlap, wordsOverSpeech } from './overlap.ts';
+import type { TurnInput } from './turn-inputs.ts';
+import { type Caller, type Endpoint, type Late, type Phase, type Speech, speechText, type Turn } from './turn-state.ts';
+
+/** Speculative runs per turn (design §5). */
+const SPECULATIONS = 3;
+/** Voice too short to have been meant as words. */
+const SPOKEN_FROM_MS = 400;
+
+type Stopped = Extract<Caller, { is: 'stopped' }>;
+
+const UNJUDGED: Endpoint = { rule: 'unjudged', dueMs: Number.POSITIVE_INFINITY, isJudged: false, isSettled: false };
+
+/** The caller began to speak, or went on. */
+export function onVoiceStarted(draft: Draft, startMs: number): void {
+  const { caller } = draft;
+  if (caller.is === 'talking') return;
+  if (caller.is === 'stopped') {
+    emit(draft, { do: 'stopTimer', name: 'judge' }, { do: 'stopTimer', name: 'commit' });
+    if (draft.phase.is === 'listening') draft.pauseMs = learnPause(draft.pauseMs, startMs - caller.endMs);
+    draft.caller = { is: 'talking', speech: caller.speech };
+    return;
+  }
+  draft.caller = { is: 'talking', speech: newSpeech(startMs) };
+  if (draft.late?.is !== 'committed') draft.late = null;
+}
+
+/** The caller fell silent. */
+export function onVoiceStopped(draft: Draft, input: Extract<TurnInput, { type: 'voice.stopped' }>): void {
+  if (draft.caller.is !== 'talking') return;
+  const speech = { ...draft.caller.speech, voicedMs: input.voicedMs };
+  if (draft.recognizer.is === 'none' && speech.continues === null) {
+    draft.caller = { is: 'silent' };
+    if (input.voicedMs >= SPOKEN_FROM_MS) admitDeafness(draft);
+    return;
+  }
+  draft.caller = { is: 'stopped', speech, endMs: input.speechEndMs, endpoint: UNJUDGED };
+  emit(draft, { do: 'startTimer', name: 'judge', atMs: input.speechEndMs + JUDGE_AFTER_MS });
+}
+
+function admitDeafness(draft: Draft): void {
+  if (draft.hasSaidCannotHear || draft.phase.is !== 'listening') return;
+  draft.hasSaidCannotHear = true;
+  say(draft, draft.config.phrases.cannotHear, { kind: 'notice', turnId: null, answer: null });
+}
+
+/** 200 ms of silence: judge, and have the words settled. */
+export function onJudge(draft: Draft): void {
+  const { caller } = draft;
+  if (caller.is !== 'stopped') return;
+  if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
+  draft.caller = { ...caller, endpoint: { ...caller.endpoint, isJudged: true } };
+  judgeTurn(draft);
+}
+
+/** Words came, or were settled. */
+export function onTranscript(
+  draft: Draft,
+  input: Extract<TurnInput, { type: 'transcript.interim' | 'transcript.final' | 'transcript.finalised' }>,
+): void {
+  if (draft.recognizer.failures > 0) draft.recognizer = { ...draft.recognizer, failures: 0 };
+  if (input.type === 'transcript.finalised') {
+    onFinalised(draft);
+    return;
+  }
+  const text = input.text.trim();
+  if (text === '' || isForLateTurn(draft, input.type, text)) return;
+  if (draft.caller.is === 'silent' && !speechWithoutVoice(draft, text)) return;
+  const { caller } = draft;
+  if (caller.is === 'silent') return;
+  const isFinal = input.type === 'transcript.final';
+  const { speech } = caller;
+  const heard: Speech = isFinal ? { ...speech, finals: [...speech.finals, text], interim: '' } : { ...speech, interim: text };
+  draft.caller = caller.is === 'talking' ? { is: 'talking', speech: heard } : { ...caller, ...withWords(draft, caller, heard, isFinal) };
+  const turnId = speech.continues?.turnId ?? draft.lastTurn + 1;
+  emit(draft, { do: 'event', event: { type: 'transcript', role: 'user', segmentId: `u${turnId}`, text: wholeText(heard), final: false } });
+  wordsOverSpeech(draft, isFinal);
+  judgeTurn(draft);
+}
+
+function withWords(draft: Draft, caller: Stopped, speech: Speech, isSettled: boolean): Pick<Stopped, 'speech' | 'endMs' | 'endpoint'> {
+  // Speech the detector did not hear has no end of its own: the last change of its words stands for it.
+  const endMs = speech.voicedMs === 0 ? draft.atMs : caller.endMs;
+  return { speech, endMs, endpoint: { ...caller.endpoint, isSettled } };
+}
+
+function onFinalised(draft: Draft): void {
+  if (draft.late?.is === 'committed' || draft.late?.is === 'ignored') draft.late = null;
+  const { caller } = draft;
+  if (caller.is !== 'stopped' || !caller.endpoint.isJudged) return;
+  draft.caller = { ...caller, endpoint: { ...caller.endpoint, isSettled: true } };
+  tryCommit(draft);
+}
+
+/** Words that belong to speech already dealt with. */
+function isForLateTurn(draft: Draft, type: TurnInput['type'], text: string): boolean {
+  const { late, caller } = draft;
+  if (late?.is === 'committed') {
+    const isSame = normalised(text) === normalised(late.text);
+    if (caller.is !== 'silent' && !isSame) return false;
+    if (type === 'transcript.final') draft.late = null;
+    if (!isSame && type === 'transcript.final') growTurn(draft, late.text, text);
+    explain(draft, { about: 'transcript', rule: 'late_final', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+    return true;
+  }
+  if (late?.is === 'ignored' && caller.is === 'silent') {
+    explain(draft, { about: 'transcript', rule: 'of_ignored_speech', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+    return true;
+  }
+  return false;
+}
+
+/** The final says more than the interim the turn was taken on: while nothing is audible, the answer is begun again. */
+function growTurn(draft: Draft, interim: string, final: string): void {
+  const { phase } = draft;
+  if (phase.is !== 'answering' || !isUnnoticed(phase.answer) || phase.answer.hasHoldLine) return;
+  const { turn, generation } = phase.answer;
+  emit(draft, { do: 'discard', replyId: generation.replyId });
+  const text = turn.text.endsWith(interim) ? `${turn.text.slice(0, turn.text.length - interim.length)}${final}` : final;
+  takeTurn(draft, { ...turn, text, rule: 'late_final' });
+}
+
+/** Words without voice: too quiet for the detector, or later than their speech. Returns false when they are dropped. */
+function speechWithoutVoice(draft: Draft, text: string): boolean {
+  const { late, phase } = draft;
+  if (late?.is === 'unheard') {
+    draft.caller = { is: 'stopped', speech: late.speech, endMs: late.endMs, endpoint: { ...UNJUDGED, isJudged: true } };
+    draft.late = null;
+    return true;
+  }
+  const isOverSpeech = phase.is === 'speaking' || phase.is === 'paused';
+  if (isOverSpeech && text.split(/\s+/).length < 2) return false;
+  draft.caller = {
+    is: 'stopped',
+    speech: { ...newSpeech(draft.atMs), hasReached: isOverSpeech },
+    endMs: draft.atMs,
+    endpoint: { ...UNJUDGED, isJudged: true },
+  };
+  return true;
+}
+
+/** Fixes the moment the turn is taken, and speculates on it. */
+function judgeTurn(draft: Draft): void {
+  const { caller } = draft;
+  if (caller.is !== 'stopped' || !caller.endpoint.isJudged) return;
+  const judgement = judge(wholeText(caller.speech), draft.config.language);
+  const dueMs = caller.endMs + waitMs(judgement, draft.config, draft.pauseMs);
+  draft.caller = { ...caller, endpoint: { ...caller.endpoint, rule: judgement.rule, dueMs } };
+  emit(draft, { do: 'startTimer', name: 'commit', atMs: dueMs });
+  speculate(draft, draft.caller);
+  if (draft.atMs >= dueMs) tryCommit(draft);
+}
+
+function speculate(draft: Draft, caller: Stopped): void {
+  const { speech } = caller;
+  const text = wholeText(speech);
+  const words = normalised(text);
+  if (draft.speculation?.words === words) return;
+  if (draft.speculation) emit(draft, { do: 'discard', replyId: draft.speculation.generation.replyId });
+  draft.speculation = null;
+  if (!draft.config.speculative || draft.phase.is !== 'listening' || words === '' || speech.speculations >= SPECULATIONS || draft.digits !== '')
+    return;
+  const turn = turnOf(draft, caller, text);
+  const generation = startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: true });
+  draft.speculation = { generation, words, historyLength: draft.history.length };
+  draft.caller = { ...caller, speech: { ...speech, speculations: speech.speculations + 1 } };
+}
+
+/** Takes the turn if it is due and its words are settled, or waited for long enough. */
+export function tryCommit(draft: Draft): void {
+  const { caller } = draft;
+  if (caller.is !== 'stopped' || draft.atMs < caller.endpoint.dueMs) return;
+  const lastMs = Math.max(caller.endpoint.dueMs, caller.endMs + draft.config.recognition.finalWithinMs);
+  if (!caller.endpoint.isSettled && draft.atMs < lastMs && draft.recognizer.is === 'open') {
+    emit(draft, { do: 'startTimer', name: 'commit', atMs: lastMs });
+    return;
+  }
+  commit(draft, caller);
+}
+
+function commit(draft: Draft, caller: Stopped): void {
+  emit(draft, { do: 'stopTimer', name: 'commit' }, { do: 'stopTimer', name: 'judge' });
+  const { speech, endMs, endpoint } = caller;
+  const text = wholeText(speech);
+  draft.caller = { is: 'silent' };
+  draft.late = lateAfter(caller);
+  const rule = speechText(speech) === '' ? 'no_words' : endpoint.rule;
+  explain(draft, { about: 'endpoint', rule, anchorMs: endMs, deadlineMs: endpoint.dueMs });
+  if (text === '') {
+    dropSpeculation(draft);
+    settleOverlap(draft);
+    return;
+  }
+  admitTurn(draft, { ...turnOf(draft, caller, text), rule });
+}
+
+function lateAfter({ speech, endMs, endpoint }: Stopped): Late | null {
+  if (speechText(speech) === '') return speech.continues === null ? { is: 'unheard', speech, endMs } : null;
+  return endpoint.isSettled ? null : { is: 'committed', text: speech.interim === '' ? speechText(speech) : speech.interim };
+}
+
+/** Gives a finished turn of speech its place: answered now, joined to the turn before, kept for later, or dropped. */
+function admitTurn(draft: Draft, turn: Turn): void {
+  const { phase } = draft;
+  switch (phase.is) {
+    case 'listening':
+      draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
+      takeTurn(draft, turn);
+      return;
+    case 'answering':
+      joinTurn(draft, phase, turn);
+      return;
+    case 'speaking':
+    case 'paused':
+      settleSpoken(draft, phase, turn);
+      return;
+    case 'clearing':
+      draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
+      draft.phase = { ...phase, next: phase.next ? { ...turn, text: `${phase.next.text} ${turn.text}` } : turn };
+      return;
+    case 'connecting':
+    case 'ending':
+    case 'ended':
+      return;
+    default:
+      phase satisfies never;
+  }
+}
+
+/** More was said while the agent was still thinking: one answer to both. */
+function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn: Turn): void {
+  const { answer } = phase;
+  const judgement = judgeOverlap(turn.text, true, '', draft.config);
+  if (isIgnorable(judgement)) {
+    drop(draft, judgement, turn);
+    return;
+  }
+  if (!isUnnoticed(answer) || answer.turn.source === 'event') {
+    wait(draft, turn);
+    return;
+  }
+  emit(draft, { do: 'discard', replyId: answer.generation.replyId });
+  takeTurn(draft, { ...turn, turnId: answer.turn.turnId, text: `${answer.turn.text} ${turn.text}`, startMs: answer.turn.startMs });
+}
+
+/** Said over the agent and not an interruption: kept where the agent may not be interrupted, dropped where it was too little. */
+function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'paused' }>, turn: Turn): void {
+  const judgement = judgeOverlap(turn.text, true, phase.utterance?.text ?? '', draft.config);
+  const isProtected = phase.utterance?.isInterruptible === false;
+  const startedMs = phase.utterance?.startedMs ?? Number.POSITIVE_INFINITY;
+  if (!isProtected && !isIgnorable(judgement) && turn.startMs < startedMs) {
+    // It began in the silence before the agent's first word: the agent is the one who interrupts.
+    interrupt(draft, 'spoke_first');
+    admitTurn(draft, turn);
+    return;
+  }
+  if (isProtected && !isIgnorable(judgement)) wait(draft, turn);
+  else drop(draft, isIgnorable(judgement) ? judgement : 'too_short', turn);
+  settleOverlap(draft);
+}
+
+function wait(draft: Draft, turn: Turn): void {
+  draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
+  const [last, others] = [draft.waiting.at(-1), draft.waiting.slice(0, -1)];
+  const joined =
+    last && last.source === turn.source
+      ? [...others, { ...turn, turnId: last.turnId, startMs: last.startMs, text: `${last.text} ${turn.text}` }]
+      : [...draft.waiting, turn];
+  draft.waiting = joined;
+}
+
+function drop(draft: Draft, rule: string, turn: Turn): void {
+  explain(draft, { about: 'transcript', rule: `dropped_${rule}`, anchorMs: turn.speechEndMs, deadlineMs: draft.atMs });
+  draft.late = draft.late?.is === 'committed' ? { is: 'ignored' } : null;
+}
+
+function dropSpeculation(draft: Draft): void {
+  if (draft.speculation) emit(draft, { do: 'discard', replyId: draft.speculation.generation.replyId });
+  draft.speculation = null;
+}
+
+/** Everything the turn will say, with what it goes on from. */
+function wholeText(speech: Speech): string {
+  return [speech.continues?.text ?? '', speechText(speech)].filter((part) => part !== '').join(' ');
+}
+
+function turnOf(draft: Draft, caller: Stopped, text: string): Turn {
+  const { speech, endMs, endpoint } = caller;
+  return {
+    turnId: speech.continues?.turnId ?? draft.lastTurn + 1,
+    source: 'speech',
+    text,
+    speech,
+    startMs: speech.continues?.startMs ?? speech.startMs,
+    speechEndMs: endMs,
+    dueMs: endpoint.dueMs,
+    committedMs: draft.atMs,
+    rule: endpoint.rule,
+    wantsAudio: true,
+    fallback: null,
+  };
+}
+
+function newSpeech(startMs: number): Speech {
+  return { startMs, finals: [], interim: '', hasReached: false, wasIgnored: false, voicedMs: 0, speculations: 0, continues: null };
+}

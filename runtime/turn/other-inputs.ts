@@ -1,0 +1,105 @@
+/** What a caller can do beside speaking: keys, typed messages, the buttons of a web page; and turns that come from them. */
+import { keypadMessage, pressKey } from '../keypad.ts';
+import { takeTurn } from './answering.ts';
+import { type Draft, emit } from './draft.ts';
+import { beginEnding } from './ending.ts';
+import { closeAnswer, cut, resume } from './floor.ts';
+import { isUnnoticed } from './generating.ts';
+import { forgetQuiet } from './silence.ts';
+import type { Turn } from './turn-state.ts';
+
+/** A key of the phone. Digits are never dropped once keypad input is on; the first one stops the agent. */
+export function onDigit(draft: Draft, digit: string): void {
+  const { keypad } = draft.config;
+  if (!keypad) return;
+  forgetQuiet(draft);
+  emit(draft, { do: 'stopTimer', name: 'idle' });
+  if (draft.digits === '' && isInterruptible(draft)) cut(draft, 'keypad');
+  const { digits, isComplete } = pressKey(draft.digits, digit, keypad);
+  draft.digits = digits;
+  if (isComplete) onEntryEnded(draft);
+  else if (digits !== '') emit(draft, { do: 'startTimer', name: 'keypad', atMs: draft.atMs + keypad.interDigitMs });
+}
+
+/** The entry is over. */
+export function onEntryEnded(draft: Draft): void {
+  const { digits } = draft;
+  emit(draft, { do: 'stopTimer', name: 'keypad' });
+  draft.digits = '';
+  if (digits !== '') giveTurn(draft, writtenTurn(draft, 'keypad', keypadMessage(digits), true));
+}
+
+/** A typed message (supplement 5). */
+export function onMessage(draft: Draft, text: string, wantsAudio: boolean): void {
+  giveTurn(draft, writtenTurn(draft, 'typed', text, wantsAudio));
+}
+
+/** A turn that does not wait for an endpoint: it takes the floor, unless the agent may not be interrupted. */
+function giveTurn(draft: Draft, turn: Turn): void {
+  if (isInterruptible(draft)) cut(draft, turn.source);
+  const { phase } = draft;
+  switch (phase.is) {
+    case 'listening':
+      takeTurn(draft, turn);
+      return;
+    case 'clearing':
+      draft.phase = { ...phase, next: phase.next ? { ...turn, text: `${phase.next.text} ${turn.text}` } : turn };
+      return;
+    case 'answering':
+    case 'paused':
+      if (phase.answer && isUnnoticed(phase.answer) && phase.answer.turn.source !== 'event') replaceTurn(draft, phase.answer.turn, turn);
+      else draft.waiting = [...draft.waiting, turn];
+      if (draft.phase.is === 'paused') resume(draft);
+      return;
+    case 'connecting':
+    case 'speaking':
+      draft.waiting = [...draft.waiting, turn];
+      return;
+    case 'ending':
+    case 'ended':
+      return;
+    default:
+      phase satisfies never;
+  }
+}
+
+/** Nothing of the answer was noticed: one answer to both. */
+function replaceTurn(draft: Draft, before: Turn, turn: Turn): void {
+  const { phase } = draft;
+  if (!('answer' in phase) || !phase.answer) return;
+  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'falseInterruption' });
+  takeTurn(draft, { ...turn, turnId: before.turnId, text: `${before.text} ${turn.text}`, startMs: before.startMs });
+}
+
+/** The stop button: the agent falls silent and listens. */
+export function onInterrupted(draft: Draft): void {
+  forgetQuiet(draft);
+  if (isInterruptible(draft)) cut(draft, 'user_interrupt');
+  const { phase } = draft;
+  if ((phase.is !== 'answering' && phase.is !== 'paused') || !phase.answer) return;
+  emit(
+    draft,
+    { do: 'discard', replyId: phase.answer.generation.replyId },
+    { do: 'stopTimer', name: 'falseInterruption' },
+    { do: 'stopTimer', name: 'progress' },
+  );
+  closeAnswer(draft, phase.answer, true);
+  draft.phase = { is: 'listening' };
+}
+
+/** The caller hung up in the page. */
+export function onHungUp(draft: Draft): void {
+  beginEnding(draft, 'user_hangup', null);
+}
+
+function isInterruptible(draft: Draft): boolean {
+  const { phase } = draft;
+  return (phase.is === 'speaking' || phase.is === 'paused') && phase.utterance?.isInterruptible === true;
+}
+
+function writtenTurn(draft: Draft, source: 'typed' | 'keypad', text: string, wantsAudio: boolean): Turn {
+  draft.lastTurn += 1;
+  const { atMs } = draft;
+  const times = { startMs: atMs, speechEndMs: atMs, dueMs: atMs, committedMs: atMs };
+  return { turnId: draft.lastTurn, source, text, speech: null, ...times, rule: source, wantsAudio, fallback: null };
+}

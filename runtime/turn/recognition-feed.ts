@@ -1,0 +1,104 @@
+/**
+ * The caller's audio on its way to the recogniser: written as it arrives, kept for a few seconds, and given again to the stream that replaces a failed one,
+ * so that words said in the gap are not lost.
+ */
+import type { RecognitionEvent, RecognitionStream, Recognizer } from '#media/speech/speech.ts';
+import { SpeechError } from '#media/speech/speech.ts';
+
+/** Audio kept for a replacement stream. */
+const KEPT_MS = 5_000;
+
+/** What the feed is built from. */
+export interface RecognitionFeedOptions {
+  readonly recognizer: Recognizer;
+  readonly language: string;
+  readonly multilingual: boolean;
+  readonly keyterms: readonly string[];
+  readonly onEvent: (event: RecognitionEvent) => void;
+}
+
+/** One call's recognition over however many streams it takes. */
+export class RecognitionFeed {
+  readonly #options: RecognitionFeedOptions;
+  #stream: RecognitionStream | null = null;
+  #rateHz = 8_000;
+  #kept: Int16Array[] = [];
+  #keptSamples = 0;
+  #wantsFinal = false;
+
+  constructor(options: RecognitionFeedOptions) {
+    this.#options = options;
+  }
+
+  /** Opens a stream in place of the one there is; it first hears what was not settled yet. */
+  open(): void {
+    this.#close();
+    const { recognizer, language, multilingual, keyterms } = this.#options;
+    try {
+      const stream = recognizer.open({
+        sampleRateHz: this.#rateHz,
+        language,
+        multilingual,
+        keyterms,
+        onEvent: (event) => {
+          if (stream === this.#stream) this.#onEvent(event);
+        },
+      });
+      this.#stream = stream;
+      for (const samples of this.#kept) stream.write(samples);
+      if (this.#wantsFinal) stream.finalise();
+    } catch (error) {
+      this.#options.onEvent({
+        type: 'failed',
+        error: error instanceof SpeechError ? error : new SpeechError('unavailable', 'the recogniser cannot be opened', { cause: error }),
+      });
+    }
+  }
+
+  /** Hands in caller audio. */
+  write(samples: Int16Array, rateHz: number): void {
+    if (rateHz !== this.#rateHz) {
+      this.#rateHz = rateHz;
+      this.#forget();
+      if (this.#stream) this.open();
+    }
+    this.#kept.push(samples);
+    this.#keptSamples += samples.length;
+    const most = (KEPT_MS * rateHz) / 1_000;
+    while (this.#keptSamples > most && this.#kept.length > 1) this.#keptSamples -= this.#kept.shift()?.length ?? 0;
+    this.#stream?.write(samples);
+  }
+
+  /** Asks for what was said so far to be settled. */
+  finalise(): void {
+    this.#wantsFinal = true;
+    this.#stream?.finalise();
+  }
+
+  /** Ends recognition for good. */
+  close(): void {
+    this.#close();
+    this.#forget();
+  }
+
+  #onEvent(event: RecognitionEvent): void {
+    if (event.type === 'finalised' || event.type === 'final') {
+      // What was settled need not be said again.
+      this.#forget();
+      if (event.type === 'finalised') this.#wantsFinal = false;
+    }
+    if (event.type === 'failed') this.#close();
+    this.#options.onEvent(event);
+  }
+
+  #forget(): void {
+    this.#kept = [];
+    this.#keptSamples = 0;
+  }
+
+  #close(): void {
+    const stream = this.#stream;
+    this.#stream = null;
+    stream?.close();
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * Carries out what the turn machine asks of replies: runs the model, cuts its text into pieces, voices them, and turns the leg's reports about them
+ * back into inputs of the machine. Captions follow the playout, word by word.
+ */
+
+import type { AgentEvent } from '#config/session-events.ts';
+import type { LegCommand, LegEvent } from '#media/leg.ts';
+import type { Synthesizer } from '#media/speech/speech.ts';
+import { type ChatMessage, type ChatRequest, type ChatUsage, type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
+import { createPieceCutter } from './reply.ts';
+import { SpokenReply } from './spoken-reply.ts';
+import type { Effect } from './turn-effects.ts';
+import type { ToolMode, TurnFact } from './turn-inputs.ts';
+import { WrittenReply } from './written-reply.ts';
+
+/** Tokens of one run of the model, as they are reported. */
+export interface UsageNote {
+  readonly usage: ChatUsage | null;
+  /** Written for a reply that was given up before it was committed. */
+  readonly discardedTokens: number;
+}
+
+/** What the runner is built from. */
+export interface ReplyRunnerOptions {
+  readonly model: LanguageModel;
+  readonly synthesizer: Synthesizer;
+  readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number };
+  readonly outRateHz: () => number;
+  readonly request: (messages: readonly ChatMessage[], run: { readonly isSpeculative: boolean; readonly signal: AbortSignal }) => ChatRequest;
+  readonly traits: (toolName: string) => { readonly mode: ToolMode; readonly source: string };
+  readonly accept: (fact: TurnFact) => void;
+  readonly send: (command: LegCommand) => void;
+  readonly event: (event: AgentEvent) => void;
+  readonly noteUsage: (note: UsageNote) => void;
+}
+
+interface Run {
+  readonly voice: SpokenReply | WrittenReply;
+  isCommitted: boolean;
+  /** Null while the model still writes. */
+  usage: ChatUsage | null;
+  writtenChars: number;
+  isNoted: boolean;
+}
+
+/** Characters of one token, about: for runs that ended before the model told. */
+const CHARS_PER_TOKEN = 4;
+
+type PlayoutReport = Extract<LegEvent, { type: `playout.${string}` }>;
+
+/** The replies of one call. */
+export class ReplyRunner {
+  readonly #options: ReplyRunnerOptions;
+  readonly #runs = new Map<string, Run>();
+  #lastPieceId = 0;
+  /** Replies given to the leg and not over, oldest first: what `playout.cleared` is about. */
+  #onLeg: string[] = [];
+
+  constructor(options: ReplyRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Voices a fixed text. */
+  say({ replyId, text }: Extract<Effect, { do: 'say' }>): void {
+    const voice = this.#spoken(replyId, false);
+    this.#runs.set(replyId, { voice, isCommitted: true, usage: null, writtenChars: 0, isNoted: true });
+    const cutter = createPieceCutter();
+    for (const piece of [...cutter.push(text), ...cutter.finish()]) voice.add(piece);
+    voice.complete();
+  }
+
+  /** Runs the model and voices what it writes. */
+  generate(effect: Extract<Effect, { do: 'generate' }>): void {
+    const { replyId, isSpeculative, isSpoken } = effect;
+    const { accept, event } = this.#options;
+    const voice = isSpoken ? this.#spoken(replyId, isSpeculative) : new WrittenReply({ replyId, accept, event });
+    const run: Run = { voice, isCommitted: !isSpeculative, usage: null, writtenChars: 0, isNoted: false };
+    this.#runs.set(replyId, run);
+    void this.#stream(effect, run);
+  }
+
+  commit(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    if (!run) return;
+    run.isCommitted = true;
+    run.voice.commit();
+    if (run.usage) this.#note(run);
+  }
+
+  play(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    if (!run) return;
+    run.voice.play();
+  }
+
+  hold(replyId: string): void {
+    this.#runs.get(replyId)?.voice.hold();
+  }
+
+  /** Gives a reply up that has not been heard. */
+  discard(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    if (!run) return;
+    this.#end(replyId, run);
+  }
+
+  /** Cuts the reply being played; `playout.cleared` follows. */
+  clear(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    if (!run) return;
+    run.voice.stop();
+    if (run.voice.hasBeenSent && this.#onLeg.includes(replyId)) this.#options.send({ do: 'clear' });
+    else this.#cleared(replyId, run, null);
+  }
+
+  /** The leg is gone: what was on it is told as cut where it was last known to be. */
+  leaveLeg(): void {
+    for (const replyId of [...this.#onLeg]) {
+      const run = this.#runs.get(replyId);
+      run?.voice.stop();
+      if (run) this.#cleared(replyId, run, null);
+    }
+  }
+
+  /** Ends every reply; nothing more is told. */
+  close(): void {
+    for (const [replyId, run] of [...this.#runs]) this.#end(replyId, run);
+  }
+
+  /** Takes the leg's report about a reply. */
+  onPlayout(report: PlayoutReport): void {
+    switch (report.type) {
+      case 'playout.started':
+        this.#options.accept({ type: 'playout.started', replyId: report.replyId, wireMs: report.atMs });
+        break;
+      case 'playout.mark':
+        this.#onMark(report);
+        break;
+      case 'playout.finished':
+        this.#onFinished(report.replyId);
+        break;
+      case 'playout.cleared':
+        this.#onCleared(report);
+        break;
+      case 'playout.paused':
+      case 'playout.starved':
+        break;
+      default:
+        report satisfies never;
+    }
+  }
+
+  #spoken(replyId: string, isSpeculative: boolean): SpokenReply {
+    const { accept, outRateHz, send, synthesizer, voice } = this.#options;
+    const options = {
+      replyId,
+      synthesizer,
+      voice,
+      rateHz: outRateHz(),
+      send: (command: LegCommand) => {
+        if (!this.#onLeg.includes(replyId)) this.#onLeg.push(replyId);
+        send(command);
+      },
+      onAudible: () => accept({ type: 'reply.audible', replyId }),
+      onFailed: (error: unknown) => accept({ type: 'reply.failed', replyId, stage: 'synthesis', ...described(error) }),
+      nextPieceId: () => {
+        this.#lastPieceId += 1;
+        return this.#lastPieceId;
+      },
+    };
+    return new SpokenReply(options, isSpeculative);
+  }
+
+  async #stream({ replyId, messages, isSpeculative }: Extract<Effect, { do: 'generate' }>, run: Run): Promise<void> {
+    const { accept, model, request } = this.#options;
+    const { signal } = run.voice;
+    const cutter = createPieceCutter();
+    const addPieces = (pieces: readonly string[]) => {
+      for (const text of pieces) {
+        accept({ type: 'reply.piece', replyId, text });
+        run.voice.add(text);
+      }
+    };
+    let hasBegun = false;
+    try {
+      for await (const delta of model.stream(request(messages, { isSpeculative, signal }))) {
+        if (signal.aborted) return;
+        if (!hasBegun && delta.type !== 'finish') accept({ type: 'reply.token', replyId });
+        hasBegun = true;
+        if (delta.type === 'text') {
+          run.writtenChars += delta.text.length;
+          addPieces(cutter.push(delta.text));
+        } else if (delta.type === 'tool_call') this.#called(replyId, delta.call);
+        else this.#finished(run, delta.usage);
+      }
+      if (signal.aborted) return;
+      addPieces(cutter.finish());
+      accept({ type: 'reply.generated', replyId });
+      run.voice.complete();
+    } catch (error) {
+      if (signal.aborted) return;
+      addPieces(cutter.finish());
+      accept({ type: 'reply.failed', replyId, stage: 'model', ...described(error) });
+      run.voice.complete();
+    }
+  }
+
+  #called(replyId: string, call: ToolCall): void {
+    this.#options.accept({ type: 'reply.tool_called', replyId, call, ...this.#options.traits(call.toolName) });
+  }
+
+  #finished(run: Run, usage: ChatUsage): void {
+    run.usage = usage;
+    if (run.isCommitted) this.#note(run);
+  }
+
+  #note(run: Run): void {
+    if (run.isNoted) return;
+    run.isNoted = true;
+    const estimate = run.usage?.outputTokens ?? Math.ceil(run.writtenChars / CHARS_PER_TOKEN);
+    if (run.isCommitted)
+      this.#options.noteUsage({ usage: run.usage ?? { inputTokens: null, outputTokens: estimate, cachedInputTokens: null }, discardedTokens: 0 });
+    else if (estimate > 0) this.#options.noteUsage({ usage: null, discardedTokens: estimate });
+  }
+
+  #onMark({ replyId, pieceId, mark }: Extract<PlayoutReport, { type: 'playout.mark' }>): void {
+    const run = this.#runs.get(replyId);
+    if (!(run?.voice instanceof SpokenReply) || run.voice.signal.aborted) return;
+    const { text } = run.voice.onMark(pieceId, mark);
+    this.#options.event({ type: 'transcript', role: 'agent', segmentId: replyId, text, final: false });
+    this.#options.accept({ type: 'playout.progressed', replyId });
+  }
+
+  #onFinished(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    if (!run || !(run.voice instanceof SpokenReply)) return;
+    const heard = run.voice.wholeText;
+    this.#end(replyId, run);
+    this.#caption(replyId, heard);
+    this.#options.accept({ type: 'playout.finished', replyId, heard });
+  }
+
+  #onCleared({ position }: Extract<PlayoutReport, { type: 'playout.cleared' }>): void {
+    // The oldest reply that was stopped is the one the leg answers for.
+    const replyId = this.#onLeg.find((id) => this.#runs.get(id)?.voice.signal.aborted);
+    const run = replyId === undefined ? undefined : this.#runs.get(replyId);
+    if (replyId === undefined || !run) return;
+    this.#cleared(replyId, run, position?.replyId === replyId ? position : null);
+  }
+
+  #cleared(replyId: string, run: Run, position: Parameters<SpokenReply['heardAt']>[0]): void {
+    const heard = run.voice.heardAt(position);
+    this.#end(replyId, run);
+    this.#caption(replyId, heard.text);
+    this.#options.accept({ type: 'playout.cleared', replyId, heard: heard.text, isExact: heard.isExact });
+  }
+
+  /** The last caption of a reply: only the words that were spoken. */
+  #caption(replyId: string, text: string): void {
+    if (text !== '') this.#options.event({ type: 'transcript', role: 'agent', segmentId: replyId, text, final: true });
+  }
+
+  #end(replyId: string, run: Run): void {
+    this.#runs.delete(replyId);
+    this.#onLeg = this.#onLeg.filter((id) => id !== replyId);
+    run.voice.stop();
+    this.#note(run);
+  }
+}
+
+function described(error: unknown): { message: string; status: number | null; isRetryable: boolean } {
+  if (error instanceof ModelError) return { message: error.message, status: error.status, isRetryable: error.retryable };
+  const isRetryable = typeof error === 'object' && error !== null && 'retryable' in error ? error.retryable === true : true;
+  return { message: error instanceof Error ? error.message : String(error), status: null, isRetryable };
+}

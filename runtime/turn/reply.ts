@@ -1,0 +1,116 @@
+/**
+ * Cuts a reply into speakable pieces while it streams: a short first clause, so that the voice can begin, then whole sentences.
+ * Never inside a number, an abbreviation, an address or a bracket.
+ */
+import { readable } from './speakable-text.ts';
+
+/** The first piece may end at a comma from here on, in characters. */
+const FIRST_CLAUSE_FROM = 16;
+/** Shorter sentences are read together with the next. */
+const SENTENCE_FROM = 12;
+/** A sentence that does not end is cut at a comma or space. */
+const LONGEST_PIECE = 220;
+
+const ABBREVIATIONS = new Set(
+  'mr mrs ms dr prof st sr jr vs etc e.g i.e no inc ltd co approx dept est fig ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m u.s u.k ca bzw z.b d.h usw str nr hr fr m mme mlle'.split(
+    ' ',
+  ),
+);
+
+/** Cuts one reply. */
+export interface PieceCutter {
+  /** Takes what the model wrote next; returns the pieces that are whole now. */
+  push(text: string): string[];
+  /** The model has finished: returns what is left. */
+  finish(): string[];
+}
+
+/** Starts a reply. */
+export function createPieceCutter(): PieceCutter {
+  let buffer = '';
+  let isFirst = true;
+
+  function take(end: number): string[] {
+    const piece = readable(buffer.slice(0, end));
+    buffer = buffer.slice(end);
+    if (!/[\p{L}\p{N}]/u.test(piece)) return [];
+    isFirst = false;
+    return [piece];
+  }
+
+  return {
+    push(text) {
+      buffer += text;
+      const pieces: string[] = [];
+      for (let end = nextCut(buffer, isFirst); end > 0; end = nextCut(buffer, isFirst)) pieces.push(...take(end));
+      return pieces;
+    },
+    finish: () => take(buffer.length),
+  };
+}
+
+/** Where the first piece of `text` ends; 0 while that cannot be told. */
+function nextCut(text: string, isFirst: boolean): number {
+  const depths = bracketDepths(text);
+  const mayCut = (index: number) => depths[index] === 0;
+  const sentence = firstIndex(text, (index) => mayCut(index) && index + 1 >= (isFirst ? 1 : SENTENCE_FROM) && endsSentence(text, index));
+  const clause = isFirst ? firstIndex(text, (index) => mayCut(index) && index + 1 >= FIRST_CLAUSE_FROM && endsClause(text, index)) : -1;
+  if (sentence >= 0 && sentence < LONGEST_PIECE && (clause < 0 || sentence < clause)) return afterClosing(text, sentence + 1);
+  if (clause >= 0 && clause < LONGEST_PIECE) return clause + 1;
+  return text.length > LONGEST_PIECE ? forcedCut(text) : 0;
+}
+
+/** The first character that fits and has another one after it. */
+function firstIndex(text: string, fits: (index: number) => boolean): number {
+  for (let index = 0; index < text.length - 1; index++) if (fits(index)) return index;
+  return -1;
+}
+
+function forcedCut(text: string): number {
+  for (let index = LONGEST_PIECE - 1; index > 0; index--) if (endsClause(text, index)) return index + 1;
+  const space = text.lastIndexOf(' ', LONGEST_PIECE);
+  return space > 0 ? space : LONGEST_PIECE;
+}
+
+/** How many brackets are open after each character. */
+function bracketDepths(text: string): number[] {
+  let depth = 0;
+  return Array.from({ length: text.length }, (_, index) => {
+    const char = text[index] ?? '';
+    if ('([{'.includes(char)) depth += 1;
+    if (')]}'.includes(char)) depth = Math.max(0, depth - 1);
+    return depth;
+  });
+}
+
+function endsSentence(text: string, index: number): boolean {
+  const [char = '', next = ''] = [text[index], text[index + 1]];
+  if ('。！？｡'.includes(char)) return true;
+  if (char === '\n') return true;
+  if (!'.!?…؟।'.includes(char) || !/[\s"')\]]/.test(next)) return false;
+  return char !== '.' || !isAbbreviation(text.slice(0, index));
+}
+
+function isAbbreviation(before: string): boolean {
+  const word =
+    /(\S+)$/
+      .exec(before)?.[1]
+      ?.toLowerCase()
+      .replace(/^["'(]+/, '') ?? '';
+  // A single letter is an initial; a lone number is the head of a list or the start of a decimal.
+  return ABBREVIATIONS.has(word) || /^\p{L}$/u.test(word) || /^\d{1,2}$/.test(word);
+}
+
+function endsClause(text: string, index: number): boolean {
+  const [char = '', next = ''] = [text[index], text[index + 1]];
+  if ('，、；：'.includes(char)) return true;
+  if (!',;:—–'.includes(char) || !/\s/.test(next)) return false;
+  return !(/\d/.test(text[index - 1] ?? '') && /^\s*\d/.test(text.slice(index + 1)));
+}
+
+/** Quotes and brackets that close after the mark belong to the sentence. */
+function afterClosing(text: string, end: number): number {
+  let position = end;
+  while (/["')\]”’»]/.test(text[position] ?? '')) position += 1;
+  return position;
+}

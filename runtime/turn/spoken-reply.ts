@@ -1,0 +1,223 @@
+/**
+ * One reply on its way from text to the leg: its pieces are synthesised a few seconds ahead, held back until the turn is taken, sent with a mark per word,
+ * and kept so that what was heard can be told at any moment.
+ */
+
+import type { LegCommand, PlayoutPosition } from '#media/leg.ts';
+import { resample } from '#media/pcm.ts';
+import { type SpeechChunk, SpeechError, type Synthesizer } from '#media/speech/speech.ts';
+import { addWordTime, completePiece, createPiece, type HeardText, heardText, type VoicedPiece, voicedAlong, wholeText, wordEndsMs } from './heard.ts';
+import { speakable } from './speakable-text.ts';
+
+/** Audio made beyond what has been played; more would only be thrown away by an interruption. */
+const AHEAD_MS = 4_000;
+
+/** What a reply is built from. */
+export interface SpokenReplyOptions {
+  readonly replyId: string;
+  readonly synthesizer: Synthesizer;
+  readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number };
+  readonly rateHz: number;
+  readonly send: (command: LegCommand) => void;
+  readonly onAudible: () => void;
+  readonly onFailed: (error: unknown) => void;
+  /** Ids of leg pieces, counted over the whole call. */
+  readonly nextPieceId: () => number;
+}
+
+interface Queued {
+  readonly command: Extract<LegCommand, { do: 'play' }>;
+  readonly durationMs: number;
+}
+
+/** Where a leg piece lies: for marks and positions that come back. */
+interface SentPiece {
+  readonly rateHz: number;
+  readonly marks: Int32Array;
+}
+
+/** The voice of one reply. */
+export class SpokenReply {
+  readonly replyId: string;
+  readonly #options: SpokenReplyOptions;
+  readonly #abort = new AbortController();
+  readonly #pieces: VoicedPiece[] = [];
+  readonly #waiting: VoicedPiece[] = [];
+  readonly #queued: Queued[] = [];
+  readonly #sent = new Map<number, SentPiece>();
+  #isPlaying = false;
+  #isSpeculative: boolean;
+  #isSynthesising = false;
+  #isComplete = false;
+  #hasEnded = false;
+  #hasAudio = false;
+  #madeMs = 0;
+  #playedMs = 0;
+  #lastMark: { legPieceId: number; offsetMs: number } | null = null;
+
+  constructor(options: SpokenReplyOptions, isSpeculative: boolean) {
+    this.replyId = options.replyId;
+    this.#options = options;
+    this.#isSpeculative = isSpeculative;
+  }
+
+  /** Ends with the reply; the model's stream is tied to it too. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** True once any of it has been handed to the leg. */
+  get hasBeenSent(): boolean {
+    return this.#sent.size > 0;
+  }
+
+  /** Appends a piece of readable text. */
+  add(text: string): void {
+    const piece = createPiece(text, speakable(text));
+    this.#pieces.push(piece);
+    this.#waiting.push(piece);
+    this.#work();
+  }
+
+  /** No more text follows. */
+  complete(): void {
+    this.#isComplete = true;
+    this.#work();
+  }
+
+  /** The turn is taken: more than the first piece may be made. */
+  commit(): void {
+    this.#isSpeculative = false;
+    this.#work();
+  }
+
+  /** Audio goes to the leg from now on. */
+  play(): void {
+    this.#isPlaying = true;
+    this.#flush();
+  }
+
+  /** Takes `play` back; what the leg has, it keeps. */
+  hold(): void {
+    this.#isPlaying = false;
+  }
+
+  /** Stops everything; nothing more of it reaches the leg. */
+  stop(): void {
+    this.#abort.abort(new Error('the reply was given up'));
+    this.#waiting.length = 0;
+    this.#queued.length = 0;
+    this.#hasEnded = true;
+  }
+
+  /** A word has left for the wire. Returns what has been heard by now. */
+  onMark(legPieceId: number, mark: number): HeardText {
+    const sent = this.#sent.get(legPieceId);
+    const samples = sent?.marks[mark] ?? 0;
+    this.#lastMark = { legPieceId, offsetMs: sent ? (samples * 1_000) / sent.rateHz : 0 };
+    this.#playedMs = this.#msUpTo(this.#lastMark);
+    this.#work();
+    return heardText(this.#pieces, this.#lastMark);
+  }
+
+  /** What has been heard when playout stopped at `position`; null: at the last mark. */
+  heardAt(position: PlayoutPosition | null): HeardText {
+    if (!position) return heardText(this.#pieces, this.#lastMark);
+    const rateHz = this.#sent.get(position.pieceId)?.rateHz;
+    if (rateHz === undefined) return { text: '', isExact: true };
+    return heardText(this.#pieces, { legPieceId: position.pieceId, offsetMs: (position.sample * 1_000) / rateHz });
+  }
+
+  /** Everything that was voiced. */
+  get wholeText(): string {
+    return wholeText(this.#pieces);
+  }
+
+  #msUpTo(position: { legPieceId: number; offsetMs: number }): number {
+    let ms = 0;
+    for (const { chunks } of this.#pieces) for (const chunk of chunks) if (chunk.legPieceId < position.legPieceId) ms += chunk.durationMs;
+    return ms + position.offsetMs;
+  }
+
+  /** Synthesises the next piece if there is one, room for it, and leave to make it. */
+  #work(): void {
+    if (this.#isSynthesising || this.#abort.signal.aborted) return;
+    const mayGoOn = this.#madeMs - this.#playedMs < AHEAD_MS && !(this.#isSpeculative && this.#hasAudio);
+    const piece = mayGoOn ? this.#waiting.shift() : undefined;
+    if (piece) {
+      this.#isSynthesising = true;
+      void this.#synthesise(piece).finally(() => {
+        this.#isSynthesising = false;
+        this.#work();
+      });
+    } else this.#flush();
+  }
+
+  async #synthesise(piece: VoicedPiece): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#voice(piece);
+        completePiece(piece);
+        return;
+      } catch (error) {
+        if (this.#abort.signal.aborted) return;
+        const mayRetry = attempt === 1 && piece.chunks.length === 0 && (!(error instanceof SpeechError) || error.retryable);
+        if (mayRetry) continue;
+        completePiece(piece);
+        this.#onFailed(error);
+        return;
+      }
+    }
+  }
+
+  /** What can be said without the failed piece has been: the reply ends here. */
+  #onFailed(error: unknown): void {
+    this.#waiting.length = 0;
+    this.#isComplete = true;
+    this.#options.onFailed(error);
+  }
+
+  async #voice(piece: VoicedPiece): Promise<void> {
+    const { spoken } = speakable(piece.text);
+    const { voice, rateHz, synthesizer } = this.#options;
+    for await (const chunk of synthesizer.synthesise(spoken, { ...voice, sampleRateHz: rateHz, signal: this.#abort.signal })) {
+      if (this.#abort.signal.aborted) return;
+      this.#append(piece, chunk);
+    }
+  }
+
+  #append(piece: VoicedPiece, chunk: SpeechChunk): void {
+    if (chunk.samples.length === 0) return;
+    const { rateHz, nextPieceId, onAudible } = this.#options;
+    const samples = resample(chunk.samples, chunk.sampleRateHz, rateHz);
+    const startMs = piece.chunks.reduce((sum, { durationMs }) => sum + durationMs, 0);
+    const durationMs = (samples.length * 1_000) / rateHz;
+    const legPieceId = nextPieceId();
+    for (const word of chunk.words ?? []) addWordTime(piece, word.textEnd, word.endMs);
+    piece.chunks.push({ legPieceId, durationMs, voicedMs: voicedAlong(samples, rateHz, piece.chunks.at(-1)?.voicedMs.at(-1) ?? 0) });
+    const marks = marksWithin(wordEndsMs(piece), startMs, durationMs, rateHz);
+    this.#madeMs += durationMs;
+    this.#sent.set(legPieceId, { rateHz, marks });
+    this.#queued.push({ command: { do: 'play', replyId: this.replyId, pieceId: legPieceId, samples, marks, last: false }, durationMs });
+    if (!this.#hasAudio) {
+      this.#hasAudio = true;
+      onAudible();
+    }
+    this.#flush();
+  }
+
+  #flush(): void {
+    if (!this.#isPlaying || this.#abort.signal.aborted) return;
+    for (const { command } of this.#queued.splice(0)) this.#options.send(command);
+    const isDone = this.#isComplete && !this.#isSynthesising && this.#waiting.length === 0 && this.#hasAudio && !this.#hasEnded;
+    if (!isDone) return;
+    this.#hasEnded = true;
+    const end = { pieceId: this.#options.nextPieceId(), samples: new Int16Array(0), marks: new Int32Array(0) };
+    this.#options.send({ do: 'play', replyId: this.replyId, ...end, last: true });
+  }
+}
+
+function marksWithin(endsMs: readonly number[], startMs: number, durationMs: number, rateHz: number): Int32Array {
+  const inside = endsMs.filter((endMs) => endMs > startMs && endMs <= startMs + durationMs + 0.001);
+  return Int32Array.from(inside, (endMs) => Math.round(((endMs - startMs) * rateHz) / 1_000));
+}

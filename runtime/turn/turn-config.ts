@@ -1,0 +1,90 @@
+/**
+ * What the turn machine is told about one call: the conversation settings of its plan and the abilities of its engines.
+ * It stands whole in the header of the flight log, so a replay needs nothing else, and may change any of it.
+ */
+import type { AgentConfig } from '#config/agent-config.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Recognizer } from '#media/speech/speech.ts';
+import { type Phrases, phrasesFor } from './phrases.ts';
+
+/** How the conversation begins (S§2.3 prompt.first_message_mode; supplement 4.1 for an overridden first message). */
+export type Greeting =
+  | { readonly mode: 'off' }
+  | { readonly mode: 'say'; readonly text: string }
+  | { readonly mode: 'generate'; readonly instruction: string; readonly fallback: string };
+
+/** Settings of the turn machine; all times in ms. */
+export interface TurnConfig {
+  readonly greeting: Greeting;
+  readonly language: string;
+  readonly phrases: Phrases;
+  readonly responseWaitMs: number;
+  /** Null: 2.5 × `responseWaitMs`, moved by the pauses this caller makes. */
+  readonly responseMaxWaitMs: number | null;
+  readonly eagerness: AgentConfig['conversation']['eagerness'];
+  readonly interruptible: boolean;
+  readonly sensitivity: AgentConfig['conversation']['interruption_sensitivity'];
+  readonly ignorePhrases: readonly string[];
+  readonly speculative: boolean;
+  readonly reengage: boolean;
+  readonly hangupAfterMs: number;
+  readonly idleFarewell: boolean;
+  readonly maxDurationMs: number;
+  readonly hangUpFarewell: { readonly mode: 'generated' | 'fixed' | 'off'; readonly message: string };
+  readonly hangUpRefuseQuestions: boolean;
+  /** Null where digits are not taken: switched off, or not a phone call. */
+  readonly keypad: { readonly terminator: string; readonly interDigitMs: number } | null;
+  /** `none`: speech is heard and not understood. */
+  readonly recognition: { readonly has: 'interims' | 'finals' | 'none'; readonly finalWithinMs: number };
+  /** Longest wait for a generation's next sign of life (supplement 4.16: ten seconds for a custom model). */
+  readonly generationCapMs: number;
+}
+
+/** The longest a late final is awaited after the end of speech (design §5). */
+const LATE_FINAL_CAP_MS = 1_000;
+const GENERATION_CAP_MS = 10_000;
+
+/** Reads the machine's settings out of a plan. `render` fills the placeholders of a text. */
+export function turnConfig(plan: CallPlan, recognizer: Recognizer | null, render: (text: string) => string): TurnConfig {
+  const { conversation, prompt, tools, voice } = plan.config;
+  const farewell = tools.system_tools;
+  return {
+    greeting: greetingOf(plan, render),
+    language: voice.speaking_language,
+    phrases: phrasesFor(voice.speaking_language),
+    responseWaitMs: conversation.response_wait_ms,
+    responseMaxWaitMs: conversation.response_max_wait_ms,
+    eagerness: conversation.eagerness,
+    interruptible: conversation.interruptible,
+    sensitivity: conversation.interruption_sensitivity,
+    ignorePhrases: conversation.interruption_ignore_phrases,
+    speculative: conversation.speculative_response,
+    reengage: conversation.reengage_enabled,
+    hangupAfterMs: conversation.hangup_after_seconds * 1_000,
+    idleFarewell: conversation.hangup_farewell_enabled,
+    maxDurationMs: plan.max_duration_seconds * 1_000,
+    hangUpFarewell: { mode: farewell.hang_up_call_farewell_mode, message: render(farewell.hang_up_call_farewell_message) },
+    hangUpRefuseQuestions: farewell.hang_up_call_refuse_questions,
+    keypad:
+      conversation.keypad_input.enabled && plan.channel !== 'web_voice'
+        ? { terminator: conversation.keypad_input.terminator, interDigitMs: conversation.keypad_input.inter_digit_timeout_seconds * 1_000 }
+        : null,
+    recognition: {
+      has: recognizer === null ? 'none' : recognizer.givesInterims ? 'interims' : 'finals',
+      finalWithinMs: Math.min(LATE_FINAL_CAP_MS, recognizer?.expectedFinalMs ?? 0),
+    },
+    generationCapMs: GENERATION_CAP_MS,
+  };
+
+  function greetingOf(from: CallPlan, fill: (text: string) => string): Greeting {
+    const override = from.first_message_override;
+    if (override !== null) return { mode: 'say', text: fill(override) };
+    if (prompt.first_message_mode === 'off') return { mode: 'off' };
+    const fixed = fill(prompt.first_message).trim();
+    if (prompt.first_message_mode === 'prompt') return { mode: 'generate', instruction: fill(prompt.first_message_prompt), fallback: fixed };
+    return fixed === '' ? { mode: 'off' } : { mode: 'say', text: fixed };
+  }
+}
+
+/** Voiced audio that pauses the agent, by sensitivity (design §5). */
+export const INTERRUPTION_VOICE_MS = { high: 128, balanced: 256, low: 512 } as const satisfies Record<TurnConfig['sensitivity'], number>;

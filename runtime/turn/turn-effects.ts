@@ -1,0 +1,60 @@
+/** What the turn machine asks for: imperatives the turn loop carries out in order. All times are monotonic ms. */
+import type { AgentEvent } from '#config/session-events.ts';
+import type { EndReason, SessionItem, TurnLatency } from '#config/session-record.ts';
+import type { ChatMessage, ToolCall } from '#runtime/llm/llm.ts';
+import type { TimerName } from './turn-inputs.ts';
+
+type WithoutTime<T> = T extends unknown ? Omit<T, 'created_at'> : never;
+
+/** A timeline entry whose time the loop turns into wall time. */
+export type TimelineItem = WithoutTime<SessionItem> & { readonly createdAtMs: number };
+
+/** A turn's waterfall whose anchor the loop turns into wall time. */
+export type TurnWaterfall = Omit<TurnLatency, 'speech_ended_at'> & { readonly speechEndMs: number };
+
+/** Why the machine did what it did: the rule, the moment it counts from, and the moment it decided for. */
+export interface Decision {
+  readonly about: 'endpoint' | 'interruption' | 'transcript' | 'speculation' | 'progress' | 'failure' | 'silence';
+  readonly rule: string;
+  readonly anchorMs: number;
+  readonly deadlineMs: number;
+}
+
+/** One thing to do. */
+export type Effect =
+  /** Starts or moves a timer; it comes back as `timer.fired` at `atMs` or at once when that is past. */
+  | { readonly do: 'startTimer'; readonly name: TimerName; readonly atMs: number }
+  | { readonly do: 'stopTimer'; readonly name: TimerName }
+  | { readonly do: 'watchVoice'; readonly reachMs: number }
+  | { readonly do: 'openRecognizer' }
+  | { readonly do: 'closeRecognizer' }
+  | { readonly do: 'finalise' }
+  /** Synthesises a fixed text. Nothing of it is played before `play`. */
+  | { readonly do: 'say'; readonly replyId: string; readonly text: string }
+  /** Generates and synthesises a reply. Nothing of it is played before `play`. */
+  | {
+      readonly do: 'generate';
+      readonly replyId: string;
+      readonly messages: readonly ChatMessage[];
+      readonly isSpeculative: boolean;
+      /** False: the reply is only written to the client (supplement 5, `audio: false`). */
+      readonly isSpoken: boolean;
+    }
+  /** The speculative reply is the turn's reply. */
+  | { readonly do: 'commit'; readonly replyId: string }
+  | { readonly do: 'play'; readonly replyId: string }
+  /** Takes back `play`, while no audio of the reply exists. */
+  | { readonly do: 'hold'; readonly replyId: string }
+  /** Stops generation and synthesis of a reply that has not been played. */
+  | { readonly do: 'discard'; readonly replyId: string }
+  | { readonly do: 'pause' }
+  | { readonly do: 'resume' }
+  /** Stops generation, synthesis and playout of the reply being played; answered by `playout.cleared`. */
+  | { readonly do: 'clear'; readonly replyId: string }
+  | { readonly do: 'runTool'; readonly call: ToolCall }
+  | { readonly do: 'record'; readonly item: TimelineItem }
+  | { readonly do: 'event'; readonly event: AgentEvent }
+  | { readonly do: 'explain'; readonly decision: Decision }
+  | { readonly do: 'reportTurn'; readonly waterfall: TurnWaterfall }
+  /** The call is over. */
+  | { readonly do: 'hangUp'; readonly reason: EndReason };

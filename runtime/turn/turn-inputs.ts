@@ -1,0 +1,72 @@
+/**
+ * Everything that can happen to a call, as the turn machine is told it: facts in the past tense, each with the monotonic time it is handed in.
+ * This is also what the flight log keeps; a change of meaning needs a new `TURN_MACHINE_VERSION`.
+ */
+
+import type { EndReason } from '#config/session-record.ts';
+import type { LegCloseReason } from '#media/leg.ts';
+import type { ToolCall } from '#runtime/llm/llm.ts';
+
+/** Names of the machine's timers; each exists at most once. */
+export type TimerName = 'judge' | 'commit' | 'falseInterruption' | 'hold' | 'progress' | 'idle' | 'maxDuration' | 'keypad' | 'endCap' | 'reopen';
+
+/** A fact without its time. */
+export type TurnFact =
+  /** The first leg is there but not connected: the greeting can be prepared. */
+  | { readonly type: 'call.started' }
+  | { readonly type: 'call.connected' }
+  /** Another leg took the place of the first; what that one was playing has been told as `playout.cleared`. */
+  | { readonly type: 'leg.replaced' }
+  | { readonly type: 'leg.closed'; readonly reason: LegCloseReason }
+  | { readonly type: 'end.requested'; readonly reason: EndReason; readonly sayGoodbye: boolean }
+  | { readonly type: 'voice.started'; readonly speechStartMs: number }
+  | { readonly type: 'voice.reached'; readonly voicedMs: number }
+  | { readonly type: 'voice.stopped'; readonly speechEndMs: number; readonly voicedMs: number }
+  | { readonly type: 'transcript.interim'; readonly text: string }
+  | { readonly type: 'transcript.final'; readonly text: string }
+  | { readonly type: 'transcript.finalised' }
+  | { readonly type: 'recognizer.failed'; readonly isRetryable: boolean }
+  | { readonly type: 'reply.token'; readonly replyId: string }
+  /** A speakable piece was cut from the stream; `text` is what the caller would read. */
+  | { readonly type: 'reply.piece'; readonly replyId: string; readonly text: string }
+  | { readonly type: 'reply.tool_called'; readonly replyId: string; readonly call: ToolCall; readonly mode: ToolMode; readonly source: string }
+  /** The model has said all it wanted. */
+  | { readonly type: 'reply.generated'; readonly replyId: string }
+  /** The first audio of the reply exists. */
+  | { readonly type: 'reply.audible'; readonly replyId: string }
+  | {
+      readonly type: 'reply.failed';
+      readonly replyId: string;
+      readonly stage: 'model' | 'synthesis';
+      readonly message: string;
+      readonly status: number | null;
+      readonly isRetryable: boolean;
+    }
+  | { readonly type: 'playout.started'; readonly replyId: string; readonly wireMs: number }
+  | { readonly type: 'playout.progressed'; readonly replyId: string }
+  /** The reply has been played to its end. */
+  | { readonly type: 'playout.finished'; readonly replyId: string; readonly heard: string }
+  /** The reply was cut; `heard` are the words that had been played. */
+  | { readonly type: 'playout.cleared'; readonly replyId: string; readonly heard: string; readonly isExact: boolean }
+  | {
+      readonly type: 'tool.finished';
+      readonly callId: string;
+      readonly status: 'completed' | 'failed';
+      readonly output: string | null;
+      readonly outputTruncated: boolean;
+      readonly error: string | null;
+      readonly latencyMs: number;
+      readonly modelText: string;
+    }
+  | { readonly type: 'digit.pressed'; readonly digit: string }
+  | { readonly type: 'user.message'; readonly text: string; readonly wantsAudio: boolean }
+  | { readonly type: 'user.active' }
+  | { readonly type: 'user.interrupted' }
+  | { readonly type: 'user.hung_up' }
+  | { readonly type: 'timer.fired'; readonly name: TimerName };
+
+/** How a tool call holds the reply (S§2.2 execution_mode). */
+export type ToolMode = 'blocking' | 'fire_and_forget' | 'background' | 'hang_up' | 'unknown';
+
+/** One input of the machine. `atMs` never goes back. */
+export type TurnInput = TurnFact & { readonly atMs: number };

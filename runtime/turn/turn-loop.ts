@@ -1,0 +1,359 @@
+/**
+ * Carries out the turn machine's effects for one call: recogniser, model, synthesis, playout, tools, timers, reports.
+ * Everything that happens comes through one ordered queue, is written to the flight log, and then taken by the machine; nothing overtakes.
+ */
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+import { type AgentEvent, type ClientEvent, parseClientEvent } from '#config/session-events.ts';
+import type { EndReason, SessionItem } from '#config/session-record.ts';
+import type { DurableReport } from '#config/worker-link.ts';
+import type { Leg, LegEvent } from '#media/leg.ts';
+import type { RecognitionEvent, Recognizer, Synthesizer } from '#media/speech/speech.ts';
+import type { FlightLog } from '#runtime/flight-log.ts';
+import type { ChatMessage, ChatRequest, LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
+import { systemMessages } from '#runtime/prompt.ts';
+import { isHangUpCall } from '#runtime/tools/call-tools.ts';
+import type { ToolRunner } from '#runtime/tools/tool-runner.ts';
+import { RecognitionFeed } from './recognition-feed.ts';
+import { ReplyRunner } from './reply-runner.ts';
+import type { TurnConfig } from './turn-config.ts';
+import type { Effect, TimelineItem, TurnWaterfall } from './turn-effects.ts';
+import type { TimerName, ToolMode, TurnFact, TurnInput } from './turn-inputs.ts';
+import { step } from './turn-machine.ts';
+import { initialState, type TurnState } from './turn-state.ts';
+
+/** The tools of a call, as the worker builds them. */
+export interface CallTools {
+  readonly runner: ToolRunner;
+  /** Hands in a web client's `client_tool.result`; null where the call has no web client. */
+  readonly settle: ((result: Extract<ClientEvent, { type: 'client_tool.result' }>) => void) | null;
+}
+
+/** What a loop is built from. */
+export interface TurnLoopOptions {
+  readonly plan: CallPlan;
+  readonly config: TurnConfig;
+  readonly stablePrompt: string;
+  readonly toolDefinitions: readonly ToolDefinition[];
+  readonly tools: CallTools;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recognizer: Recognizer | null;
+  readonly synthesizer: Synthesizer;
+  readonly model: LanguageModel;
+  readonly flightLog: FlightLog;
+  readonly report: (report: DurableReport) => void;
+  readonly live: (event: Record<string, unknown>) => void;
+  readonly onHangUp: (reason: EndReason) => void;
+  /** The machine or the loop broke: a programming error. */
+  readonly onBroken: (error: unknown) => void;
+  /** Sees every effect, for tests of replays. */
+  readonly onEffects?: (effects: readonly Effect[]) => void;
+}
+
+/** Wide-band until a leg says otherwise. */
+const USUAL_RATE_HZ = 24_000;
+
+/** One call's turn loop. */
+export class TurnLoop {
+  readonly #options: TurnLoopOptions;
+  readonly #queue: TurnFact[] = [];
+  readonly #timers = new Map<TimerName, Timer>();
+  readonly #replies: ReplyRunner;
+  readonly #feed: RecognitionFeed | null;
+  readonly #abort = new AbortController();
+  #state: TurnState;
+  #leg: Leg | null = null;
+  #isDraining = false;
+  #isClosed = false;
+  #lastMs = 0;
+
+  constructor(options: TurnLoopOptions) {
+    this.#options = options;
+    this.#state = initialState(options.config);
+    const { plan, recognizer } = options;
+    const { asr, voice } = plan.config;
+    this.#replies = new ReplyRunner({
+      model: options.model,
+      synthesizer: options.synthesizer,
+      voice: {
+        voiceId: voice.voice_id === '' || voice.voice_id === 'default' ? null : voice.voice_id,
+        language: voice.speaking_language,
+        speed: voice.speed,
+      },
+      outRateHz: () => this.#leg?.outRateHz ?? USUAL_RATE_HZ,
+      request: (messages, run) => this.#chatRequest(messages, run),
+      traits: (toolName) => traitsOf(toolName, options.tools.runner),
+      accept: (fact) => this.accept(fact),
+      send: (command) => this.#leg?.send(command),
+      event: (event) => this.#tellClient(event),
+      noteUsage: ({ usage, discardedTokens }) =>
+        options.report({
+          type: 'usage',
+          model: options.model.id,
+          input_tokens: usage?.inputTokens ?? null,
+          output_tokens: usage?.outputTokens ?? null,
+          discarded_output_tokens: discardedTokens,
+        }),
+    });
+    const recognition = { language: voice.speaking_language, multilingual: asr.multilingual, keyterms: asr.keyterms };
+    this.#feed = recognizer ? new RecognitionFeed({ recognizer, ...recognition, onEvent: (event) => this.#onRecognition(event) }) : null;
+  }
+
+  /** The leg to speak and listen on. A second one takes the place of the first. */
+  setLeg(leg: Leg): void {
+    const isFirst = this.#leg === null;
+    if (!isFirst) this.#replies.leaveLeg();
+    this.#leg = leg;
+    this.accept({ type: isFirst ? 'call.started' : 'leg.replaced' });
+  }
+
+  /** Takes an event of the current leg. */
+  onLegEvent(event: LegEvent): void {
+    switch (event.type) {
+      case 'connected':
+        this.accept({ type: 'call.connected' });
+        break;
+      case 'audio':
+        this.#feed?.write(event.samples, this.#leg?.inRateHz ?? 8_000);
+        return;
+      case 'voice.onset':
+        this.accept({ type: 'voice.started', speechStartMs: event.atMs });
+        break;
+      case 'voice.reached':
+        this.accept({ type: 'voice.reached', voicedMs: event.voicedMs });
+        break;
+      case 'voice.offset':
+        this.accept({ type: 'voice.stopped', speechEndMs: event.atMs, voicedMs: event.voicedMs });
+        break;
+      case 'digit':
+        this.accept({ type: 'digit.pressed', digit: event.digit });
+        break;
+      case 'message':
+        this.#onMessage(event.text);
+        break;
+      case 'closed':
+        this.accept({ type: 'leg.closed', reason: event.reason });
+        this.#replies.leaveLeg();
+        break;
+      case 'recording':
+        return;
+      default:
+        this.#replies.onPlayout(event);
+        break;
+    }
+  }
+
+  /** Puts a fact into the queue; it is taken at once unless another one is being taken. */
+  accept(fact: TurnFact): void {
+    if (this.#isClosed) return;
+    this.#queue.push(fact);
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    try {
+      for (let next = this.#queue.shift(); next; next = this.#queue.shift()) this.#take(next);
+    } catch (error) {
+      this.#options.onBroken(error);
+    } finally {
+      this.#isDraining = false;
+    }
+  }
+
+  /** Lets go of everything; nothing is carried out afterwards. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#replies.close();
+    this.#isClosed = true;
+    this.#feed?.close();
+    this.#abort.abort(new Error('the call has ended'));
+    this.#options.tools.runner.close();
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+  }
+
+  #take(fact: TurnFact): void {
+    this.#lastMs = Math.max(this.#lastMs, this.#options.clock.now());
+    const input: TurnInput = { ...fact, atMs: this.#lastMs };
+    this.#options.flightLog.write(input);
+    const { state, effects } = step(this.#state, input);
+    this.#state = state;
+    this.#options.onEffects?.(effects);
+    for (const effect of effects) this.#carryOut(effect);
+  }
+
+  #carryOut(effect: Effect): void {
+    switch (effect.do) {
+      case 'startTimer':
+        this.#startTimer(effect.name, effect.atMs);
+        break;
+      case 'stopTimer':
+        this.#stopTimer(effect.name);
+        break;
+      case 'watchVoice':
+      case 'pause':
+      case 'resume':
+        this.#leg?.send(effect);
+        break;
+      case 'openRecognizer':
+        this.#feed?.open();
+        break;
+      case 'closeRecognizer':
+        this.#feed?.close();
+        break;
+      case 'finalise':
+        this.#feed?.finalise();
+        break;
+      case 'say':
+        this.#replies.say(effect);
+        break;
+      case 'generate':
+        this.#replies.generate(effect);
+        break;
+      case 'commit':
+      case 'play':
+      case 'hold':
+      case 'discard':
+      case 'clear':
+        this.#replies[effect.do](effect.replyId);
+        break;
+      case 'runTool':
+        this.#runTool(effect.call);
+        break;
+      default:
+        this.#tell(effect);
+        break;
+    }
+  }
+
+  #tell(effect: Extract<Effect, { do: 'record' | 'event' | 'explain' | 'reportTurn' | 'hangUp' }>): void {
+    switch (effect.do) {
+      case 'record':
+        this.#options.report({ type: 'items', items: [this.#timelineItem(effect.item)] });
+        break;
+      case 'event':
+        this.#tellClient(effect.event);
+        break;
+      case 'explain':
+        this.#options.logger.debug({ decision: effect.decision }, 'decided');
+        this.#options.live({ type: 'decision', ...effect.decision });
+        break;
+      case 'reportTurn':
+        this.#reportTurn(effect.waterfall);
+        break;
+      case 'hangUp':
+        this.#options.onHangUp(effect.reason);
+        break;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #reportTurn({ speechEndMs, ...parts }: TurnWaterfall): void {
+    const latency = { ...parts, speech_ended_at: this.#isoTime(speechEndMs) };
+    this.#options.logger.info({ turnId: latency.turn_id, totalMs: latency.total_ms, endpointRule: latency.endpoint_rule }, 'turn');
+    this.#options.report({ type: 'turn', latency });
+    this.#options.live({ type: 'turn', ...latency });
+  }
+
+  #timelineItem({ createdAtMs, ...item }: TimelineItem): SessionItem {
+    return { ...item, created_at: this.#isoTime(createdAtMs) } as SessionItem;
+  }
+
+  #isoTime(monotonicMs: number): string {
+    const { clock } = this.#options;
+    return new Date(clock.wallTime() - (clock.now() - monotonicMs)).toISOString();
+  }
+
+  #startTimer(name: TimerName, atMs: number): void {
+    this.#stopTimer(name);
+    const { clock } = this.#options;
+    const timer = clock.after(Math.max(0, atMs - clock.now()), () => {
+      this.#timers.delete(name);
+      // A platform timer may fire a fraction early; the machine is told the time it asked for.
+      this.#lastMs = Math.max(this.#lastMs, atMs);
+      this.accept({ type: 'timer.fired', name });
+    });
+    this.#timers.set(name, timer);
+  }
+
+  #stopTimer(name: TimerName): void {
+    this.#timers.get(name)?.cancel();
+    this.#timers.delete(name);
+  }
+
+  #onRecognition(event: RecognitionEvent): void {
+    switch (event.type) {
+      case 'interim':
+      case 'final':
+        this.accept({ type: `transcript.${event.type}`, text: event.text });
+        break;
+      case 'finalised':
+        this.accept({ type: 'transcript.finalised' });
+        break;
+      case 'failed':
+        this.#options.logger.warn({ category: event.error.category, recognizer: this.#options.recognizer?.id }, 'recogniser failed');
+        this.accept({ type: 'recognizer.failed', isRetryable: event.error.retryable });
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #onMessage(text: string): void {
+    const message = parseClientEvent(text);
+    switch (message?.type) {
+      case 'user.message':
+        this.accept({ type: 'user.message', text: message.text, wantsAudio: message.audio !== false });
+        break;
+      case 'user.activity':
+        this.accept({ type: 'user.active' });
+        break;
+      case 'user.interrupt':
+        this.accept({ type: 'user.interrupted' });
+        break;
+      case 'user.hangup':
+        this.accept({ type: 'user.hung_up' });
+        break;
+      case 'client_tool.result':
+        this.#options.tools.settle?.(message);
+        break;
+      default:
+        return;
+    }
+  }
+
+  #tellClient(event: AgentEvent): void {
+    const isToolEvent = event.type.startsWith('tool.');
+    if (!isToolEvent || this.#options.plan.tool_events) this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) });
+    this.#options.live({ ...event });
+  }
+
+  #runTool(call: ToolCall): void {
+    void this.#options.tools.runner
+      .run(call, { signal: this.#abort.signal })
+      .then(({ status, output, outputTruncated, error, latencyMs, modelText }) =>
+        this.accept({ type: 'tool.finished', callId: call.callId, status, output, outputTruncated, error, latencyMs, modelText }),
+      )
+      .catch((error: unknown) => this.#options.onBroken(error));
+  }
+
+  #chatRequest(messages: readonly ChatMessage[], run: { readonly isSpeculative: boolean; readonly signal: AbortSignal }): ChatRequest {
+    const { clock, plan, stablePrompt, toolDefinitions } = this.#options;
+    return {
+      messages: [...systemMessages(stablePrompt, plan, clock.wallTime()), ...messages],
+      tools: toolDefinitions,
+      maxOutputTokens: null,
+      sessionId: plan.session_id,
+      endUserId: plan.end_user_id,
+      extraBody: plan.llm_extra_body,
+      speculative: run.isSpeculative,
+      signal: run.signal,
+    };
+  }
+}
+
+function traitsOf(toolName: string, runner: ToolRunner): { mode: ToolMode; source: string } {
+  if (isHangUpCall(toolName)) return { mode: 'hang_up', source: 'builtin' };
+  return runner.traits(toolName) ?? { mode: 'unknown', source: 'unknown' };
+}

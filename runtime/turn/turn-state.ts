@@ -1,0 +1,225 @@
+/** The turn machine's state: one phase at a time, the caller's side beside it, and what is remembered of the conversation. All of it immutable. */
+
+import type { AgentState } from '#config/session-events.ts';
+import type { EndReason } from '#config/session-record.ts';
+import type { ChatMessage, ToolCall } from '#runtime/llm/llm.ts';
+import type { TurnConfig } from './turn-config.ts';
+import type { ToolMode } from './turn-inputs.ts';
+
+/** Bumped whenever the same inputs would give other effects; a flight log names the version that wrote it. */
+export const TURN_MACHINE_VERSION = 1;
+
+/** One stretch of the caller's talk: everything said until it is taken as a turn, pauses included. */
+export interface Speech {
+  readonly startMs: number;
+  readonly finals: readonly string[];
+  /** What the recogniser has of the rest; a final replaces it. */
+  readonly interim: string;
+  /** Whether it lasted long enough to pause the agent. */
+  readonly hasReached: boolean;
+  /** The agent has already waited for its words and gone on. */
+  readonly wasIgnored: boolean;
+  readonly voicedMs: number;
+  readonly speculations: number;
+  /** The turn this speech goes on with, when that turn had no audible answer yet. */
+  readonly continues: Turn | null;
+}
+
+/** The caller's side. */
+export type Caller =
+  | { readonly is: 'silent' }
+  | { readonly is: 'talking'; readonly speech: Speech }
+  | { readonly is: 'stopped'; readonly speech: Speech; readonly endMs: number; readonly endpoint: Endpoint };
+
+/** How far the decision has come that the caller has finished. */
+export interface Endpoint {
+  readonly rule: string;
+  /** When the turn is taken if nothing more is said. */
+  readonly dueMs: number;
+  /** The judgement has been made and the recogniser asked to finalise. */
+  readonly isJudged: boolean;
+  /** Nothing more can come for what was said. */
+  readonly isSettled: boolean;
+}
+
+/** What a transcript that comes without new speech belongs to. */
+export type Late =
+  /** A turn taken on an interim: its final is expected and must not become a second turn. */
+  | { readonly is: 'committed'; readonly text: string }
+  /** Speech judged ignorable: its words are dropped. */
+  | { readonly is: 'ignored' }
+  /** Speech without words so far: words that come later are its turn. */
+  | { readonly is: 'unheard'; readonly speech: Speech; readonly endMs: number };
+
+/** What the agent answers. */
+export interface Turn {
+  readonly turnId: number;
+  readonly source: 'speech' | 'typed' | 'keypad' | 'event';
+  readonly text: string;
+  readonly speech: Speech | null;
+  readonly startMs: number;
+  readonly speechEndMs: number;
+  readonly dueMs: number;
+  readonly committedMs: number;
+  readonly rule: string;
+  readonly wantsAudio: boolean;
+  /** Said instead when the model fails (greeting, "are you still there?"). */
+  readonly fallback: string | null;
+}
+
+/** One run of the model. */
+export interface Generation {
+  readonly replyId: string;
+  readonly status: 'waiting' | 'streaming' | 'done';
+  readonly attempt: number;
+  readonly startedMs: number;
+  readonly tokenMs: number | null;
+  readonly pieceMs: number | null;
+  readonly audioMs: number | null;
+  /** The pieces so far, joined. */
+  readonly text: string;
+  readonly calls: readonly StepCall[];
+}
+
+/** A tool call of a generation and, once there, what the model is told of it. */
+export interface StepCall {
+  readonly call: ToolCall;
+  readonly mode: ToolMode;
+  readonly source: string;
+  readonly result: string | null;
+}
+
+/** A generation that ended in tool calls; the next one continues from it. */
+export interface Step {
+  readonly replyId: string;
+  readonly text: string;
+  readonly calls: readonly StepCall[];
+}
+
+/** The reply to one turn, from its commit to the end of its last word. */
+export interface Answer {
+  readonly turn: Turn;
+  readonly steps: readonly Step[];
+  readonly generation: Generation;
+  readonly isSpeculative: boolean;
+  /** The user's words are on the timeline. */
+  readonly isRecorded: boolean;
+  readonly isMeasured: boolean;
+  readonly hasHoldLine: boolean;
+  /** Text of each reply of this answer as it was heard, by reply. */
+  readonly heard: Readonly<Record<string, string>>;
+}
+
+/** A generation begun before the caller was known to have finished. */
+export interface Speculation {
+  readonly generation: Generation;
+  /** Normalised words it answers. */
+  readonly words: string;
+  readonly historyLength: number;
+}
+
+/** Agent speech that is being played or about to be. */
+export interface Utterance {
+  readonly replyId: string;
+  readonly kind: 'reply' | 'notice' | 'hold' | 'farewell';
+  readonly turnId: number | null;
+  readonly isInterruptible: boolean;
+  readonly startedMs: number | null;
+  /** Text handed to synthesis so far. */
+  readonly text: string;
+}
+
+/** Who has the floor. */
+export type Phase =
+  | { readonly is: 'connecting'; readonly answer: Answer | null; readonly notice: Utterance | null }
+  /** Nothing to say: the floor is the caller's. */
+  | { readonly is: 'listening' }
+  /** A turn is taken; nothing is audible yet. */
+  | { readonly is: 'answering'; readonly answer: Answer }
+  | { readonly is: 'speaking'; readonly utterance: Utterance; readonly answer: Answer | null }
+  /** The caller spoke up: the agent holds its breath until it is clear whether that was meant. `utterance` is null before the first audio. */
+  | { readonly is: 'paused'; readonly utterance: Utterance | null; readonly answer: Answer | null; readonly sinceMs: number }
+  /** The agent was cut off; what was heard is not told yet. */
+  | { readonly is: 'clearing'; readonly utterance: Utterance; readonly answer: Answer | null; readonly next: Turn | null }
+  /** The barrier before the end: nothing is listened to any more. */
+  | {
+      readonly is: 'ending';
+      readonly reason: EndReason;
+      readonly cut: Utterance | null;
+      readonly utterance: Utterance | null;
+      readonly answer: Answer | null;
+    }
+  | { readonly is: 'ended'; readonly reason: EndReason };
+
+/** The whole state. */
+export interface TurnState {
+  readonly config: TurnConfig;
+  readonly phase: Phase;
+  readonly caller: Caller;
+  readonly late: Late | null;
+  readonly speculation: Speculation | null;
+  /** The conversation as the model is shown it: what was heard, not what was generated. */
+  readonly history: readonly ChatMessage[];
+  /** Turns taken while the agent could not be interrupted, and tool results that came in the background. */
+  readonly waiting: readonly Turn[];
+  readonly recognizer: { readonly is: 'open' | 'reopening' | 'none'; readonly failures: number };
+  readonly lastReply: number;
+  readonly lastTurn: number;
+  readonly lastMessage: number;
+  /** Digits of the entry in progress. */
+  readonly digits: string;
+  /** How long both sides have been quiet, without the stretch since `sinceMs`. */
+  readonly quiet: { readonly beforeMs: number; readonly sinceMs: number | null; readonly prompts: number };
+  readonly failedGenerations: number;
+  /** Calls whose result is still expected, whoever waits for it. */
+  readonly runningTools: Readonly<Record<string, RunningTool>>;
+  /** Bounded average of the caller's own pauses inside turns. */
+  readonly pauseMs: number;
+  readonly hasSaidCannotHear: boolean;
+  readonly progressMs: number;
+  /** Said behind the barrier, after the closing reply. */
+  readonly farewell: string;
+  readonly agentState: AgentState;
+}
+
+/** A tool call in flight. */
+export interface RunningTool {
+  readonly call: ToolCall;
+  readonly mode: ToolMode;
+  readonly source: string;
+  readonly turnId: number;
+}
+
+/** Where the average of the caller's pauses starts. */
+export const USUAL_PAUSE_MS = 600;
+
+/** The state of a call before its first input. */
+export function initialState(config: TurnConfig): TurnState {
+  return {
+    config,
+    phase: { is: 'connecting', answer: null, notice: null },
+    caller: { is: 'silent' },
+    late: null,
+    speculation: null,
+    history: [],
+    waiting: [],
+    recognizer: { is: config.recognition.has === 'none' ? 'none' : 'open', failures: 0 },
+    lastReply: 0,
+    lastTurn: 0,
+    lastMessage: 0,
+    digits: '',
+    quiet: { beforeMs: 0, sinceMs: null, prompts: 0 },
+    failedGenerations: 0,
+    runningTools: {},
+    pauseMs: USUAL_PAUSE_MS,
+    hasSaidCannotHear: false,
+    progressMs: 0,
+    farewell: '',
+    agentState: 'initializing',
+  };
+}
+
+/** All words of a speech so far. */
+export function speechText(speech: Speech): string {
+  return [...speech.finals, speech.interim].filter((part) => part !== '').join(' ');
+}

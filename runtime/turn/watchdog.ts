@@ -1,0 +1,53 @@
+/** The watchdog of every phase in which the agent has the floor. Timer: `progress`. */
+import { onFailed, onHold } from './answering.ts';
+import { type Draft, emit, explain } from './draft.ts';
+import { cut, PROGRESS_MS, recordHeard } from './floor.ts';
+import { onCleared } from './reply-inputs.ts';
+import type { Answer, Generation } from './turn-state.ts';
+
+/** Every such phase gets somewhere, or is made to (design §5). */
+export function onProgressDue(draft: Draft): void {
+  const { phase } = draft;
+  if (phase.is === 'listening' || phase.is === 'connecting' || phase.is === 'paused') return;
+  const dueMs = draft.progressMs + PROGRESS_MS;
+  emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs < dueMs ? dueMs : draft.atMs + PROGRESS_MS });
+  if (draft.atMs < dueMs) return;
+  explain(draft, { about: 'progress', rule: `stalled_${phase.is}`, anchorMs: draft.progressMs, deadlineMs: dueMs });
+  if (phase.is === 'clearing') {
+    // The leg does not answer: nothing is known to have been heard.
+    recordHeard(draft, phase.utterance, '');
+    onCleared(draft, true);
+  } else if (phase.is === 'answering') onAnswerStalled(draft, phase.answer);
+  else if (phase.is === 'speaking') onSpeechStalled(draft, phase.answer);
+}
+
+function onAnswerStalled(draft: Draft, answer: Answer): void {
+  const { generation } = answer;
+  if (generation.calls.some(({ result }) => result === null)) return;
+  if (answer.turn.fallback !== null) {
+    // A greeting is not waited for: its fixed words are said instead.
+    emit(draft, { do: 'discard', replyId: generation.replyId });
+    onFailed(draft, { stage: stageOf(generation), message: 'the model did not begin in time', status: null, isRetryable: false });
+    return;
+  }
+  if (!answer.hasHoldLine && answer.turn.source !== 'event') {
+    onHold(draft);
+    return;
+  }
+  if (draft.atMs - Math.max(generation.startedMs, generation.tokenMs ?? 0) < draft.config.generationCapMs) return;
+  emit(draft, { do: 'discard', replyId: generation.replyId });
+  onFailed(draft, { stage: stageOf(generation), message: 'the model stopped answering', status: null, isRetryable: true });
+}
+
+/** Text that never became audio is the voice's failure. */
+function stageOf(generation: Generation): 'model' | 'synthesis' {
+  return generation.text === '' ? 'model' : 'synthesis';
+}
+
+function onSpeechStalled(draft: Draft, answer: Answer | null): void {
+  const { phase } = draft;
+  if (phase.is !== 'speaking') return;
+  const isGenerating = answer?.generation.replyId === phase.utterance.replyId && answer.generation.status !== 'done';
+  if (isGenerating && draft.atMs - draft.progressMs < draft.config.generationCapMs) return;
+  cut(draft, 'stalled');
+}

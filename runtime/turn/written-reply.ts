@@ -1,0 +1,65 @@
+/** A reply that is only written to the client (supplement 5, `audio: false`): it goes through the same gates as a spoken one and counts as heard once shown. */
+import type { AgentEvent } from '#config/session-events.ts';
+import type { HeardText } from './heard.ts';
+import type { TurnFact } from './turn-inputs.ts';
+
+/** One written reply. */
+export class WrittenReply {
+  readonly #options: { readonly replyId: string; readonly accept: (fact: TurnFact) => void; readonly event: (event: AgentEvent) => void };
+  readonly #abort = new AbortController();
+  readonly hasBeenSent = false;
+  #text = '';
+  #isComplete = false;
+  #isShown = false;
+  #isOver = false;
+
+  constructor(options: { readonly replyId: string; readonly accept: (fact: TurnFact) => void; readonly event: (event: AgentEvent) => void }) {
+    this.#options = options;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  add(text: string): void {
+    this.#text = this.#text === '' ? text : `${this.#text} ${text}`;
+    this.#show();
+  }
+
+  complete(): void {
+    this.#isComplete = true;
+    this.#show();
+  }
+
+  commit(): void {
+    // Nothing is made ahead of a written reply.
+  }
+
+  play(): void {
+    this.#isShown = true;
+    this.#show();
+  }
+
+  hold(): void {
+    this.#isShown = false;
+  }
+
+  stop(): void {
+    this.#abort.abort(new Error('the reply was given up'));
+    this.#isOver = true;
+  }
+
+  heardAt(): HeardText {
+    return { text: this.#isShown ? this.#text : '', isExact: true };
+  }
+
+  #show(): void {
+    if (!this.#isShown || this.#isOver || this.#text === '') return;
+    const { accept, event, replyId } = this.#options;
+    event({ type: 'transcript', role: 'agent', segmentId: replyId, text: this.#text, final: this.#isComplete });
+    if (!this.#isComplete) return;
+    this.#isOver = true;
+    accept({ type: 'reply.audible', replyId });
+    accept({ type: 'playout.finished', replyId, heard: this.#text });
+  }
+}

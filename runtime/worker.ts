@@ -1,0 +1,328 @@
+/**
+ * One worker: takes jobs over the worker link, builds a call of each plan, joins it to its leg, and tells everything back.
+ * It holds no database and no secret beyond its running calls. Started by the composition root, which hands it the media thread, the engines and the signalling.
+ */
+import { type AgentTestJob, type AgentTestResult, testError } from '#config/agent-test.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock } from '#config/clock.ts';
+import { Fault } from '#config/errors.ts';
+import type { Logger } from '#config/log.ts';
+import type { AnalysisResult, EndReason } from '#config/session-record.ts';
+import type { AnalysisJob, ControlMessage, DurableReport, JobKind } from '#config/worker-link.ts';
+import type { MediaHost } from '#media/media-host.ts';
+import { type CallDeps, startCall } from './call.ts';
+import { type ControlPlaneClient, connectControlPlane } from './control-plane-client.ts';
+import { type Job, JobTable } from './job-table.ts';
+import type { Spool } from './spool.ts';
+import type { Uploads } from './uploads.ts';
+
+/** A worker that has been alone this long ends its calls; the reaper acts after 150 s, so that both never disagree (design.md §2). */
+const ALONE_MS = 120_000;
+/** A loop this late at the 95th percentile, for this many heartbeats in a row, has no room for another call; one late second is a busy machine. */
+const FULL_LAG_MS = 60;
+const FULL_LAG_HEARTBEATS = 3;
+/** How long a goodbye may take once the drain is over. */
+const GOODBYE_MS = 6_000;
+/** How long a call told to end may take to do so. */
+const HANG_UP_MS = 3_000;
+const FLUSH_MS = 3_000;
+
+/** Who this worker is and what it can take. */
+export interface WorkerIdentity {
+  readonly instanceId: string;
+  readonly supervisorRun: string | null;
+  readonly kinds: readonly JobKind[];
+  readonly sipTag: string | null;
+  readonly capacity: number;
+}
+
+/** What a worker is handed. */
+export interface WorkerDeps {
+  readonly identity: WorkerIdentity;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  readonly controlPlaneUrl: string;
+  readonly token: string;
+  readonly spool: Spool;
+  /** What dead predecessors left, by instance. */
+  readonly adopted: ReadonlyMap<string, Spool>;
+  readonly uploads: Uploads;
+  readonly media: MediaHost;
+  /** How long live calls get once the worker drains, ms. */
+  readonly drainMs: number;
+  /** Whether an INVITE could reach this worker now. */
+  hasSignalling(): boolean;
+  /** 95th percentile of the event loop's lateness since it was last asked, ms. */
+  loopLagMs(): number;
+  /** The engines, the model and the tools a plan asks for. */
+  equip(plan: CallPlan): Pick<CallDeps, 'recognizer' | 'synthesizer' | 'model' | 'createTools'>;
+  /** Dials for a job whose plan says so, and reports how that ended. */
+  dial(job: Job, plan: CallPlan): void;
+  analyse(job: AnalysisJob): Promise<AnalysisResult>;
+  testAgent(job: AgentTestJob): Promise<AgentTestResult>;
+}
+
+/** A running worker. */
+export class Worker {
+  readonly #deps: WorkerDeps;
+  readonly #jobs: JobTable;
+  readonly #client: ControlPlaneClient;
+  #isDraining = false;
+  #lateHeartbeats = 0;
+
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps;
+    this.#jobs = new JobTable(deps.clock);
+    this.#client = connectControlPlane({
+      url: deps.controlPlaneUrl,
+      token: deps.token,
+      clock: deps.clock,
+      logger: deps.logger,
+      spool: deps.spool,
+      adopted: deps.adopted,
+      facts: () => ({
+        ...deps.identity,
+        codecs: ['PCMU', 'PCMA'],
+        sessions: this.#jobs.all().filter((job) => job.kind === 'phone' || job.kind === 'web'),
+      }),
+      load: () => this.#load(),
+      onMessage: (message) => this.#receive(message),
+      onAlone: (aloneMs) => {
+        if (aloneMs > ALONE_MS) this.#endAll('internal_error');
+      },
+    });
+  }
+
+  /** Resolves when the control plane has taken this worker in, or after `ms`; true when it has. */
+  async connected(ms: number): Promise<boolean> {
+    await this.#client.connected(ms);
+    return this.#client.isConnected;
+  }
+
+  /** What it takes. */
+  get kinds(): WorkerIdentity['kinds'] {
+    return this.#deps.identity.kinds;
+  }
+
+  /** The job an INVITE belongs to; signalling brought it here because this worker accepted it. Each job is handed out once. */
+  takeInvite(sipCallId: string): Job | null {
+    return this.#jobs.takeSipCall(sipCallId);
+  }
+
+  /** Starts the call of a job whose plan has come; it waits for its leg. Throws when an engine of the plan cannot be made. */
+  startCall(job: Job, plan: CallPlan): void {
+    const { clock, logger, random, uploads } = this.#deps;
+    const session = { sessionId: job.sessionId, epoch: job.epoch };
+    const call = startCall({
+      plan,
+      clock,
+      random,
+      logger: logger.child({ sessionId: job.sessionId }),
+      ...this.#deps.equip(plan),
+      report: (report) => this.#client.report(session, report),
+      live: (event) => this.#client.send({ type: 'live', session_id: job.sessionId, epoch: job.epoch, event }),
+      saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
+        const query = `epoch=${job.epoch}&start_ms=${Math.round(this.#wallTimeOf(startMs))}&rate_hz=${rateHz}`;
+        uploads.put({
+          path: `/internal/sessions/${job.sessionId}/recording/${track}/${segment}?${query}`,
+          bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength),
+        });
+      },
+      saveFlightLog: ({ index, bytes }) => uploads.put({ path: `/internal/sessions/${job.sessionId}/flight-log/${index}?epoch=${job.epoch}`, bytes }),
+    });
+    job.call = call;
+    call.ended
+      .catch((error: unknown) => {
+        logger.error({ err: error, sessionId: job.sessionId }, 'call failed');
+        this.reportEnd(job, 'internal_error');
+      })
+      .finally(() => this.#free(job));
+  }
+
+  /** A fact about a job that its call does not know (the SIP dialog). */
+  report(job: Job, report: DurableReport): void {
+    this.#client.report({ sessionId: job.sessionId, epoch: job.epoch }, report);
+  }
+
+  /** Ends a job that never became a call. */
+  reportEnd(job: Job, endReason: EndReason): void {
+    this.report(job, { type: 'ended', at: new Date(this.#deps.clock.wallTime()).toISOString(), end_reason: endReason });
+    this.#free(job);
+  }
+
+  /** Declines offers from now on; live calls get `drainMs`, then a goodbye. Resolves when every call has ended and its reports are stored. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    const timer = this.#deps.clock.after(this.#deps.drainMs, () => this.#endAll('internal_error', { sayGoodbye: true }));
+    const last = this.#deps.clock.after(this.#deps.drainMs + GOODBYE_MS, () => this.#endAll('internal_error'));
+    await this.#within(this.#deps.drainMs + GOODBYE_MS + HANG_UP_MS, this.#jobs.idle());
+    timer.cancel();
+    last.cancel();
+    await this.#within(FLUSH_MS, Promise.all([this.#client.flushed(FLUSH_MS), this.#deps.uploads.flushed()]));
+  }
+
+  async close(): Promise<void> {
+    this.#client.close();
+    await this.#deps.media.close();
+    await this.#deps.spool.close();
+  }
+
+  #receive(message: ControlMessage): void {
+    switch (message.type) {
+      case 'offer':
+        this.#offered(message);
+        return;
+      case 'assign':
+        this.#assigned(message);
+        return;
+      case 'assign_analysis':
+        this.#analyse(message);
+        return;
+      case 'assign_agent_test':
+        this.#testAgent(message);
+        return;
+      case 'withdraw':
+      case 'stale':
+        this.#drop(message.session_id, message.epoch);
+        return;
+      case 'end':
+        this.#end(message.session_id, message.epoch, message.end_reason);
+        return;
+      case 'webrtc.offer':
+        this.#offerOfBrowser(message).catch((error: unknown) => this.#deps.logger.error({ err: error }, 'webrtc offer'));
+        return;
+      case 'registered':
+      case 'ack':
+      case 'resend':
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #offered(offer: Extract<ControlMessage, { type: 'offer' }>): void {
+    const session = { session_id: offer.session_id, epoch: offer.epoch };
+    const { identity, hasSignalling } = this.#deps;
+    if (!identity.kinds.includes(offer.kind) || (offer.kind === 'phone' && !hasSignalling()))
+      this.#client.send({ type: 'decline', ...session, reason: 'unsupported' });
+    else if (this.#isDraining && offer.kind !== 'analysis') this.#client.send({ type: 'decline', ...session, reason: 'draining' });
+    else if (this.#jobs.size >= identity.capacity || this.#isLate) this.#client.send({ type: 'decline', ...session, reason: 'full' });
+    else {
+      this.#jobs.reserve({ sessionId: offer.session_id, epoch: offer.epoch, kind: offer.kind, sipCallId: offer.sip_call_id });
+      this.#client.send({ type: 'accept', ...session });
+    }
+  }
+
+  /** A web call starts at once, so that its greeting is ready when the browser comes; an inbound phone call is started by its INVITE, which waits for this plan. */
+  #assigned(message: Extract<ControlMessage, { type: 'assign' }>): void {
+    const job = this.#jobs.assign(message.session_id, message.epoch, message.plan);
+    if (job && !job.call && message.plan.transport.type === 'sip_outbound') this.#deps.dial(job, message.plan);
+    if (job?.kind !== 'web' || job.call) return;
+    try {
+      this.startCall(job, message.plan);
+    } catch (error) {
+      this.#deps.logger.error({ err: error, sessionId: job.sessionId }, 'web call could not be started');
+      this.reportEnd(job, 'internal_error');
+    }
+  }
+
+  #analyse(message: Extract<ControlMessage, { type: 'assign_analysis' }>): void {
+    const job = this.#jobs.get(message.session_id, message.epoch);
+    if (!job) return;
+    this.#jobs.keep(message.session_id, message.epoch);
+    this.#deps
+      .analyse(message.job)
+      .catch((error: unknown): AnalysisResult => {
+        this.#deps.logger.warn({ err: error, sessionId: message.session_id }, 'analysis failed');
+        const cause = error instanceof Error ? error.message : 'analysis failed';
+        return { status: 'error', summary: null, data: [], criteria_results: [], error: cause };
+      })
+      .then((result) => this.report(job, { type: 'analysis', job_id: message.job.job_id, result }))
+      .finally(() => this.#free(job))
+      .catch((error: unknown) => this.#deps.logger.error({ err: error }, 'analysis report'));
+  }
+
+  #testAgent(message: Extract<ControlMessage, { type: 'assign_agent_test' }>): void {
+    const job = this.#jobs.get(message.session_id, message.epoch);
+    if (!job) return;
+    this.#jobs.keep(message.session_id, message.epoch);
+    this.#deps
+      .testAgent(message.job)
+      .catch((error: unknown): AgentTestResult => {
+        this.#deps.logger.warn({ err: error, runId: message.job.run_id }, 'agent test failed');
+        return testError('The test was broken off by an internal error');
+      })
+      .then((result) => this.report(job, { type: 'agent_test', result }))
+      .finally(() => this.#free(job))
+      .catch((error: unknown) => this.#deps.logger.error({ err: error }, 'agent test report'));
+  }
+
+  async #offerOfBrowser(message: Extract<ControlMessage, { type: 'webrtc.offer' }>): Promise<void> {
+    const answer = (result: { ok: true; value: unknown } | { ok: false; code: string; message: string }) =>
+      this.#client.send({ type: 'answer', request_id: message.request_id, result });
+    const job = this.#jobs.get(message.session_id, message.epoch);
+    if (!job?.call) {
+      answer({ ok: false, code: 'not_found', message: 'no such call here' });
+      return;
+    }
+    try {
+      const plan = await job.plan;
+      const { leg, answerSdp } = await this.#deps.media.openWebrtcLeg({
+        offerSdp: message.sdp,
+        recording: plan.record_audio ? { firstSegment: 0 } : null,
+      });
+      job.call.attach(leg);
+      answer({ ok: true, value: { sdp: answerSdp } });
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, sessionId: job.sessionId }, 'browser could not be connected');
+      answer({ ok: false, code: error instanceof Fault ? error.code : 'internal', message: 'the offer could not be answered' });
+    }
+  }
+
+  #end(sessionId: string, epoch: number, reason: EndReason): void {
+    const job = this.#jobs.get(sessionId, epoch);
+    if (job?.call) job.call.end(reason);
+    else if (job) this.reportEnd(job, reason);
+  }
+
+  #drop(sessionId: string, epoch: number): void {
+    const job = this.#jobs.get(sessionId, epoch);
+    if (!job) return;
+    job.call?.end('cancelled');
+    this.#jobs.remove(sessionId, epoch);
+  }
+
+  #endAll(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {
+    for (const job of this.#jobs.all()) {
+      if (job.call) job.call.end(reason, options);
+      // The INVITE that waits for the plan, if there is one, is refused and reported by whoever took it.
+      else if (job.kind !== 'analysis') this.#free(job);
+    }
+  }
+
+  #free(job: Job): void {
+    this.#jobs.remove(job.sessionId, job.epoch);
+  }
+
+  async #within(ms: number, work: Promise<unknown>): Promise<void> {
+    const limit = new AbortController();
+    await Promise.race([work, this.#deps.clock.sleep(ms, limit.signal).catch(() => undefined)]);
+    limit.abort();
+  }
+
+  get #isLate(): boolean {
+    return this.#lateHeartbeats >= FULL_LAG_HEARTBEATS;
+  }
+
+  #load(): { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number } {
+    const loopLagMs = this.#deps.loopLagMs();
+    this.#lateHeartbeats = loopLagMs > FULL_LAG_MS ? this.#lateHeartbeats + 1 : 0;
+    const isFull = this.#isDraining || this.#isLate;
+    return { calls: this.#jobs.size, freeSlots: isFull ? 0 : Math.max(0, this.#deps.identity.capacity - this.#jobs.size), loopLagMs };
+  }
+
+  #wallTimeOf(monotonicMs: number): number {
+    return this.#deps.clock.wallTime() - (this.#deps.clock.now() - monotonicMs);
+  }
+}

@@ -1,0 +1,182 @@
+/** `npm start`: the whole product on one machine. Locks DATA_DIR, chooses ports, starts the parts under the supervisor and says where everything is. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { createServer } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { systemClock } from '#config/clock.ts';
+import { loadCredentials } from '#config/credentials.ts';
+import { lockDataDir } from '#config/data-dir-lock.ts';
+import { publicUrl, type Settings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { onStopSignal } from './part.ts';
+import { Supervisor } from './supervisor.ts';
+
+/** The smallest range settings may name (config/env.ts), so that a slice is a valid range too; one more for an odd first port. */
+const MIN_PORTS_OF_A_WORKER = 12;
+
+/** What the parts tell when they are ready; printed for people. */
+interface Known {
+  port: number;
+  sipPort: number | null;
+  demoNumber: string | null;
+  engines: readonly string[];
+}
+
+/** Starts everything; returns once the processes are being started. Ends the process when told to stop. */
+export async function startAll(settings: Settings): Promise<void> {
+  const startedMs = systemClock.now();
+  lockDataDir(settings.DATA_DIR);
+  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'supervisor' });
+  const credentials = loadCredentials(settings);
+  const port = settings.PORT === 0 ? await freePort(settings.HOST) : settings.PORT;
+  const usesEmbeddedSignalling = settings.DRACHTIO_HOST === undefined;
+  const sipPort = usesEmbeddedSignalling && settings.SIP_PORT === 0 ? await freePort(settings.SIP_HOST) : settings.SIP_PORT;
+  const drachtioPort = usesEmbeddedSignalling ? await freePort('127.0.0.1') : settings.DRACHTIO_PORT;
+  const drachtioSecret = usesEmbeddedSignalling ? randomBytes(16).toString('hex') : settings.DRACHTIO_SECRET;
+  const workers = countWorkers(settings);
+  // With TLS the parts of this machine talk to the control plane beside it: its certificate names the public host, not the loopback address.
+  const internalPort = settings.TLS_CERT === undefined ? null : await freePort('127.0.0.1');
+  const controlPlaneUrl = internalPort === null ? httpUrl(reachable(settings.HOST), port) : httpUrl('127.0.0.1', internalPort);
+  const shared = {
+    DATA_DIR: settings.DATA_DIR,
+    PORT: String(port),
+    SIP_PORT: String(sipPort),
+    SUPERVISOR_RUN: randomUUID(),
+    WORKER_TOKEN: credentials.workerToken,
+    CONTROL_PLANE_URL: settings.CONTROL_PLANE_URL ?? controlPlaneUrl,
+    DRACHTIO_HOST: settings.DRACHTIO_HOST ?? '127.0.0.1',
+    DRACHTIO_PORT: String(drachtioPort),
+    DRACHTIO_SECRET: drachtioSecret,
+  };
+
+  const known: Known = { port, sipPort: usesEmbeddedSignalling ? sipPort : null, demoNumber: null, engines: [] };
+  const waitingFor = new Set([
+    'control-plane',
+    ...(usesEmbeddedSignalling ? ['signalling'] : []),
+    ...range(workers).map((index) => `worker-${index}`),
+  ]);
+  const supervisor = new Supervisor({
+    clock: systemClock,
+    logger,
+    program: new URL('./main.ts', import.meta.url).pathname,
+    baseEnvironment: process.env,
+    onReady: ({ name, facts }) => {
+      if (typeof facts['demoNumber'] === 'string') known.demoNumber = facts['demoNumber'];
+      if (Array.isArray(facts['engines'])) known.engines = facts['engines'].map(String);
+      if (waitingFor.delete(name) && waitingFor.size === 0) announce(settings, known, { credentialsFile: credentials.file, startedMs });
+    },
+    onStartFailed: (name) => {
+      console.error(`${name} could not start; see the lines above`);
+      supervisor.kill();
+      process.exit(1);
+    },
+  });
+  onStopSignal({
+    first: () => {
+      supervisor.stop(settings.DRAIN_SECONDS * 1000).then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+    },
+    second: () => {
+      supervisor.kill();
+      process.exit(1);
+    },
+  });
+
+  const internal = internalPort === null ? {} : { INTERNAL_PORT: String(internalPort) };
+  supervisor.start({ name: 'control-plane', role: 'control-plane', environment: () => ({ ...shared, ...internal }) });
+  if (usesEmbeddedSignalling) supervisor.start({ name: 'signalling', role: 'signalling', environment: () => ({ ...shared, ...WITHHELD }) });
+  for (const index of range(workers)) {
+    const slice = rtpSlice(settings, index, workers);
+    supervisor.start({
+      name: `worker-${index}`,
+      role: 'worker',
+      environment: (instanceId) => ({ ...shared, ...WITHHELD, ...slice, WORKER_INSTANCE: instanceId, WORKER_KINDS: workerKinds(index, workers) }),
+    });
+  }
+}
+
+function announce(settings: Settings, known: Known, start: { readonly credentialsFile: string; readonly startedMs: number }): void {
+  const url = publicUrl(settings, known.port);
+  const sipHost = bracketed(reachable(settings.SIP_HOST));
+  const number = known.demoNumber;
+  console.log(`Console      ${url}/`);
+  console.log(`API docs     ${url}/docs`);
+  console.log(`API key      in ${start.credentialsFile} (root_api_key)`);
+  if (number !== null && known.sipPort !== null)
+    console.log(`Dial         sip:${number}@${sipHost}:${known.sipPort} (UDP or TCP; the demo agent answers)`);
+  for (const line of known.engines) console.log(`Engines      ${line}`);
+  console.log(`Started in   ${((systemClock.now() - start.startedMs) / 1000).toFixed(1)} s`);
+  console.log(`ready ${JSON.stringify({ port: known.port, sipPort: known.sipPort, number })}`);
+}
+
+/** Secrets of the control plane that no other process of the machine is given; an empty setting is an unset one. */
+const WITHHELD = Object.fromEntries(
+  [
+    ['ROOT_API_KEY', 'MONGODB_URL', 'REDIS_URL', 'TLS_CERT', 'TLS_KEY', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
+    ['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
+  ].flatMap((names) => names.map((name) => [name, ''])),
+);
+
+/** One worker for each core but one, and none without ports to talk on. */
+function countWorkers(settings: Settings): number {
+  const ports = settings.RTP_PORT_MAX - settings.RTP_PORT_MIN + 1;
+  return Math.max(1, Math.min(availableParallelism() - 1, Math.floor(ports / MIN_PORTS_OF_A_WORKER)));
+}
+
+/** An address of this machine that reaches what listens on `host`. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}
+
+function httpUrl(host: string, port: number): string {
+  return `http://${bracketed(host)}:${port}`;
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** With two or more workers, web and phone calls are kept apart: a crash in a native WebRTC add-on must not take phone calls with it. */
+function workerKinds(index: number, workers: number): string {
+  if (workers === 1) return 'phone,web,analysis';
+  return index === 0 ? 'web,analysis' : 'phone,analysis';
+}
+
+/** A disjoint slice of the RTP ports, starting at an even one (RFC 3550 §11). */
+function rtpSlice(settings: Settings, index: number, workers: number): { RTP_PORT_MIN: string; RTP_PORT_MAX: string } {
+  const size = Math.floor((settings.RTP_PORT_MAX - settings.RTP_PORT_MIN + 1) / workers / 2) * 2;
+  const first = settings.RTP_PORT_MIN + (settings.RTP_PORT_MIN % 2) + index * size;
+  return { RTP_PORT_MIN: String(first), RTP_PORT_MAX: String(Math.min(first + size - 1, settings.RTP_PORT_MAX)) };
+}
+
+/** A port that is free for TCP and UDP on this address right now. */
+async function freePort(host: string): Promise<number> {
+  for (;;) {
+    const port = await boundTcpPort(host);
+    if (await udpIsFree(host, port)) return port;
+  }
+}
+
+function boundTcpPort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, host, () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
+
+function udpIsFree(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4').once('error', () => resolve(false));
+    socket.bind(port, host, () => socket.close(() => resolve(true)));
+  });
+}
+
+function range(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}

@@ -1,0 +1,142 @@
+/** Composes the control plane of one process: store, coordination, money, sessions, the worker link, deliveries, and the server over them. */
+import { systemClock } from '#config/clock.ts';
+import { loadCredentials } from '#config/credentials.ts';
+import { lockDataDir } from '#config/data-dir-lock.ts';
+import { createEgressGuard } from '#config/egress.ts';
+import { publicUrl, type Settings } from '#config/env.ts';
+import { createLogger, type Logger } from '#config/log.ts';
+import { platformModels } from '#config/platform-models.ts';
+import { startTestRunner } from '#control-plane/agent-tests/test-runner.ts';
+import { startAnalysisRunner } from '#control-plane/analysis/analysis-runner.ts';
+import { createBell } from '#control-plane/bell.ts';
+import { createReportSink } from '#control-plane/calls/settle-call.ts';
+import type { Context } from '#control-plane/context.ts';
+import { startControlPlane } from '#control-plane/control-plane.ts';
+import { countPosting, createMetrics } from '#control-plane/health/metrics.ts';
+import { startNumberKeeper } from '#control-plane/numbers/keep-numbers.ts';
+import { startRetention } from '#control-plane/privacy/retention.ts';
+import { createDataKeys, createSecretBox } from '#control-plane/secrets/secret-box.ts';
+import { openPulse } from '#control-plane/sessions/pulse.ts';
+import { startSweeper } from '#control-plane/sessions/sweep.ts';
+import { createMemoryCoordination } from '#control-plane/store/coordination.ts';
+import { type Database, openDatabase } from '#control-plane/store/database.ts';
+import { buildIndexes, defineModels } from '#control-plane/store/models.ts';
+import { connectSharedCoordination } from '#control-plane/store/shared.ts';
+import { createLedger } from '#control-plane/wallet/ledger.ts';
+import { startDeliverer } from '#control-plane/webhooks/deliver.ts';
+import { serveInternal } from '#control-plane/workers/internal-listener.ts';
+import { WorkerHub } from '#control-plane/workers/worker-hub.ts';
+import { serveWorkerLink } from '#control-plane/workers/worker-link-server.ts';
+import { addWorkerMetrics } from '#control-plane/workers/worker-metrics.ts';
+import { openBlobs } from '#media/blobs.ts';
+import { detectLocalRecognition } from '#media/speech/engines.ts';
+import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
+import { explainListenError, type Part, runPart } from './part.ts';
+
+/** Runs the control plane as a process. */
+export async function startControlPlanePart(settings: Settings): Promise<void> {
+  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'control-plane' });
+  // Under a supervisor it is the supervisor that holds the data directory.
+  if (settings.SUPERVISOR_RUN === undefined) lockDataDir(settings.DATA_DIR);
+  await runPart(logger, () => compose(settings, logger));
+}
+
+async function compose(settings: Settings, logger: Logger): Promise<Part> {
+  const clock = systemClock;
+  const credentials = loadCredentials(settings);
+  const database = await openDatabase({
+    mongodbUrl: settings.MONGODB_URL,
+    dataDir: settings.DATA_DIR,
+    clock,
+    logger,
+    onFatal: (error) => {
+      logger.fatal({ err: error }, 'the database is gone');
+      process.exit(1);
+    },
+  });
+  const hub = new WorkerHub({ clock, logger, sink: () => sink });
+  let url = '';
+  const context = await buildContext(settings, { clock, logger, credentials, database, dispatch: hub, publicUrl: () => url });
+  const sink = createReportSink(context);
+  // What an earlier process left is put in order before anything new is created or a worker comes back.
+  const sweeper = startSweeper(context, openPulse(settings.DATA_DIR));
+  await sweeper.idle();
+  const server = await startControlPlane({
+    context,
+    onListening: (port) => {
+      url = publicUrl(settings, port);
+    },
+  }).catch((error: unknown) => {
+    throw explainListenError(error, { setting: 'HOST, PORT', host: settings.HOST, port: settings.PORT });
+  });
+  const chores = [
+    sweeper,
+    startDeliverer(context),
+    startAnalysisRunner(context),
+    startTestRunner(context),
+    startNumberKeeper(context),
+    startRetention(context),
+  ];
+  addWorkerMetrics(context.metrics.registry, hub);
+  const internal = settings.INTERNAL_PORT === undefined ? null : await serveInternal(settings.INTERNAL_PORT, server.handle);
+  const links = [server.server, ...(internal ? [internal] : [])].map((http) => serveWorkerLink(http, hub, credentials.workerToken));
+  return {
+    facts: { outlivesDrain: true, port: server.port, demoNumber: server.seeded.demoNumber },
+    lines: [
+      `Console      ${url}/`,
+      `API docs     ${url}/docs`,
+      `Credentials  in ${credentials.file} (root_api_key; worker_token for the workers)`,
+      ...(settings.REDIS_URL === undefined ? ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)'] : []),
+      `ready ${JSON.stringify({ port: server.port })}`,
+    ],
+    workerDied: (instanceId) => {
+      hub.workerDied(instanceId).catch((error: unknown) => logger.error({ err: error }, 'sessions of a dead worker'));
+    },
+    drain: async () => hub.drain(),
+    async close() {
+      for (const link of links) link.close();
+      internal?.close();
+      await server.close();
+      await Promise.all(chores.map((chore) => chore.close()));
+      await Promise.all([context.coordination.close(), context.egress.close()]);
+      await database.close();
+    },
+  };
+}
+
+async function buildContext(
+  settings: Settings,
+  parts: Pick<Context, 'clock' | 'logger' | 'credentials' | 'dispatch' | 'publicUrl'> & { readonly database: Database },
+): Promise<Context> {
+  const { clock, logger, credentials, database } = parts;
+  const models = defineModels(database.connection);
+  await buildIndexes(models);
+  const metrics = createMetrics();
+  const s3 = { accessKeyId: process.env['AWS_ACCESS_KEY_ID'], secretAccessKey: process.env['AWS_SECRET_ACCESS_KEY'] };
+  return {
+    ...parts,
+    settings,
+    models,
+    coordination:
+      settings.REDIS_URL === undefined
+        ? createMemoryCoordination(clock)
+        : await connectSharedCoordination({ url: settings.REDIS_URL, clock, logger }),
+    secretBox: createSecretBox(credentials.masterKey),
+    dataKeys: createDataKeys(credentials.masterKey),
+    blobs: openBlobs(
+      settings.BLOBS_URL,
+      s3.accessKeyId !== undefined && s3.secretAccessKey !== undefined
+        ? { accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey }
+        : undefined,
+    ),
+    ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
+    bell: createBell(),
+    egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
+    platform: platformModels(settings, {
+      localRecognition: detectLocalRecognition({ dataDir: settings.DATA_DIR, searchPath: process.env['PATH'] ?? '' }),
+    }),
+    carrier: await chooseCarrier(settings, logger),
+    metrics,
+    database,
+  };
+}

@@ -1,0 +1,37 @@
+/** Composes the embedded signalling of one process: the SIP server, and admission asked of the control plane. */
+import { systemClock } from '#config/clock.ts';
+import type { Settings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { createHttpAdmission } from '#telephony/http-admission.ts';
+import { explainListenError, type Part, runPart } from './part.ts';
+
+/** Runs the embedded signalling as a process; told by the supervisor where the control plane is. */
+export async function startSignallingPart(settings: Settings): Promise<void> {
+  const { CONTROL_PLANE_URL, WORKER_TOKEN } = settings;
+  if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
+    throw new Error('CONTROL_PLANE_URL, WORKER_TOKEN: must be set for the signalling');
+  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'signalling' });
+  await runPart(logger, async (): Promise<Part> => {
+    const server = await startEmbeddedSignalling({
+      sipHost: settings.SIP_HOST,
+      sipPort: settings.SIP_PORT,
+      publicIp: settings.SIP_PUBLIC_IP,
+      appHost: settings.DRACHTIO_HOST ?? '127.0.0.1',
+      appPort: settings.DRACHTIO_PORT,
+      secret: settings.DRACHTIO_SECRET,
+      clock: systemClock,
+      logger,
+      admit: createHttpAdmission(CONTROL_PLANE_URL, WORKER_TOKEN),
+    }).catch((error: unknown) => {
+      throw explainListenError(error, { setting: 'SIP_HOST, SIP_PORT', host: settings.SIP_HOST, port: settings.SIP_PORT });
+    });
+    // New calls are refused by admission while the program drains; running ones still need their BYE.
+    return {
+      facts: { outlivesDrain: true, sipPort: server.sipPort },
+      lines: [`Signalling   ${settings.SIP_HOST} port ${server.sipPort}, UDP and TCP`],
+      drain: async () => undefined,
+      close: () => server.close(),
+    };
+  });
+}

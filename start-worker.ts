@@ -1,0 +1,170 @@
+/** Composes one worker: media thread, engines, models, tools, spool, signalling, and the link to the control plane. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { AgentTestJob } from '#config/agent-test.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import { systemClock } from '#config/clock.ts';
+import { createEgressGuard, type EgressGuard } from '#config/egress.ts';
+import type { Settings } from '#config/env.ts';
+import { createLogger, type Logger } from '#config/log.ts';
+import type { JobKind } from '#config/worker-link.ts';
+import type { MediaHost } from '#media/media-host.ts';
+import { startMediaThread } from '#media/media-thread.ts';
+import { openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
+import { runAgentTest } from '#runtime/agent-tests/run-agent-test.ts';
+import { analyse } from '#runtime/analysis.ts';
+import type { CallDeps, ToolsLink } from '#runtime/call.ts';
+import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
+import { dialJob } from '#runtime/outbound-calls.ts';
+import { takeInvite } from '#runtime/phone-calls.ts';
+import { adoptSpools, openSpool } from '#runtime/spool.ts';
+import { createClientTools } from '#runtime/tools/client-tool.ts';
+import { createToolRunner } from '#runtime/tools/tool-runner.ts';
+import { createUploads } from '#runtime/uploads.ts';
+import { Worker } from '#runtime/worker.ts';
+import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import { type Part, runPart } from './part.ts';
+
+/** Slots of a worker whose number of calls nobody set; the event loop's lag closes it earlier. */
+const DEFAULT_CAPACITY = 200;
+const LAG_RESOLUTION_MS = 10;
+/** A worker says that it is ready once the control plane has it, or after this long all the same: it goes on trying. */
+const CONNECT_MS = 5_000;
+/** The control plane gives an analysis up after two minutes. */
+const ANALYSIS_MS = 110_000;
+
+/** Runs one worker as a process. */
+export async function startWorkerPart(settings: Settings): Promise<void> {
+  const { CONTROL_PLANE_URL, WORKER_TOKEN } = settings;
+  if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
+    throw new Error(
+      'CONTROL_PLANE_URL, WORKER_TOKEN: must be set for a worker of its own (the token is in the credentials.json of the control plane’s DATA_DIR)',
+    );
+  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'worker' });
+  await runPart(logger, () => compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN }));
+}
+
+async function compose(settings: Settings, logger: Logger, link: { readonly controlPlaneUrl: string; readonly token: string }): Promise<Part> {
+  const clock = systemClock;
+  const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
+  const spoolRoot = join(settings.DATA_DIR, 'spool');
+  const takesPhoneCalls = settings.WORKER_KINDS.includes('phone') && settings.DRACHTIO_HOST !== undefined;
+  const [media, speech, signalling, spool] = await Promise.all([
+    startMedia(settings, logger),
+    openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', clock, logger }),
+    takesPhoneCalls ? connect(settings, instanceId, logger) : null,
+    openSpool(spoolRoot, instanceId),
+  ]);
+  const adopted = await adoptSpools(spoolRoot);
+  const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
+  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  lag.enable();
+  const phone = { clock, logger, media, sipHost: settings.SIP_HOST, sipPublicIp: settings.SIP_PUBLIC_IP, random: Math.random };
+  const worker = new Worker({
+    identity: {
+      instanceId,
+      supervisorRun: settings.SUPERVISOR_RUN ?? null,
+      kinds: kindsOf(settings, signalling !== null),
+      sipTag: signalling ? instanceId : null,
+      capacity: settings.WORKER_MAX_CALLS ?? DEFAULT_CAPACITY,
+    },
+    ...link,
+    clock,
+    logger,
+    random: Math.random,
+    spool,
+    adopted,
+    uploads: createUploads({ url: link.controlPlaneUrl, token: link.token, logger }),
+    media,
+    drainMs: settings.DRAIN_SECONDS * 1000,
+    hasSignalling: () => signalling?.isConnected === true,
+    loopLagMs() {
+      const late = Math.max(0, lag.percentile(95) / 1e6 - LAG_RESOLUTION_MS);
+      lag.reset();
+      return late;
+    },
+    equip: (plan) => equip(plan, { settings, speech, egress, logger }),
+    dial(job, plan) {
+      // Offers of phone calls are declined without signalling.
+      if (signalling && plan.transport.type === 'sip_outbound') void dialJob({ ...phone, worker, signalling }, job, plan, plan.transport);
+    },
+    testAgent: (job) => testAgent(job, { settings, egress, logger }),
+    analyse: (job) =>
+      analyse(job, createLanguageModel({ settings, plan: job.plan, egress, clock, logger }), { clock, signal: AbortSignal.timeout(ANALYSIS_MS) }),
+  });
+  signalling?.onInvite((invite) => takeInvite({ ...phone, worker, invite }));
+  const isConnected = await worker.connected(CONNECT_MS);
+  return {
+    facts: { engines: speech.describe() },
+    lines: [
+      ...speech.describe().map((line) => `Engines      ${line}`),
+      `Takes        ${worker.kinds.join(', ')}${worker.kinds.includes('phone') ? '' : ' (phone calls too where DRACHTIO_HOST is set)'}`,
+      `Works for    ${link.controlPlaneUrl}${isConnected ? '' : ' (not reached yet; trying on)'}`,
+    ],
+    drain: () => worker.drain(),
+    async close() {
+      signalling?.close();
+      await worker.close();
+      await speech.close();
+    },
+  };
+}
+
+function startMedia(settings: Settings, logger: Logger): Promise<MediaHost> {
+  return startMediaThread({
+    rtpPortMin: settings.RTP_PORT_MIN,
+    rtpPortMax: settings.RTP_PORT_MAX,
+    publicIp: settings.MEDIA_PUBLIC_IP,
+    iceServers: settings.ICE_SERVERS,
+    clock: systemClock,
+    logger,
+  });
+}
+
+function testAgent(job: AgentTestJob, parts: { readonly settings: Settings; readonly egress: EgressGuard; readonly logger: Logger }) {
+  const modelFor = (llm: CallPlan['config']['llm']) =>
+    createLanguageModel({ ...parts, plan: { ...job.plan, config: { ...job.plan.config, llm } }, clock: systemClock });
+  return runAgentTest(job, { modelFor, egress: parts.egress, clock: systemClock });
+}
+
+/** Agent tests are text for a model, as analyses are: whoever takes the one takes the other. */
+function kindsOf(settings: Settings, hasSignalling: boolean): JobKind[] {
+  const kinds = settings.WORKER_KINDS.filter((kind) => kind !== 'phone' || hasSignalling);
+  return kinds.includes('analysis') ? [...kinds, 'agent_test'] : kinds;
+}
+
+function connect(settings: Settings, tag: string, logger: Logger): Promise<Signalling> {
+  return connectSignalling({
+    host: settings.DRACHTIO_HOST ?? '127.0.0.1',
+    port: settings.DRACHTIO_PORT,
+    secret: settings.DRACHTIO_SECRET,
+    tag,
+    logger,
+  });
+}
+
+/** What one plan needs: recogniser, synthesiser, model and tools. */
+function equip(
+  plan: CallPlan,
+  parts: { readonly settings: Settings; readonly speech: SpeechEngines; readonly egress: EgressGuard; readonly logger: Logger },
+): Pick<CallDeps, 'recognizer' | 'synthesizer' | 'model' | 'createTools'> {
+  const { settings, speech, egress, logger } = parts;
+  return {
+    recognizer: speech.recognizerFor(plan.config.asr.model),
+    synthesizer: speech.synthesizerFor(plan.config.voice.voice_id),
+    model: createLanguageModel({ settings, plan, egress, clock: systemClock, logger }),
+    createTools(link: ToolsLink) {
+      const clientTools = plan.transport.type === 'webrtc' ? createClientTools((event) => link.send(event)) : null;
+      const runner = createToolRunner({
+        tools: plan.tools,
+        variables: () => link.variables(),
+        systemVariables: plan.system_variables,
+        egress,
+        clientTools,
+        clock: systemClock,
+      });
+      return { runner, settle: clientTools ? (result) => clientTools.settle(result) : null };
+    },
+  };
+}

@@ -1,0 +1,214 @@
+/**
+ * The supervisor of `npm start`: starts the control plane, the embedded signalling and the workers as processes of their own,
+ * restarts what dies, kills what hangs, and stops everything in order. It carries no call and no request itself, so that nothing it supervises can take it down.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+
+/** The processes of one machine. */
+export type Role = 'control-plane' | 'signalling' | 'worker';
+
+/** Child → supervisor. */
+export type ChildMessage =
+  | { readonly type: 'ready'; readonly facts: Readonly<Record<string, unknown>> }
+  /** Sent every half second from the child's event loop: proof that it turns. */
+  | { readonly type: 'alive' };
+
+/** Supervisor → child. */
+export type SupervisorMessage =
+  | { readonly type: 'worker_died'; readonly instanceId: string }
+  /** Take no new call; end the live ones within `DRAIN_SECONDS`, then exit 0. */
+  | { readonly type: 'drain' };
+
+/** A process standing still this long is killed; design.md §2. */
+const HANG_MS = 2_000;
+/** A supervisor that was itself late by this much judges nobody in that round. */
+const OWN_LATENESS_MS = 300;
+const CHECK_MS = 500;
+const BACKOFF_FIRST_MS = 100;
+const BACKOFF_MAX_MS = 5_000;
+/** A process that ran this long starts again with the shortest backoff. */
+const STABLE_MS = 10_000;
+/** What a worker needs beyond its drain: a goodbye, the hang-up, its last reports. */
+const GOODBYE_MS = 13_000;
+/** A child that has not become ready after this long never will. */
+const START_MS = 60_000;
+
+/** One process to keep running. `environment` is asked anew at each start. */
+export interface ChildSpec {
+  readonly name: string;
+  readonly role: Role;
+  environment(instanceId: string): Readonly<Record<string, string>>;
+}
+
+/** What the supervisor is handed. */
+export interface SupervisorDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The program to fork, with the role as its argument. */
+  readonly program: string;
+  readonly baseEnvironment: NodeJS.ProcessEnv;
+  /** A child became ready, the first time or again. */
+  onReady(child: { readonly name: string; readonly role: Role; readonly facts: Readonly<Record<string, unknown>> }): void;
+  /** A child ended by itself before it ever became ready: the start has failed. */
+  onStartFailed(name: string): void;
+}
+
+interface Child {
+  readonly spec: ChildSpec;
+  process: ChildProcess | null;
+  instanceId: string;
+  isReady: boolean;
+  wasEverReady: boolean;
+  startedMs: number;
+  lastAliveMs: number;
+  backoffMs: number;
+}
+
+/** Keeps the processes of one machine running. */
+export class Supervisor {
+  readonly #deps: SupervisorDeps;
+  readonly #children: Child[] = [];
+  readonly #deadWorkers: string[] = [];
+  readonly #timers = new Set<Timer>();
+  #isStopping = false;
+  #lastCheckMs: number;
+
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+    this.#lastCheckMs = deps.clock.now();
+    this.#timers.add(deps.clock.every(CHECK_MS, () => this.#check()));
+  }
+
+  /** Starts one process and keeps it running. */
+  start(spec: ChildSpec): void {
+    const now = this.#deps.clock.now();
+    const child: Child = {
+      spec,
+      process: null,
+      instanceId: '',
+      isReady: false,
+      wasEverReady: false,
+      startedMs: now,
+      lastAliveMs: now,
+      backoffMs: BACKOFF_FIRST_MS,
+    };
+    this.#children.push(child);
+    this.#spawn(child);
+  }
+
+  /** Instances of workers that ended in this run, whose spools a successor adopts. */
+  get deadWorkers(): readonly string[] {
+    return this.#deadWorkers;
+  }
+
+  /**
+   * Asks workers to drain first, then ends the signalling and the control plane, which must outlive them to take their reports.
+   * Resolves when all have ended; whatever is left after `drainMs` and a moment is killed.
+   */
+  async stop(drainMs: number): Promise<void> {
+    this.#isStopping = true;
+    const ofRole = (role: Role) => this.#children.filter((child) => child.spec.role === role);
+    for (const child of this.#children) {
+      if (child.isReady) this.#tell(child, { type: 'drain' });
+      // It has nothing to drain, and may be waiting for another part.
+      else child.process?.kill('SIGTERM');
+    }
+    await this.#ended(ofRole('worker'), drainMs + GOODBYE_MS);
+    for (const child of [...ofRole('signalling'), ...ofRole('control-plane')]) child.process?.kill('SIGTERM');
+    await this.#ended([...ofRole('signalling'), ...ofRole('control-plane')], 10_000);
+    for (const timer of this.#timers) timer.cancel();
+  }
+
+  /** Kills everything at once. */
+  kill(): void {
+    this.#isStopping = true;
+    for (const child of this.#children) child.process?.kill('SIGKILL');
+  }
+
+  #spawn(child: Child): void {
+    const { clock, logger, program, baseEnvironment } = this.#deps;
+    child.instanceId = `${child.spec.name}-${randomUUID().slice(0, 8)}`;
+    child.isReady = false;
+    child.startedMs = clock.now();
+    child.lastAliveMs = child.startedMs;
+    const process = fork(program, [child.spec.role], {
+      env: { ...baseEnvironment, ...child.spec.environment(child.instanceId) },
+      // A terminal's Ctrl-C reaches the supervisor alone, which then stops the others in order.
+      detached: true,
+    });
+    child.process = process;
+    process.on('message', (message) => this.#receive(child, message as ChildMessage));
+    process.on('error', (error) => {
+      logger.error({ err: error, name: child.spec.name }, 'process could not be started or reached');
+      // Without a process there will be no exit either.
+      if (process.pid === undefined) this.#exited(child, process, { code: null, signal: null });
+    });
+    process.on('exit', (code, signal) => this.#exited(child, process, { code, signal }));
+  }
+
+  #receive(child: Child, message: ChildMessage): void {
+    child.lastAliveMs = this.#deps.clock.now();
+    if (message.type !== 'ready') return;
+    child.isReady = true;
+    child.wasEverReady = true;
+    if (child.spec.role === 'control-plane') for (const instanceId of this.#deadWorkers) this.#tell(child, { type: 'worker_died', instanceId });
+    this.#deps.onReady({ name: child.spec.name, role: child.spec.role, facts: message.facts });
+  }
+
+  #exited(child: Child, process: ChildProcess, how: { readonly code: number | null; readonly signal: NodeJS.Signals | null }): void {
+    if (child.process !== process) return;
+    const { clock, logger } = this.#deps;
+    child.process = null;
+    if (child.spec.role === 'worker') {
+      this.#deadWorkers.push(child.instanceId);
+      for (const other of this.#children)
+        if (other.spec.role === 'control-plane') this.#tell(other, { type: 'worker_died', instanceId: child.instanceId });
+    }
+    if (this.#isStopping) return;
+    if (!child.wasEverReady) {
+      this.#deps.onStartFailed(child.spec.name);
+      return;
+    }
+    logger.error({ name: child.spec.name, ...how }, 'process ended; starting it again');
+    if (clock.now() - child.startedMs > STABLE_MS) child.backoffMs = BACKOFF_FIRST_MS;
+    const timer = clock.after(child.backoffMs, () => {
+      this.#timers.delete(timer);
+      if (!this.#isStopping) this.#spawn(child);
+    });
+    this.#timers.add(timer);
+    child.backoffMs = Math.min(child.backoffMs * 2, BACKOFF_MAX_MS);
+  }
+
+  #check(): void {
+    const now = this.#deps.clock.now();
+    const ownLatenessMs = now - this.#lastCheckMs - CHECK_MS;
+    this.#lastCheckMs = now;
+    if (ownLatenessMs > OWN_LATENESS_MS) {
+      // The whole machine stood still; nobody is to blame.
+      for (const child of this.#children) child.lastAliveMs = now;
+      return;
+    }
+    for (const child of this.#children) {
+      const limitMs = child.isReady ? HANG_MS : START_MS;
+      if (!child.process || now - child.lastAliveMs < limitMs) continue;
+      this.#deps.logger.error({ name: child.spec.name }, 'process stands still; killing it');
+      child.lastAliveMs = now;
+      child.process.kill('SIGKILL');
+    }
+  }
+
+  #tell(child: Child, message: SupervisorMessage): void {
+    if (child.process?.connected) child.process.send(message, () => undefined);
+  }
+
+  async #ended(children: readonly Child[], ms: number): Promise<void> {
+    const deadline = this.#deps.clock.now() + ms;
+    while (children.some((child) => child.process !== null)) {
+      if (this.#deps.clock.now() >= deadline) for (const child of children) child.process?.kill('SIGKILL');
+      await this.#deps.clock.sleep(20);
+    }
+  }
+}

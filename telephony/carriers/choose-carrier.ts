@@ -1,0 +1,29 @@
+/** Which carrier this deployment buys its numbers from (running.md, "Environment"): Twilio when its account is set, else the test catalogue. */
+import { isIP } from 'node:net';
+import type { Settings } from '#config/env.ts';
+import type { Logger } from '#config/log.ts';
+import { isPublicAddress } from '#config/public-address.ts';
+import type { Carrier } from './carrier.ts';
+import { createTestCatalogue } from './test-catalogue.ts';
+
+type CarrierSettings = Pick<Settings, 'TWILIO_ACCOUNT_SID' | 'TWILIO_AUTH_TOKEN' | 'TWILIO_BASE_URL' | 'SIP_HOST' | 'SIP_PORT' | 'SIP_PUBLIC_IP'>;
+
+/** Makes the carrier; says so when numbers would be bought that no call can reach. */
+export async function chooseCarrier(settings: CarrierSettings, logger: Logger): Promise<Carrier> {
+  const { TWILIO_ACCOUNT_SID: accountSid, TWILIO_AUTH_TOKEN: authToken, TWILIO_BASE_URL: baseUrl } = settings;
+  if (accountSid === undefined || authToken === undefined) return createTestCatalogue();
+  const sipAddress = publicSipAddress(settings);
+  if (sipAddress === undefined)
+    logger.warn('numbers bought at Twilio are connected to no trunk: SIP_PUBLIC_IP or SIP_HOST must be public, and SIP_PORT not 0');
+  // The SDK takes 40 MB and half a second, which only its users should pay.
+  const { createTwilioCarrier } = await import('./twilio.ts');
+  return createTwilioCarrier({ accountSid, authToken, baseUrl, sipAddress });
+}
+
+/** `host:port` at which a carrier on the internet reaches the SIP port; undefined when it cannot. */
+export function publicSipAddress({ SIP_HOST, SIP_PORT, SIP_PUBLIC_IP }: CarrierSettings): string | undefined {
+  const host = SIP_PUBLIC_IP ?? SIP_HOST;
+  const isPublic = isIP(host) === 0 ? host.includes('.') : isPublicAddress(host);
+  if (!isPublic || SIP_PORT === 0) return undefined;
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${SIP_PORT}`;
+}

@@ -1,0 +1,184 @@
+/**
+ * Phone numbers of Twilio, through its SDK: searched, bought with their calls already pointed at this deployment's SIP address, given back.
+ * A purchase is never sent twice unless it is certain that the first did nothing.
+ */
+import pRetry from 'p-retry';
+import twilio from 'twilio';
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import type { AvailableNumber, Carrier, NumberSearch } from './carrier.ts';
+import { TwilioFailure, type TwilioFailureKind, toFault, toTwilioFailure } from './twilio-failure.ts';
+
+/** How Twilio is reached, and where it sends calls. */
+export interface TwilioOptions {
+  readonly accountSid: string;
+  readonly authToken: string;
+  /** Instead of `https://*.twilio.com`; paths stay as they are. */
+  readonly baseUrl?: string | undefined;
+  /** Where the calls of bought numbers go, `host:port`; without it numbers are bought and connected to nothing. */
+  readonly sipAddress?: string | undefined;
+  /** How long one request may take. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 8_000;
+const MAX_ANSWER_BYTES = 4_000_000;
+// Few: a purchase of more than a minute is taken for interrupted, and then given back.
+const RETRIES = 1;
+const FIRST_WAIT_MS = 250;
+const MAX_NAME = 64;
+/** What may be asked again when asking twice does no harm. */
+const PASSING: ReadonlySet<TwilioFailureKind> = new Set(['busy', 'unsent', 'failed', 'silent']);
+/** What may be asked again because nothing was done. */
+const HARMLESS: ReadonlySet<TwilioFailureKind> = new Set(['busy', 'unsent']);
+
+const offered = z.object({ phoneNumber: z.string(), isoCountry: z.string(), region: z.string().nullish(), locality: z.string().nullish() });
+const owned = z.object({ sid: z.string().min(1), phoneNumber: z.string(), friendlyName: z.string().nullish() });
+const trunkShape = z.object({ sid: z.string().min(1), friendlyName: z.string().nullish() });
+const originationShape = z.object({ sipUrl: z.string() });
+
+type Client = ReturnType<typeof twilio>;
+
+/** Makes the carrier; nothing is sent before it is used. */
+export function createTwilioCarrier(options: TwilioOptions): Carrier {
+  const httpClient = requestClient(options.baseUrl, options.timeoutMs ?? TIMEOUT_MS);
+  // The SDK would print requests when the environment asked for it.
+  const client = twilio(options.accountSid, options.authToken, { httpClient, logLevel: 'error' });
+  const { sipAddress } = options;
+  const trunk = sipAddress === undefined ? null : new Trunk(client, sipAddress);
+  return {
+    name: 'Twilio',
+    search: (query) => asFault(() => search(client, query)),
+    buy: (phoneNumber) => asFault(() => buy(client, trunk, phoneNumber)),
+    findBought: (phoneNumber) => asFault(() => findBought(client, phoneNumber)),
+    release: (carrierNumberId) => asFault(() => release(client, carrierNumberId)),
+  };
+}
+
+async function search(client: Client, { countryCode, areaCode, exclude, limit }: NumberSearch): Promise<AvailableNumber[]> {
+  const filter = { voiceEnabled: true, ...(areaCode !== undefined && { areaCode: Number(areaCode) }), limit, pageSize: limit };
+  const found = await asked(PASSING, async () => z.array(offered).parse(await client.availablePhoneNumbers(countryCode).local.list(filter)));
+  return found
+    .filter((number) => !exclude.has(number.phoneNumber))
+    .map((number) => ({
+      phoneNumber: number.phoneNumber,
+      countryCode: number.isoCountry,
+      region: number.region ?? '',
+      locality: number.locality ?? '',
+    }));
+}
+
+async function buy(client: Client, trunk: Trunk | null, phoneNumber: string): Promise<{ carrierNumberId: string }> {
+  const trunkSid = await trunk?.sid();
+  try {
+    const order = { phoneNumber, friendlyName: nameOf(phoneNumber), ...(trunkSid !== undefined && { trunkSid }) };
+    const bought = await asked(HARMLESS, async () => owned.parse(await client.incomingPhoneNumbers.create(order)));
+    return { carrierNumberId: bought.sid };
+  } catch (error) {
+    const failure = toTwilioFailure(error);
+    // Perhaps it is the trunk that is gone.
+    trunk?.forget();
+    if (failure.kind !== 'failed' && failure.kind !== 'silent') throw failure;
+    const bought = await findBought(client, phoneNumber).catch(() => undefined);
+    if (bought) return bought;
+    // Whoever answered is done with the purchase; whoever did not may still be at it.
+    if (failure.kind === 'failed' && bought === null) throw failure;
+    throw fault('provider_silent', { provider: 'Twilio' });
+  }
+}
+
+/** Only what was bought here counts: the account may have numbers of other uses. */
+async function findBought(client: Client, phoneNumber: string): Promise<{ carrierNumberId: string } | null> {
+  const numbers = await asked(PASSING, async () => z.array(owned).parse(await client.incomingPhoneNumbers.list({ phoneNumber, limit: 50 })));
+  const ours = numbers.find((number) => number.phoneNumber === phoneNumber && number.friendlyName === nameOf(phoneNumber));
+  return ours ? { carrierNumberId: ours.sid } : null;
+}
+
+async function release(client: Client, carrierNumberId: string): Promise<void> {
+  try {
+    await asked(PASSING, () => client.incomingPhoneNumbers(carrierNumberId).remove());
+  } catch (error) {
+    if (toTwilioFailure(error).status !== 404) throw error;
+  }
+}
+
+/** Marks a number of the account as bought here. */
+function nameOf(phoneNumber: string): string {
+  return `Parley ${phoneNumber}`;
+}
+
+/** The Elastic SIP trunk whose origination is this deployment; made at the first purchase, found again by its name. */
+class Trunk {
+  readonly #client: Client;
+  readonly #name: string;
+  readonly #sipUrl: string;
+  #sid: Promise<string> | null = null;
+
+  constructor(client: Client, sipAddress: string) {
+    this.#client = client;
+    this.#name = `Parley ${sipAddress}`.slice(0, MAX_NAME);
+    this.#sipUrl = `sip:${sipAddress}`;
+  }
+
+  /** Its id; purchases at the same time share one look. */
+  sid(): Promise<string> {
+    this.#sid ??= asked(PASSING, () => this.#ensure()).catch((error: unknown) => {
+      this.#sid = null;
+      throw error;
+    });
+    return this.#sid;
+  }
+
+  /** The next purchase looks again. */
+  forget(): void {
+    this.#sid = null;
+  }
+
+  /** Every step looks before it makes, so that it can be repeated wherever it was cut short. */
+  async #ensure(): Promise<string> {
+    const { trunks } = this.#client.trunking.v1;
+    const known = z.array(trunkShape).parse(await trunks.list());
+    const found = known.find((trunk) => trunk.friendlyName === this.#name);
+    const { sid } = found ?? trunkShape.parse(await trunks.create({ friendlyName: this.#name }));
+    const { originationUrls } = trunks(sid);
+    const urls = z.array(originationShape).parse(await originationUrls.list());
+    if (!urls.some((url) => url.sipUrl === this.#sipUrl))
+      await originationUrls.create({ weight: 1, priority: 1, enabled: true, friendlyName: 'Parley', sipUrl: this.#sipUrl });
+    return sid;
+  }
+}
+
+/** The SDK's own client, sending everything to another base address when there is one; answers are bounded. */
+function requestClient(baseUrl: string | undefined, timeoutMs: number): twilio.RequestClient {
+  const client = new twilio.RequestClient({ timeout: timeoutMs });
+  client.axios.defaults.maxContentLength = MAX_ANSWER_BYTES;
+  if (baseUrl !== undefined) {
+    client.axios.interceptors.request.use((config) => {
+      const { pathname, search: query } = new URL(config.url ?? '/', baseUrl);
+      config.url = `${baseUrl}${pathname}${query}`;
+      return config;
+    });
+  }
+  return client;
+}
+
+/** Asks, and asks again after failures of these kinds. Throws `TwilioFailure`. */
+function asked<Result>(again: ReadonlySet<TwilioFailureKind>, ask: () => Promise<Result>): Promise<Result> {
+  const attempt = async () => {
+    try {
+      return await ask();
+    } catch (error) {
+      throw toTwilioFailure(error);
+    }
+  };
+  const shouldRetry = ({ error }: { error: Error }) => error instanceof TwilioFailure && again.has(error.kind);
+  return pRetry(attempt, { retries: RETRIES, minTimeout: FIRST_WAIT_MS, randomize: true, shouldRetry });
+}
+
+async function asFault<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof TwilioFailure ? toFault(error) : error;
+  }
+}

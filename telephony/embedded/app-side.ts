@@ -1,0 +1,291 @@
+/** What applications ask of the embedded server: responses to what they were handed, requests inside a dialog, new requests, CANCEL and ACK (drachtio's `sip` command). */
+import type { App, AppCommand } from './app-protocol.ts';
+import {
+  type Core,
+  dialogPeer,
+  dialogRequest,
+  metaTokens,
+  newCallId,
+  newTag,
+  newVia,
+  ownContact,
+  ownHostPort,
+  passedHeaders,
+  peerOf,
+  startClient,
+} from './core.ts';
+import type { Dialog } from './dialog.ts';
+import {
+  formatMessage,
+  header,
+  headerList,
+  longName,
+  parameter,
+  parseCseq,
+  parseMessage,
+  type SipHeader,
+  type SipMessage,
+  type StatusLine,
+  uriOf,
+} from './message.ts';
+import { timedOut } from './network-responses.ts';
+import type { ServerTransaction } from './transaction.ts';
+import type { Peer } from './transport.ts';
+
+/** Carries out one `sip` command and answers it. */
+export function onAppCommand(core: Core, app: App, command: AppCommand): void {
+  const [transactionId = '', dialogId = '', proxyUri = ''] = command.tokens;
+  const message = parseMessage(withoutLength(command.raw));
+  if (!message) {
+    app.answer(command.messageId, false, ['not a SIP message']);
+    return;
+  }
+  const { start } = message;
+  if (start.kind === 'response') respond(core, app, { messageId: command.messageId, transactionId, message, start });
+  else if (start.method === 'CANCEL' && transactionId !== '') cancel(core, app, command.messageId, transactionId);
+  else if (start.method === 'ACK') acknowledge(core, app, { messageId: command.messageId, dialogId, message });
+  else if (dialogId !== '') requestInDialog(core, app, { messageId: command.messageId, dialogId, message, method: start.method });
+  else newRequest(core, app, { messageId: command.messageId, message, method: start.method, uri: proxyUri === '' ? start.uri : proxyUri });
+}
+
+/** drachtio-srf writes `Content-Length: 0` into messages whose body follows; the length is counted anew. */
+function withoutLength(raw: string): string {
+  return raw.replace(/\r\ncontent-length[ \t]*:[^\r]*/i, '');
+}
+
+function respond(core: Core, app: App, answer: { messageId: string; transactionId: string; message: SipMessage; start: StatusLine }): void {
+  const transaction = core.servers.byId.get(answer.transactionId);
+  if (!transaction || transaction.isFinal) {
+    app.answer(answer.messageId, false, [transaction ? 'transaction already completed' : 'unknown transaction']);
+    return;
+  }
+  const text = sendResponse(core, transaction, {
+    start: answer.start,
+    headers: passedHeaders(answer.message),
+    body: answer.message.body,
+    toTag: parameter(header(answer.message, 'to') ?? '', 'tag'),
+  });
+  const dialog = core.owners.get(transaction)?.dialog ?? null;
+  if (transaction.method === 'BYE' && dialog) core.dialogs.remove(dialog);
+  const meta = metaTokens(core, 'application', text, transaction.peer);
+  app.answer(answer.messageId, true, [...meta, transaction.id, dialog?.id ?? '', '', 'Msg sent:', ''], text);
+}
+
+/** Writes and sends a response; a dialog is made by the first one to an INVITE that makes one (RFC 3261 §12.1.1). */
+export function sendResponse(
+  core: Core,
+  transaction: ServerTransaction,
+  response: { readonly start: StatusLine; readonly headers: readonly SipHeader[]; readonly body: string; readonly toTag: string | null },
+): string {
+  const { request, method } = transaction;
+  const { status } = response.start;
+  const owner = core.owners.get(transaction);
+  const to = header(request, 'to') ?? '';
+  const given = parameter(to, 'tag');
+  const localTag = given ?? owner?.dialog?.localTag ?? response.toTag ?? newTag();
+  const localParty = given === null && status > 100 ? `${to};tag=${localTag}` : to;
+  const text = formatMessage(writeResponse(core, transaction, { ...response, localParty }));
+  const isInvite = method === 'INVITE';
+  if (owner?.app && isInvite && status > 100 && status < 300) {
+    owner.dialog ??= makeServerDialog(core, transaction, { app: owner.app, localParty, localTag, routes: headerList(request, 'record-route') });
+    if (status >= 200) {
+      owner.dialog.isConfirmed = true;
+      owner.dialog.pendingInvite = transaction;
+    }
+  }
+  transaction.respond(status, text);
+  // A refusal frees an early dialog; inside a confirmed one it only refuses the change.
+  if (isInvite && status >= 300 && owner?.dialog?.isConfirmed === false) core.dialogs.remove(owner.dialog);
+  return text;
+}
+
+/** What the server adds to an application's response: the request's own headers, and a way back for what makes a dialog. */
+function writeResponse(
+  core: Core,
+  { request, method, peer }: ServerTransaction,
+  response: { readonly start: StatusLine; readonly headers: readonly SipHeader[]; readonly body: string; readonly localParty: string },
+): SipMessage {
+  const { status, reason } = response.start;
+  const same = (name: string) => ({ name, value: header(request, name.toLowerCase()) ?? '' });
+  const all = (name: string) => headerList(request, name.toLowerCase()).map((value) => ({ name, value }));
+  const isDialogMaking = status > 100 && status < 300 && (method === 'INVITE' || method === 'SUBSCRIBE');
+  const hasContact = response.headers.some((entry) => longName(entry.name) === 'contact');
+  return {
+    start: { ...response.start, reason: reason === '' ? (REASONS[status] ?? 'Unknown') : reason },
+    headers: [
+      ...all('Via'),
+      ...(isDialogMaking ? all('Record-Route') : []),
+      same('From'),
+      { name: 'To', value: response.localParty },
+      same('Call-ID'),
+      same('CSeq'),
+      ...(isDialogMaking && !hasContact ? [{ name: 'Contact', value: ownContact(core, peer) }] : []),
+      ...response.headers,
+    ],
+    body: response.body,
+  };
+}
+
+function makeServerDialog(
+  core: Core,
+  transaction: ServerTransaction,
+  side: { app: App; localParty: string; localTag: string; routes: readonly string[] },
+): Dialog {
+  const from = header(transaction.request, 'from') ?? '';
+  return core.dialogs.add({
+    app: side.app,
+    callId: header(transaction.request, 'call-id') ?? '',
+    localTag: side.localTag,
+    localParty: side.localParty,
+    remoteTag: parameter(from, 'tag'),
+    remoteParty: from,
+    target: uriOf(headerList(transaction.request, 'contact')[0] ?? from),
+    routes: side.routes,
+    localCseq: 0,
+    inviteCseq: 0,
+    isServer: true,
+    isConfirmed: false,
+    peer: transaction.peer,
+    pendingInvite: null,
+    acceptedInvite: null,
+  });
+}
+
+function requestInDialog(core: Core, app: App, request: { messageId: string; dialogId: string; message: SipMessage; method: string }): void {
+  const dialog = core.dialogs.get(request.dialogId);
+  if (!dialog) {
+    app.answer(request.messageId, false, ['unknown dialog']);
+    return;
+  }
+  dialog.localCseq += 1;
+  if (request.method === 'INVITE') dialog.inviteCseq = dialog.localCseq;
+  const peer = dialogPeer(dialog);
+  const headers = passedHeaders(request.message, request.method === 'INVITE' ? ['contact'] : []);
+  if (request.method === 'INVITE') headers.push({ name: 'Contact', value: ownContact(core, peer) });
+  const { branch, message } = dialogRequest(core, dialog, { method: request.method, cseq: dialog.localCseq, headers, body: request.message.body });
+  send(core, app, { messageId: request.messageId, branch, message, method: request.method, peer, dialog });
+  if (request.method === 'BYE') core.dialogs.remove(dialog);
+}
+
+function newRequest(core: Core, app: App, request: { messageId: string; message: SipMessage; method: string; uri: string }): void {
+  const peer = peerOf(request.uri);
+  if (!peer || request.message.start.kind !== 'request') {
+    app.answer(request.messageId, false, ['the request URI cannot be reached']);
+    return;
+  }
+  const { branch, via } = newVia(core, peer);
+  const own = ownHostPort(core, peer);
+  const from = party(header(request.message, 'from') ?? `<sip:${own}>`, own);
+  const contact = header(request.message, 'contact');
+  const message: SipMessage = {
+    start: request.message.start,
+    headers: [
+      via,
+      { name: 'Max-Forwards', value: '70' },
+      ...headerList(request.message, 'route').map((value) => ({ name: 'Route', value })),
+      { name: 'From', value: parameter(from, 'tag') === null ? `${from};tag=${newTag()}` : from },
+      { name: 'To', value: header(request.message, 'to') ?? `<${request.message.start.uri}>` },
+      { name: 'Call-ID', value: header(request.message, 'call-id') ?? newCallId() },
+      // A digest retry brings the CSeq it wants.
+      { name: 'CSeq', value: header(request.message, 'cseq') ?? `1 ${request.method}` },
+      { name: 'Contact', value: contact === null ? ownContact(core, peer) : party(contact, own) },
+      ...passedHeaders(request.message, ['contact']),
+    ],
+    body: request.message.body,
+  };
+  send(core, app, { messageId: request.messageId, branch, message, method: request.method, peer, dialog: null });
+}
+
+function send(
+  core: Core,
+  app: App,
+  request: {
+    readonly messageId: string;
+    readonly branch: string;
+    readonly message: SipMessage;
+    readonly method: string;
+    readonly peer: Peer;
+    readonly dialog: Dialog | null;
+  },
+): void {
+  const transaction = startClient(core, request, { app, dialog: request.dialog, onTimeout: (late) => timedOut(core, late) });
+  const text = formatMessage(request.message);
+  app.answer(request.messageId, true, [...metaTokens(core, 'application', text, request.peer), transaction.id, 'Msg sent:', ''], text);
+}
+
+/** drachtio-srf acknowledges every final response; only the ACK of a 2xx is the application's to send (RFC 3261 §13.2.2.4). */
+function acknowledge(core: Core, app: App, ack: { messageId: string; dialogId: string; message: SipMessage }): void {
+  const dialog = ack.dialogId === '' ? null : core.dialogs.get(ack.dialogId);
+  if (!dialog) {
+    app.answer(ack.messageId, ack.dialogId === '', ack.dialogId === '' ? [] : ['unknown dialog']);
+    return;
+  }
+  const peer = dialogPeer(dialog);
+  const { message } = dialogRequest(core, dialog, {
+    method: 'ACK',
+    cseq: dialog.inviteCseq,
+    headers: passedHeaders(ack.message, ['contact']),
+    body: ack.message.body,
+  });
+  const text = formatMessage(message);
+  if (dialog.acceptedInvite) dialog.acceptedInvite.acknowledge(text, peer);
+  else core.send(text, peer);
+  app.answer(ack.messageId, true, [...metaTokens(core, 'application', text, peer), ack.dialogId, 'Msg sent:', ''], text);
+}
+
+function cancel(core: Core, app: App, messageId: string, transactionId: string): void {
+  const invite = core.clients.byId.get(transactionId);
+  if (invite?.method !== 'INVITE' || invite.request.start.kind !== 'request') {
+    app.answer(messageId, false, ['unknown transaction']);
+    return;
+  }
+  const same = (name: string) => ({ name, value: header(invite.request, name.toLowerCase()) ?? '' });
+  const message: SipMessage = {
+    start: { kind: 'request', method: 'CANCEL', uri: invite.request.start.uri },
+    headers: [
+      { name: 'Via', value: headerList(invite.request, 'via')[0] ?? '' },
+      { name: 'Max-Forwards', value: '70' },
+      same('From'),
+      same('To'),
+      same('Call-ID'),
+      { name: 'CSeq', value: `${parseCseq(invite.request)?.number ?? 1} CANCEL` },
+      ...headerList(invite.request, 'route').map((value) => ({ name: 'Route', value })),
+    ],
+    body: '',
+  };
+  const branch = parameter(headerList(invite.request, 'via')[0] ?? '', 'branch') ?? '';
+  invite.whenProceeding(() => {
+    startClient(core, { branch, message, method: 'CANCEL', peer: invite.peer }, { app: null, dialog: null, onTimeout: () => undefined });
+    invite.cancelled();
+  });
+  const text = formatMessage(message);
+  app.answer(messageId, true, [...metaTokens(core, 'application', text, invite.peer), invite.id, 'Msg sent:', ''], text);
+}
+
+/** A party as an application writes it: `@localhost` stands for the server's own address. */
+function party(value: string, own: string): string {
+  const placed = value.replace(/@localhost(?=[;>]|$)/, `@${own}`);
+  return placed.includes('<') ? placed : `<${placed}>`;
+}
+
+/** Reason phrases of what is sent without one (RFC 3261 §21). */
+export const REASONS: Readonly<Record<number, string>> = {
+  100: 'Trying',
+  180: 'Ringing',
+  183: 'Session Progress',
+  200: 'OK',
+  202: 'Accepted',
+  400: 'Bad Request',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  407: 'Proxy Authentication Required',
+  408: 'Request Timeout',
+  480: 'Temporarily Unavailable',
+  481: 'Call/Transaction Does Not Exist',
+  486: 'Busy Here',
+  487: 'Request Terminated',
+  488: 'Not Acceptable Here',
+  500: 'Server Internal Error',
+  503: 'Service Unavailable',
+};

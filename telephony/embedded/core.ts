@@ -1,0 +1,198 @@
+/** What the two sides of the embedded server share: sockets, transactions, dialogs, counters, and how messages are written and handed to applications. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { Clock } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
+import { localAddressFor } from '../local-address.ts';
+import type { App } from './app-protocol.ts';
+import type { Dialog, DialogTable } from './dialog.ts';
+import { formatMessage, longName, parseUri, type SipHeader, type SipMessage, uriOf } from './message.ts';
+import { ClientTransaction, type ServerTransaction } from './transaction.ts';
+import type { Peer } from './transport.ts';
+
+/** What the embedded signalling is started with. */
+export interface SignallingOptions {
+  readonly sipHost: string;
+  /** 0 takes a free one. */
+  readonly sipPort: number;
+  readonly publicIp: string | undefined;
+  readonly appHost: string;
+  readonly appPort: number;
+  readonly secret: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Asked about every new INVITE; a rejection means that nobody could be asked. */
+  admit(request: AdmissionRequest): Promise<AdmissionAnswer>;
+}
+
+/** Counted since the start. */
+export interface SignallingMetrics {
+  malformed: number;
+  flooded: number;
+  invites: number;
+  refused: number;
+  dialogsLost: number;
+}
+
+/** The state of one server. */
+export interface Core {
+  readonly options: SignallingOptions;
+  readonly dialogs: DialogTable;
+  readonly apps: ReadonlySet<App>;
+  readonly servers: { readonly byKey: Map<string, ServerTransaction>; readonly byId: Map<string, ServerTransaction> };
+  readonly clients: { readonly byKey: Map<string, ClientTransaction>; readonly byId: Map<string, ClientTransaction> };
+  /** The application a server transaction was handed to, and its dialog. */
+  readonly owners: Map<ServerTransaction | ClientTransaction, { readonly app: App | null; dialog: Dialog | null }>;
+  readonly metrics: SignallingMetrics;
+  sipPort: number;
+  send(text: string, peer: Peer): void;
+}
+
+/** Headers the server writes itself; what an application says of them is not taken. */
+const OWN_HEADERS = new Set(['via', 'from', 'to', 'call-id', 'cseq', 'content-length', 'max-forwards', 'route', 'record-route']);
+
+/** Address of this server as the peer sees it, `host:port`. */
+export function ownHostPort(core: Core, peer: Peer): string {
+  const address = localAddressFor(peer.address, { boundHost: core.options.sipHost, publicIp: core.options.publicIp });
+  return `${address.includes(':') ? `[${address}]` : address}:${core.sipPort}`;
+}
+
+/** A Contact the peer can reach this server by. */
+export function ownContact(core: Core, peer: Peer): string {
+  return `<sip:${ownHostPort(core, peer)}${peer.transport === 'tcp' ? ';transport=tcp' : ''}>`;
+}
+
+/** A fresh Via and its branch (RFC 3261 §8.1.1.7). */
+export function newVia(core: Core, peer: Peer): { branch: string; via: SipHeader } {
+  const branch = `z9hG4bK${randomBytes(9).toString('hex')}`;
+  return { branch, via: { name: 'Via', value: `SIP/2.0/${peer.transport.toUpperCase()} ${ownHostPort(core, peer)};branch=${branch};rport` } };
+}
+
+export function newTag(): string {
+  return randomBytes(6).toString('hex');
+}
+
+/** The headers of an application's message that are passed on. */
+export function passedHeaders(message: SipMessage, alsoOwn: readonly string[] = []): SipHeader[] {
+  const headers = message.headers.filter((entry) => !OWN_HEADERS.has(longName(entry.name)) && !alsoOwn.includes(longName(entry.name)));
+  if (message.body !== '' && !headers.some((entry) => longName(entry.name) === 'content-type'))
+    headers.push({ name: 'Content-Type', value: 'application/sdp' });
+  return headers;
+}
+
+/** Where a URI is reached; null when it is none, or asks for TLS, which is not spoken here. A name stays a name: the socket resolves it. */
+export function peerOf(uri: string): Peer | null {
+  const parsed = parseUri(uri);
+  return parsed && parsed.transport !== 'tls'
+    ? { transport: parsed.transport === 'tcp' ? 'tcp' : 'udp', address: parsed.host, port: parsed.port ?? 5060 }
+    : null;
+}
+
+/**
+ * Where a request inside a dialog goes: the first route, or the target; back over the connection it came by when that is TCP.
+ * A name, or what is no address at all, is not looked up: the request goes where the other side was last heard from.
+ */
+export function dialogPeer(dialog: Dialog): Peer {
+  if (dialog.peer.transport === 'tcp' && dialog.routes.length === 0) return dialog.peer;
+  const first = dialog.routes[0];
+  const next = peerOf(first === undefined ? dialog.target : uriOf(first));
+  return next && isIP(next.address) !== 0 ? next : dialog.peer;
+}
+
+/** A request inside a dialog. */
+export function dialogRequest(
+  core: Core,
+  dialog: Dialog,
+  request: { method: string; cseq: number; headers: readonly SipHeader[]; body: string },
+): { branch: string; message: SipMessage } {
+  const { branch, via } = newVia(core, dialogPeer(dialog));
+  return {
+    branch,
+    message: {
+      start: { kind: 'request', method: request.method, uri: dialog.target },
+      headers: [
+        via,
+        { name: 'Max-Forwards', value: '70' },
+        { name: 'From', value: dialog.localParty },
+        { name: 'To', value: dialog.remoteParty },
+        { name: 'Call-ID', value: dialog.callId },
+        { name: 'CSeq', value: `${request.cseq} ${request.method}` },
+        ...dialog.routes.map((route) => ({ name: 'Route', value: route })),
+        ...request.headers,
+      ],
+      body: request.body,
+    },
+  };
+}
+
+/** Sends a request in a client transaction of its own. `app` null: nobody is told of its responses. */
+export function startClient(
+  core: Core,
+  request: { readonly branch: string; readonly message: SipMessage; readonly method: string; readonly peer: Peer },
+  owner: { readonly app: App | null; readonly dialog: Dialog | null; onTimeout(transaction: ClientTransaction): void },
+): ClientTransaction {
+  const transaction: ClientTransaction = new ClientTransaction(
+    { clock: core.options.clock, send: (text, peer) => core.send(text, peer) },
+    {
+      key: `${request.branch}\n${request.method}`,
+      message: request.message,
+      text: formatMessage(request.message),
+      method: request.method,
+      peer: request.peer,
+    },
+    {
+      onTimeout: () => owner.onTimeout(transaction),
+      onDone: () => {
+        core.clients.byKey.delete(transaction.key);
+        core.clients.byId.delete(transaction.id);
+        core.owners.delete(transaction);
+      },
+    },
+  );
+  core.clients.byKey.set(transaction.key, transaction);
+  core.clients.byId.set(transaction.id, transaction);
+  core.owners.set(transaction, { app: owner.app, dialog: owner.dialog });
+  transaction.start();
+  return transaction;
+}
+
+/** The tokens that say where a message came from or went to, and when. */
+export function metaTokens(core: Core, source: 'network' | 'application', raw: string, peer: Peer): string[] {
+  const time = new Date(core.options.clock.wallTime()).toISOString().slice(11, 23);
+  return [source, String(Buffer.byteLength(raw)), peer.transport, peer.address, String(peer.port), `${time}000`];
+}
+
+/** Hands a message from the network to an application; compact header names are written long. */
+export function deliver(
+  app: App,
+  core: Core,
+  message: SipMessage,
+  from: { readonly peer: Peer; readonly transactionId: string; readonly dialogId: string; readonly receivedOn: readonly string[] },
+): void {
+  const raw = formatMessage({
+    ...message,
+    headers: message.headers.map(({ name, value }) => ({ name: name.length === 1 ? capitalised(longName(name)) : name, value })),
+  });
+  app.deliver(['sip', ...metaTokens(core, 'network', raw, from.peer), from.transactionId, from.dialogId, ...from.receivedOn, ''], raw);
+}
+
+/** Ends a dialog with a BYE that no application asked for. */
+export function hangUp(core: Core, dialog: Dialog): string {
+  dialog.localCseq += 1;
+  const { branch, message } = dialogRequest(core, dialog, { method: 'BYE', cseq: dialog.localCseq, headers: [], body: '' });
+  core.dialogs.remove(dialog);
+  startClient(core, { branch, message, method: 'BYE', peer: dialogPeer(dialog) }, { app: null, dialog: null, onTimeout: () => undefined });
+  return formatMessage(message);
+}
+
+export function newCallId(): string {
+  return randomUUID();
+}
+
+function capitalised(name: string): string {
+  return name
+    .replace(/(^|-)([a-z])/g, (_, dash: string, letter: string) => dash + letter.toUpperCase())
+    .replace('Call-Id', 'Call-ID')
+    .replace('Cseq', 'CSeq');
+}

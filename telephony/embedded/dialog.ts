@@ -1,0 +1,71 @@
+/** Dialogs (RFC 3261 §12): what requests inside a call are built from, found by id for the application and by Call-ID and local tag for the network. */
+import { randomUUID } from 'node:crypto';
+import type { App } from './app-protocol.ts';
+import type { ClientTransaction, ServerTransaction } from './transaction.ts';
+import type { Peer } from './transport.ts';
+
+/** One dialog, early or confirmed. */
+export interface Dialog {
+  readonly id: string;
+  readonly app: App;
+  readonly callId: string;
+  readonly localTag: string;
+  /** From or To as this side writes it, with its tag. */
+  readonly localParty: string;
+  remoteTag: string | null;
+  remoteParty: string;
+  /** Contact of the other side: where requests are addressed to. */
+  target: string;
+  routes: readonly string[];
+  localCseq: number;
+  /** CSeq of the INVITE this side sent last; its ACK repeats it. */
+  inviteCseq: number;
+  readonly isServer: boolean;
+  isConfirmed: boolean;
+  /** Where the other side was last heard from. */
+  peer: Peer;
+  /** The INVITE received whose 2xx waits for its ACK. */
+  pendingInvite: ServerTransaction | null;
+  /** The INVITE sent last that was accepted: its ACK goes again whenever its 2xx does. */
+  acceptedInvite: ClientTransaction | null;
+}
+
+/** The dialogs of one server. */
+export class DialogTable {
+  readonly #byId = new Map<string, Dialog>();
+  readonly #byKey = new Map<string, Dialog>();
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  add(fields: Omit<Dialog, 'id'>): Dialog {
+    const dialog: Dialog = { id: randomUUID(), ...fields };
+    this.#byId.set(dialog.id, dialog);
+    this.#byKey.set(keyOf(dialog.callId, dialog.localTag), dialog);
+    return dialog;
+  }
+
+  get(id: string): Dialog | null {
+    return this.#byId.get(id) ?? null;
+  }
+
+  /** The dialog a request belongs to; a remote tag that is known must match. */
+  find(callId: string, localTag: string, remoteTag: string | null): Dialog | null {
+    const dialog = this.#byKey.get(keyOf(callId, localTag));
+    return dialog && (dialog.remoteTag === null || remoteTag === null || dialog.remoteTag === remoteTag) ? dialog : null;
+  }
+
+  remove(dialog: Dialog): void {
+    this.#byId.delete(dialog.id);
+    this.#byKey.delete(keyOf(dialog.callId, dialog.localTag));
+  }
+
+  of(app: App): Dialog[] {
+    return [...this.#byId.values()].filter((dialog) => dialog.app === app);
+  }
+}
+
+function keyOf(callId: string, localTag: string): string {
+  return `${callId}\n${localTag}`;
+}

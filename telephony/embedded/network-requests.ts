@@ -1,0 +1,256 @@
+/** Requests from the network: retransmissions absorbed, CANCEL and ACK matched, new INVITEs admitted and routed, the rest handed to the dialog's application (RFC 3261 §8.2, §9.2, §12.2.2). */
+import type { AdmissionRequest } from '#config/sip-admission.ts';
+import type { App } from './app-protocol.ts';
+import { REASONS, sendResponse } from './app-side.ts';
+import { type Core, deliver, hangUp, metaTokens, ownHostPort } from './core.ts';
+import type { Dialog } from './dialog.ts';
+import { header, headerList, longName, parameter, parseCseq, parseUri, type SipHeader, type SipMessage, uriOf } from './message.ts';
+import { ServerTransaction } from './transaction.ts';
+import type { Peer } from './transport.ts';
+
+/** What the server itself answers OPTIONS with, and any method it has no application for. */
+const ALLOW = 'INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, REFER, NOTIFY';
+const RETRY_AFTER_SECONDS = 5;
+/** RFC 3261 §19.1.2 */
+const DEFAULT_PORT = 5060;
+
+/** A request came in. */
+export function onRequest(core: Core, received: SipMessage, source: Peer): void {
+  const request = withReceived(received, source);
+  const cseq = request && parseCseq(request);
+  if (request?.start.kind !== 'request' || !cseq || !isComplete(request)) {
+    core.metrics.malformed += 1;
+    return;
+  }
+  const { method } = request.start;
+  if (method !== cseq.method) {
+    core.metrics.malformed += 1;
+    return;
+  }
+  const key = transactionKey(request, method === 'ACK' ? 'INVITE' : method);
+  const known = core.servers.byKey.get(key);
+  if (method === 'ACK') onAck(core, request, { source, known });
+  else if (known) known.receiveAgain();
+  else if (method === 'CANCEL') onCancel(core, request, { source, key });
+  else if (parameter(header(request, 'to') ?? '', 'tag') !== null) onInDialog(core, request, { source, key, method, cseq: cseq.number });
+  else onNew(core, request, { source, key, method });
+}
+
+function onNew(core: Core, request: SipMessage, from: { readonly source: Peer; readonly key: string; readonly method: string }): void {
+  const transaction = openTransaction(core, request, { ...from, app: null, dialog: null });
+  if (from.method === 'INVITE') {
+    core.metrics.invites += 1;
+    // Without a Contact nobody could ever hang up on the caller (RFC 3261 §8.1.1.8).
+    if (!/^<?sips?:[^>\s]/i.test(uriOf(headerList(request, 'contact')[0] ?? ''))) {
+      core.metrics.malformed += 1;
+      reply(core, transaction, 400);
+      return;
+    }
+    reply(core, transaction, 100);
+    admitInvite(core, transaction).catch((error: unknown) => core.options.logger.error({ err: error }, 'an INVITE could not be routed'));
+  } else if (from.method === 'OPTIONS')
+    reply(core, transaction, 200, [
+      { name: 'Allow', value: ALLOW },
+      { name: 'Accept', value: 'application/sdp' },
+    ]);
+  else {
+    const app = [...core.apps].find((candidate) => candidate.verbs.has(from.method.toLowerCase()));
+    if (app) hand(core, transaction, app, null);
+    else reply(core, transaction, 405, [{ name: 'Allow', value: ALLOW }]);
+  }
+}
+
+/** One question decides everything: admission, and the worker that takes the call (design.md §2). */
+async function admitInvite(core: Core, transaction: ServerTransaction): Promise<void> {
+  const answer = await core.options.admit(admissionRequestOf(transaction)).catch((error: unknown) => {
+    core.options.logger.warn({ err: error }, 'admission could not be asked');
+    return null;
+  });
+  if (answer?.action === 'route') {
+    const app = [...core.apps].find((candidate) => candidate.tags.has(answer.data.tag) && candidate.verbs.has('invite'));
+    if (app) {
+      hand(core, transaction, app, null);
+      // Cancelled meanwhile: the worker that accepted the call is told so, and frees its slot.
+      if (transaction.isFinal) deliverCancel(core, transaction, app, cancelOf(transaction.request));
+      return;
+    }
+  }
+  if (transaction.isFinal) return;
+  core.metrics.refused += 1;
+  if (answer?.action === 'reject') {
+    const headers = Object.entries(answer.data.headers ?? {}).map(([name, value]) => ({ name, value }));
+    sendResponse(core, transaction, {
+      start: { kind: 'response', status: answer.data.status, reason: answer.data.reason },
+      headers,
+      body: '',
+      toTag: null,
+    });
+  } else reply(core, transaction, 503, [{ name: 'Retry-After', value: String(RETRY_AFTER_SECONDS) }]);
+}
+
+function onInDialog(
+  core: Core,
+  request: SipMessage,
+  from: { readonly source: Peer; readonly key: string; readonly method: string; readonly cseq: number },
+): void {
+  const toTag = parameter(header(request, 'to') ?? '', 'tag') ?? '';
+  const dialog = core.dialogs.find(header(request, 'call-id') ?? '', toTag, parameter(header(request, 'from') ?? '', 'tag'));
+  const transaction = openTransaction(core, request, { ...from, app: dialog?.app ?? null, dialog });
+  if (!dialog) {
+    reply(core, transaction, 481);
+    return;
+  }
+  dialog.peer = from.source;
+  // A caller who hangs up has heard the answer, whatever became of the ACK.
+  if (from.method === 'BYE') dialog.pendingInvite?.acknowledge();
+  if (from.method === 'INVITE') {
+    reply(core, transaction, 100);
+    const contact = headerList(request, 'contact')[0];
+    if (contact !== undefined) dialog.target = uriOf(contact);
+  }
+  hand(core, transaction, dialog.app, dialog);
+}
+
+function onAck(core: Core, request: SipMessage, from: { readonly source: Peer; readonly known: ServerTransaction | undefined }): void {
+  if (from.known && from.known.status >= 300) {
+    from.known.acknowledge();
+    return;
+  }
+  const toTag = parameter(header(request, 'to') ?? '', 'tag');
+  const dialog = toTag === null ? null : core.dialogs.find(header(request, 'call-id') ?? '', toTag, parameter(header(request, 'from') ?? '', 'tag'));
+  if (!dialog) return;
+  const isFirst = dialog.pendingInvite !== null;
+  dialog.pendingInvite?.acknowledge();
+  dialog.pendingInvite = null;
+  if (isFirst) deliver(dialog.app, core, request, { peer: from.source, transactionId: dialog.id, dialogId: dialog.id, receivedOn: [] });
+}
+
+function onCancel(core: Core, request: SipMessage, from: { readonly source: Peer; readonly key: string }): void {
+  const transaction = openTransaction(core, request, { ...from, method: 'CANCEL', app: null, dialog: null });
+  const invite = core.servers.byKey.get(transactionKey(request, 'INVITE'));
+  if (!invite) {
+    reply(core, transaction, 481);
+    return;
+  }
+  reply(core, transaction, 200);
+  if (invite.isFinal) return;
+  const app = core.owners.get(invite)?.app;
+  reply(core, invite, 487);
+  if (app) deliverCancel(core, invite, app, request);
+}
+
+/** A CANCEL is told under the transaction of the INVITE it ends. */
+function deliverCancel(core: Core, invite: ServerTransaction, app: App, cancel: SipMessage): void {
+  deliver(app, core, cancel, { peer: invite.peer, transactionId: invite.id, dialogId: '', receivedOn: [] });
+}
+
+/** The CANCEL of an INVITE that no worker had yet when it came (RFC 3261 §9.1). */
+function cancelOf(invite: SipMessage): SipMessage {
+  const named = ['via', 'max-forwards', 'from', 'to', 'call-id'];
+  return {
+    start: { kind: 'request', method: 'CANCEL', uri: invite.start.kind === 'request' ? invite.start.uri : '' },
+    headers: [
+      ...invite.headers.filter((entry) => named.includes(longName(entry.name))),
+      { name: 'CSeq', value: `${parseCseq(invite)?.number ?? 1} CANCEL` },
+    ],
+    body: '',
+  };
+}
+
+function openTransaction(
+  core: Core,
+  message: SipMessage,
+  from: { readonly source: Peer; readonly key: string; readonly method: string; readonly app: App | null; readonly dialog: Dialog | null },
+): ServerTransaction {
+  const transaction: ServerTransaction = new ServerTransaction(
+    { clock: core.options.clock, send: (text, peer) => core.send(text, peer) },
+    { key: from.key, message, method: from.method, peer: replyPeer(message, from.source) },
+    { onAckTimeout: () => onAckTimeout(core, transaction), onDone: () => forget(core, transaction) },
+  );
+  core.servers.byKey.set(transaction.key, transaction);
+  core.servers.byId.set(transaction.id, transaction);
+  core.owners.set(transaction, { app: from.app, dialog: from.dialog });
+  return transaction;
+}
+
+/** The caller never acknowledged our 2xx: the dialog is ended with a BYE, and its application told (RFC 3261 §13.3.1.4). */
+function onAckTimeout(core: Core, transaction: ServerTransaction): void {
+  const dialog = core.owners.get(transaction)?.dialog;
+  if (!dialog || core.dialogs.get(dialog.id) !== dialog) return;
+  core.metrics.dialogsLost += 1;
+  const text = hangUp(core, dialog);
+  dialog.app.deliver(['sip', ...metaTokens(core, 'application', text, dialog.peer), 'unsolicited', dialog.id, ''], text);
+}
+
+function forget(core: Core, transaction: ServerTransaction): void {
+  core.servers.byKey.delete(transaction.key);
+  core.servers.byId.delete(transaction.id);
+  core.owners.delete(transaction);
+}
+
+function hand(core: Core, transaction: ServerTransaction, app: App, dialog: Dialog | null): void {
+  core.owners.set(transaction, { app, dialog });
+  const [host = '', port = ''] = ownHostPort(core, transaction.peer).split(/:(?=\d+$)/);
+  deliver(app, core, transaction.request, {
+    peer: transaction.peer,
+    transactionId: transaction.id,
+    dialogId: dialog?.id ?? '',
+    receivedOn: dialog ? [] : [host, port],
+  });
+}
+
+function reply(core: Core, transaction: ServerTransaction, status: number, headers: readonly SipHeader[] = []): void {
+  sendResponse(core, transaction, { start: { kind: 'response', status, reason: REASONS[status] ?? '' }, headers, body: '', toTag: null });
+}
+
+/** The top Via with where the request really came from (RFC 3261 §18.2.1, RFC 3581 §4); null when there is none. */
+function withReceived(message: SipMessage, source: Peer): SipMessage | null {
+  const vias = headerList(message, 'via');
+  const [top, ...others] = vias;
+  if (top === undefined || parameter(top, 'branch') === null) return null;
+  const marked = `${top.replace(/;\s*received=[^;]*/i, '').replace(/;\s*rport(?:=\d*)?(?=;|$)/i, `;rport=${source.port}`)};received=${source.address}`;
+  const rest = message.headers.filter((entry) => longName(entry.name) !== 'via');
+  return { ...message, headers: [...[marked, ...others].map((value) => ({ name: 'Via', value })), ...rest] };
+}
+
+/** Responses go back where the request came from; without `rport` to the port its Via names (RFC 3261 §18.2.2). */
+function replyPeer(message: SipMessage, source: Peer): Peer {
+  if (source.transport === 'tcp') return source;
+  const top = headerList(message, 'via')[0] ?? '';
+  if (parameter(top, 'rport') !== null) return source;
+  const port = Number(/^SIP\/2\.0\/\S+\s+(?:\[[^\]]+\]|[^:;\s]+)(?::(\d{1,5}))?/i.exec(top)?.[1] ?? DEFAULT_PORT);
+  return port < 1 || port > 65_535 ? source : { ...source, port };
+}
+
+/** Branch, sent-by and method (RFC 3261 §17.2.3). */
+function transactionKey(message: SipMessage, method: string): string {
+  const top = headerList(message, 'via')[0] ?? '';
+  const sentBy = /^SIP\/2\.0\/\S+\s+([^;\s]+)/i.exec(top)?.[1]?.toLowerCase() ?? '';
+  return `${parameter(top, 'branch') ?? ''}\n${sentBy}\n${method}`;
+}
+
+function isComplete(request: SipMessage): boolean {
+  return ['from', 'to', 'call-id'].every((name) => (header(request, name) ?? '') !== '') && parameter(header(request, 'from') ?? '', 'tag') !== null;
+}
+
+/** Headers admission looks at. */
+const ADMISSION_HEADERS = new Set(['authorization', 'proxy-authorization', 'p-asserted-identity', 'privacy', 'diversion']);
+const MAX_ADMISSION_HEADER = 2_048;
+
+function admissionRequestOf(transaction: ServerTransaction): AdmissionRequest {
+  const { request, peer } = transaction;
+  const headers: Record<string, string> = {};
+  for (const entry of request.headers) {
+    const name = longName(entry.name);
+    if (ADMISSION_HEADERS.has(name) || name.startsWith('x-')) headers[name] ??= entry.value.slice(0, MAX_ADMISSION_HEADER);
+  }
+  return {
+    call_id: (header(request, 'call-id') ?? '').slice(0, 512),
+    from_user: (parseUri(uriOf(header(request, 'from') ?? ''))?.user ?? '').slice(0, 256),
+    to_user: request.start.kind === 'request' ? (parseUri(request.start.uri)?.user ?? '').slice(0, 256) : '',
+    source_address: peer.address,
+    source_port: peer.port,
+    transport: peer.transport,
+    headers,
+  };
+}

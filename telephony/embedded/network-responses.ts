@@ -1,0 +1,102 @@
+/** Responses from the network, and requests that got none: matched to what was sent, acknowledged where the server must, handed to the application. */
+import { type Core, deliver } from './core.ts';
+import type { Dialog } from './dialog.ts';
+import { formatMessage, header, headerList, parameter, parseCseq, type SipMessage, uriOf } from './message.ts';
+import type { ClientTransaction } from './transaction.ts';
+import type { Peer } from './transport.ts';
+
+/** A response came in. */
+export function onResponse(core: Core, message: SipMessage, source: Peer): void {
+  const cseq = parseCseq(message);
+  const branch = parameter(headerList(message, 'via')[0] ?? '', 'branch');
+  if (message.start.kind !== 'response' || !cseq || branch === null) {
+    core.metrics.malformed += 1;
+    return;
+  }
+  const { status } = message.start;
+  const transaction = core.clients.byKey.get(`${branch}\n${cseq.method}`);
+  if (!transaction?.receive(status)) return;
+  if (transaction.method === 'INVITE' && status >= 300) acknowledgeRefusal(transaction, message);
+  if (status === 100) return;
+  const owner = core.owners.get(transaction);
+  if (!owner?.app) return;
+  if (transaction.method === 'INVITE' && status < 300) owner.dialog = updateDialog(core, transaction, { message, source, status });
+  else if (transaction.method === 'INVITE' && owner.dialog && !owner.dialog.isConfirmed) core.dialogs.remove(owner.dialog);
+  deliver(owner.app, core, message, { peer: source, transactionId: transaction.id, dialogId: owner.dialog?.id ?? '', receivedOn: [] });
+}
+
+/** No answer within 32 s: the application is told 408, as if the other side had said so (RFC 3261 §8.1.3.1). */
+export function timedOut(core: Core, transaction: ClientTransaction): void {
+  const owner = core.owners.get(transaction);
+  if (!owner?.app) return;
+  const same = (name: string) => ({ name, value: header(transaction.request, name.toLowerCase()) ?? '' });
+  const message: SipMessage = {
+    start: { kind: 'response', status: 408, reason: 'Request Timeout' },
+    headers: [{ name: 'Via', value: headerList(transaction.request, 'via')[0] ?? '' }, same('From'), same('To'), same('Call-ID'), same('CSeq')],
+    body: '',
+  };
+  deliver(owner.app, core, message, { peer: transaction.peer, transactionId: transaction.id, dialogId: owner.dialog?.id ?? '', receivedOn: [] });
+}
+
+/** The ACK of a refusal belongs to the INVITE's own transaction (RFC 3261 §17.1.1.3). */
+function acknowledgeRefusal(transaction: ClientTransaction, refusal: SipMessage): void {
+  const { request } = transaction;
+  if (request.start.kind !== 'request') return;
+  const same = (name: string) => ({ name, value: header(request, name.toLowerCase()) ?? '' });
+  const ack: SipMessage = {
+    start: { kind: 'request', method: 'ACK', uri: request.start.uri },
+    headers: [
+      { name: 'Via', value: headerList(request, 'via')[0] ?? '' },
+      { name: 'Max-Forwards', value: '70' },
+      same('From'),
+      { name: 'To', value: header(refusal, 'to') ?? '' },
+      same('Call-ID'),
+      { name: 'CSeq', value: `${parseCseq(request)?.number ?? 1} ACK` },
+      ...headerList(request, 'route').map((value) => ({ name: 'Route', value })),
+    ],
+    body: '',
+  };
+  transaction.acknowledge(formatMessage(ack));
+}
+
+/** The dialog a provisional response or a 2xx makes or moves on (RFC 3261 §12.1.2, §13.2.2.4). */
+function updateDialog(core: Core, transaction: ClientTransaction, response: { message: SipMessage; source: Peer; status: number }): Dialog | null {
+  const owner = core.owners.get(transaction);
+  const to = header(response.message, 'to') ?? '';
+  const from = header(transaction.request, 'from') ?? '';
+  const contact = headerList(response.message, 'contact')[0];
+  if (!owner?.app) return null;
+  const cseq = parseCseq(transaction.request)?.number ?? 1;
+  const dialog =
+    owner.dialog ??
+    core.dialogs.add({
+      app: owner.app,
+      callId: header(transaction.request, 'call-id') ?? '',
+      localTag: parameter(from, 'tag') ?? '',
+      localParty: from,
+      remoteTag: null,
+      remoteParty: to,
+      target: transaction.request.start.kind === 'request' ? transaction.request.start.uri : '',
+      routes: [],
+      localCseq: cseq,
+      inviteCseq: cseq,
+      isServer: false,
+      isConfirmed: false,
+      peer: response.source,
+      pendingInvite: null,
+      acceptedInvite: null,
+    });
+  const isFirst = !dialog.isConfirmed;
+  if (isFirst && !dialog.isServer) {
+    dialog.remoteParty = to;
+    dialog.remoteTag = parameter(to, 'tag');
+    dialog.routes = headerList(response.message, 'record-route').reverse();
+  }
+  if (contact !== undefined) dialog.target = uriOf(contact);
+  dialog.peer = response.source;
+  if (response.status >= 200) {
+    dialog.isConfirmed = true;
+    dialog.acceptedInvite = transaction;
+  }
+  return dialog;
+}

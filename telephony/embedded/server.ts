@@ -1,0 +1,98 @@
+/**
+ * The embedded signalling: a SIP server (UDP and TCP) for applications that speak drachtio's protocol, used where no drachtio-server is set.
+ * It owns transactions, retransmissions and dialogs; what a call means is decided by the control plane (admission) and the worker (the application).
+ */
+import { type App, openAppPort } from './app-protocol.ts';
+import { onAppCommand, REASONS, sendResponse } from './app-side.ts';
+import { type Core, hangUp, ownHostPort, type SignallingMetrics, type SignallingOptions } from './core.ts';
+import { DialogTable } from './dialog.ts';
+import { FloodGate } from './flood-gate.ts';
+import type { SipMessage } from './message.ts';
+import { onRequest } from './network-requests.ts';
+import { onResponse } from './network-responses.ts';
+import { openTransports, type Peer } from './transport.ts';
+
+/** A running server. */
+export interface EmbeddedSignalling {
+  readonly sipPort: number;
+  readonly appPort: number;
+  metrics(): Readonly<SignallingMetrics> & { readonly dialogs: number; readonly transactions: number };
+  close(): Promise<void>;
+}
+
+const LOOPBACK: Peer = { transport: 'udp', address: '127.0.0.1', port: 0 };
+
+/** Starts the server; rejects when an address cannot be bound. */
+export async function startEmbeddedSignalling(options: SignallingOptions): Promise<EmbeddedSignalling> {
+  const gate = new FloodGate(options.clock);
+  const metrics: SignallingMetrics = { malformed: 0, flooded: 0, invites: 0, refused: 0, dialogsLost: 0 };
+  const onMessage = (message: SipMessage, source: Peer) => {
+    if (!gate.lets(source.address)) {
+      metrics.flooded += 1;
+      return;
+    }
+    try {
+      if (message.start.kind === 'request') onRequest(core, message, source);
+      else onResponse(core, message, source);
+    } catch (error) {
+      // Whatever a message contains, the next one is served.
+      metrics.malformed += 1;
+      options.logger.error({ err: error }, 'a SIP message could not be handled');
+    }
+  };
+  const transports = await openTransports({ host: options.sipHost, port: options.sipPort, onMessage, onMalformed: () => (metrics.malformed += 1) });
+  const appPort = await openAppPort({
+    host: options.appHost,
+    port: options.appPort,
+    secret: options.secret,
+    hostPorts: () => [`udp/${ownHostPort(core, LOOPBACK)}`, `tcp/${ownHostPort(core, LOOPBACK)}`],
+    onSip: (app, command) => {
+      try {
+        onAppCommand(core, app, command);
+      } catch (error) {
+        options.logger.error({ err: error }, 'a command of an application could not be carried out');
+        app.answer(command.messageId, false, ['internal error']);
+      }
+    },
+    onLost: (app) => releaseApp(core, app),
+  }).catch(async (error: unknown) => {
+    await transports.close();
+    throw error;
+  });
+  const core: Core = {
+    options,
+    metrics,
+    dialogs: new DialogTable(),
+    apps: appPort.apps,
+    servers: { byKey: new Map(), byId: new Map() },
+    clients: { byKey: new Map(), byId: new Map() },
+    owners: new Map(),
+    sipPort: transports.port,
+    send: (text, peer) => transports.send(text, peer),
+  };
+  return {
+    sipPort: transports.port,
+    appPort: appPort.port,
+    metrics: () => ({ ...metrics, dialogs: core.dialogs.size, transactions: core.servers.byId.size + core.clients.byId.size }),
+    async close() {
+      for (const transaction of [...core.servers.byId.values(), ...core.clients.byId.values()]) transaction.close();
+      await appPort.close();
+      await transports.close();
+    },
+  };
+}
+
+/** A worker's connection is gone: nobody speaks on its calls any more, so their callers are not left on an open line. */
+function releaseApp(core: Core, app: App): void {
+  for (const dialog of core.dialogs.of(app)) {
+    if (!dialog.isConfirmed) core.dialogs.remove(dialog);
+    else {
+      core.metrics.dialogsLost += 1;
+      hangUp(core, dialog);
+    }
+  }
+  for (const transaction of [...core.servers.byId.values()]) {
+    if (core.owners.get(transaction)?.app !== app || transaction.isFinal) continue;
+    sendResponse(core, transaction, { start: { kind: 'response', status: 503, reason: REASONS[503] ?? '' }, headers: [], body: '', toTag: null });
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * The four transaction machines of RFC 3261 §17 (with the 2xx retransmission of §13.3.1.4): what is sent again, until when, and what is absorbed.
+ * Time and sending are handed in.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { SipMessage } from './message.ts';
+import type { Peer } from './transport.ts';
+
+/** RFC 3261 §17.1.1.1, ms. */
+const T1_MS = 500;
+const T2_MS = 4_000;
+/** Timers B, F, H, and how long a finished transaction absorbs what comes again. */
+export const TRANSACTION_MS = 64 * T1_MS;
+
+/** What transactions work with. */
+export interface TransactionDeps {
+  readonly clock: Clock;
+  send(text: string, peer: Peer): void;
+}
+
+/** A request received. */
+export class ServerTransaction {
+  /** Names the transaction to the application. */
+  readonly id = randomUUID();
+  readonly key: string;
+  readonly request: SipMessage;
+  readonly method: string;
+  readonly peer: Peer;
+  /** Status of the last response sent, 0 before any. */
+  status = 0;
+  readonly #deps: TransactionDeps;
+  readonly #hooks: { onAckTimeout(): void; onDone(): void };
+  #lastResponse: string | null = null;
+  #retransmission: Timer | null = null;
+  #end: Timer | null = null;
+
+  constructor(
+    deps: TransactionDeps,
+    request: { readonly key: string; readonly message: SipMessage; readonly method: string; readonly peer: Peer },
+    hooks: { onAckTimeout(): void; onDone(): void },
+  ) {
+    this.#deps = deps;
+    this.#hooks = hooks;
+    this.key = request.key;
+    this.request = request.message;
+    this.method = request.method;
+    this.peer = request.peer;
+  }
+
+  get isFinal(): boolean {
+    return this.status >= 200;
+  }
+
+  /** Sends a response; a final one to an INVITE goes again until its ACK, and for 32 s at most. */
+  respond(status: number, text: string): void {
+    if (this.isFinal) return;
+    this.status = status;
+    this.#lastResponse = text;
+    this.#deps.send(text, this.peer);
+    if (status < 200) return;
+    if (this.method === 'INVITE') this.#retransmit(T1_MS);
+    this.#end = this.#deps.clock.after(TRANSACTION_MS, () => {
+      const isUnacknowledged = this.#retransmission !== null && status < 300;
+      this.close();
+      if (isUnacknowledged) this.#hooks.onAckTimeout();
+      this.#hooks.onDone();
+    });
+  }
+
+  /** The same request came again. */
+  receiveAgain(): void {
+    if (this.#lastResponse !== null) this.#deps.send(this.#lastResponse, this.peer);
+  }
+
+  /** The ACK came: nothing is sent again. */
+  acknowledge(): void {
+    this.#retransmission?.cancel();
+    this.#retransmission = null;
+  }
+
+  close(): void {
+    this.acknowledge();
+    this.#end?.cancel();
+  }
+
+  #retransmit(ms: number): void {
+    // A reliable transport carries a refusal once; a 2xx goes again whatever carries it, as its ACK comes end to end.
+    if (this.peer.transport === 'tcp' && this.status >= 300) return;
+    this.#retransmission = this.#deps.clock.after(ms, () => {
+      this.receiveAgain();
+      this.#retransmit(Math.min(ms * 2, T2_MS));
+    });
+  }
+}
+
+/** A request sent. */
+export class ClientTransaction {
+  readonly id = randomUUID();
+  /** Branch and method: what its responses are found by. */
+  readonly key: string;
+  readonly request: SipMessage;
+  readonly method: string;
+  readonly peer: Peer;
+  state: 'calling' | 'proceeding' | 'completed' = 'calling';
+  readonly #deps: TransactionDeps;
+  readonly #text: string;
+  readonly #hooks: { onTimeout(): void; onDone(): void };
+  #retransmission: Timer | null = null;
+  #limit: Timer | null = null;
+  #onProvisional: (() => void) | null = null;
+  #ack: { readonly text: string; readonly peer: Peer } | null = null;
+
+  constructor(
+    deps: TransactionDeps,
+    request: { readonly key: string; readonly message: SipMessage; readonly text: string; readonly method: string; readonly peer: Peer },
+    hooks: { onTimeout(): void; onDone(): void },
+  ) {
+    this.#deps = deps;
+    this.#hooks = hooks;
+    this.key = request.key;
+    this.request = request.message;
+    this.#text = request.text;
+    this.method = request.method;
+    this.peer = request.peer;
+  }
+
+  /** Sends the request, and again until a response comes, for 32 s at most. */
+  start(): void {
+    this.#deps.send(this.#text, this.peer);
+    if (this.peer.transport === 'udp') this.#retransmit(T1_MS);
+    this.#limit = this.#deps.clock.after(TRANSACTION_MS, () => {
+      if (this.state === 'completed' || (this.method === 'INVITE' && this.state === 'proceeding')) return;
+      this.#complete();
+      this.#hooks.onTimeout();
+    });
+  }
+
+  /** Calls back once a provisional response has come: a CANCEL may not be sent before (RFC 3261 §9.1). */
+  whenProceeding(callback: () => void): void {
+    if (this.state === 'proceeding') callback();
+    else if (this.state === 'calling') this.#onProvisional = callback;
+  }
+
+  /** Its CANCEL has been sent: an answer that has not come 32 s later never will (RFC 3261 §9.1). */
+  cancelled(): void {
+    this.#limit?.cancel();
+    this.#limit = this.#deps.clock.after(TRANSACTION_MS, () => {
+      if (this.state === 'completed') return;
+      this.#complete();
+      this.#hooks.onTimeout();
+    });
+  }
+
+  /** A response came. True when it is news for the application. */
+  receive(status: number): boolean {
+    if (this.state === 'completed') {
+      if (this.#ack) this.#deps.send(this.#ack.text, this.#ack.peer);
+      return false;
+    }
+    if (status < 200) {
+      if (this.state === 'calling') {
+        this.state = 'proceeding';
+        if (this.method === 'INVITE') this.#retransmission?.cancel();
+        this.#onProvisional?.();
+        this.#onProvisional = null;
+      }
+      return true;
+    }
+    this.#complete();
+    return true;
+  }
+
+  /** Sends the ACK of a final response, and again whenever that response comes again. */
+  acknowledge(ack: string, peer: Peer = this.peer): void {
+    this.#ack = { text: ack, peer };
+    this.#deps.send(ack, peer);
+  }
+
+  close(): void {
+    this.#retransmission?.cancel();
+    this.#limit?.cancel();
+  }
+
+  #complete(): void {
+    this.state = 'completed';
+    this.close();
+    this.#limit = this.#deps.clock.after(TRANSACTION_MS, () => this.#hooks.onDone());
+  }
+
+  #retransmit(ms: number): void {
+    this.#retransmission = this.#deps.clock.after(ms, () => {
+      this.#deps.send(this.#text, this.peer);
+      this.#retransmit(this.method === 'INVITE' ? ms * 2 : Math.min(ms * 2, T2_MS));
+    });
+  }
+}

@@ -1,0 +1,21 @@
+/** Asks the control plane about a new INVITE over HTTP, as drachtio-server's request handlers do. */
+import { request } from 'undici';
+import { type AdmissionAnswer, type AdmissionRequest, admissionAnswer } from '#config/sip-admission.ts';
+
+/** Admission charges, creates the session and finds a worker; the init webhook is not part of it. */
+const TIMEOUT_MS = 5_000;
+
+/** Makes the question. The returned function rejects when the control plane cannot be reached or does not answer in time. */
+export function createHttpAdmission(controlPlaneUrl: string, workerToken: string): (question: AdmissionRequest) => Promise<AdmissionAnswer> {
+  return async (question) => {
+    const response = await request(`${controlPlaneUrl}/internal/sip/admit`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${workerToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(question),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const text = await response.body.text();
+    if (response.statusCode !== 200) throw new Error(`admission answered ${response.statusCode}`);
+    return admissionAnswer.parse(JSON.parse(text));
+  };
+}

@@ -1,0 +1,76 @@
+/**
+ * The worker's side of an inbound phone call: 180 at once, the answer when the agent is ready, a leg out of the answered dialog.
+ * It knows nothing of agents: when to answer, and whether to record, is handed in.
+ */
+import type { Clock } from '#config/clock.ts';
+import { Fault } from '#config/errors.ts';
+import type { Leg } from '#media/leg.ts';
+import type { MediaHost } from '#media/media-host.ts';
+import { localAddressFor } from './local-address.ts';
+import { answerAudio } from './sdp.ts';
+import { type DialogFacts, type IncomingInvite, InviteCancelled } from './signalling.ts';
+import { createSipLeg } from './sip-leg.ts';
+
+/** Stands in for our own address while an offer is only looked at. */
+const UNBOUND = { address: '127.0.0.1', port: 9, sessionId: 0, version: 1 };
+
+/** What answering needs. */
+export interface InboundCallDeps {
+  readonly clock: Clock;
+  readonly media: MediaHost;
+  /** Address the program listens on, and the one written into SDP when set. */
+  readonly sipHost: string;
+  readonly sipPublicIp: string | undefined;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** An answered call, or why there is none. */
+export type InboundCall =
+  | { readonly outcome: 'answered'; readonly leg: Leg; readonly dialog: DialogFacts }
+  /** The caller gave up first. */
+  | { readonly outcome: 'cancelled' }
+  /** Refused by us, with this SIP status. */
+  | { readonly outcome: 'refused'; readonly status: number };
+
+/**
+ * Rings, waits for `ready` (which says whether to record), answers and returns the leg.
+ * A `ready` that rejects refuses the call: with its fault's SIP status, 480 otherwise.
+ */
+export async function answerInboundCall(
+  deps: InboundCallDeps,
+  invite: IncomingInvite,
+  ready: Promise<{ readonly recordAudio: boolean }>,
+): Promise<InboundCall> {
+  const cancelled = new Promise<'cancelled'>((resolve) => invite.onCancel(() => resolve('cancelled')));
+  // Nobody waits for a call that is refused here.
+  ready.catch(() => undefined);
+  try {
+    const offer = invite.sdpOffer ?? '';
+    // An offer that cannot be answered is refused before it rings.
+    const { remote } = answerAudio(offer, UNBOUND);
+    invite.ring();
+    const first = await Promise.race([ready, cancelled]);
+    if (first === 'cancelled') return { outcome: 'cancelled' };
+    const bound = localAddressFor(remote.address, { boundHost: deps.sipHost, publicIp: undefined });
+    const { leg: rtp, localPort } = await deps.media.openRtpLeg({
+      localAddress: bound,
+      remote,
+      recording: first.recordAudio ? { firstSegment: 0 } : null,
+    });
+    const local = { address: deps.sipPublicIp ?? bound, port: localPort, sessionId: Math.floor(deps.random() * 2 ** 31), version: 1 };
+    const dialog = await invite.answer(answerAudio(offer, local).sdp).catch((error: unknown) => {
+      rtp.send({ do: 'close' });
+      throw error;
+    });
+    return { outcome: 'answered', leg: createSipLeg({ clock: deps.clock, dialog, rtp, local }), dialog: dialog.facts };
+  } catch (error) {
+    return error instanceof InviteCancelled ? { outcome: 'cancelled' } : refuse(invite, error);
+  }
+}
+
+function refuse(invite: IncomingInvite, error: unknown): InboundCall {
+  const status = error instanceof Fault ? error.sipStatus : 480;
+  invite.refuse(status, status === 503 ? { 'Retry-After': '5' } : {});
+  return { outcome: 'refused', status };
+}

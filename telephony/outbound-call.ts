@@ -1,0 +1,104 @@
+/**
+ * The worker's side of an outbound phone call (running.md "Phone calls"): an INVITE with our offer, ringing until somebody answers or the time is over, a leg out of the answered dialog.
+ * Early media is not listened to: a 183 rings like a 180.
+ */
+import type { Clock } from '#config/clock.ts';
+import type { Leg, RtpRemote } from '#media/leg.ts';
+import type { MediaHost } from '#media/media-host.ts';
+import { localAddressFor } from './local-address.ts';
+import { offerAudio, readAnswer } from './sdp.ts';
+import { type DialogFacts, type DialRequest, InviteRefused, type OutgoingInvite, type Signalling, type SipDialog } from './signalling.ts';
+import { createSipLeg } from './sip-leg.ts';
+
+/** What dialling needs. */
+export interface OutboundCallDeps {
+  readonly clock: Clock;
+  readonly media: MediaHost;
+  readonly signalling: Pick<Signalling, 'dial'>;
+  /** Address the program listens on, and the one written into SDP when set. */
+  readonly sipHost: string;
+  readonly sipPublicIp: string | undefined;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** Who is called, and how. */
+export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer'> {
+  readonly recordAudio: boolean;
+  /** How long it may ring, ms. */
+  readonly ringMs: number;
+}
+
+/** How a dial ended. */
+export type OutboundCall =
+  | { readonly outcome: 'answered'; readonly leg: Leg; readonly dialog: DialogFacts }
+  | { readonly outcome: 'busy' | 'no_answer' | 'failed'; readonly error: unknown }
+  /** Given up by us. */
+  | { readonly outcome: 'cancelled' };
+
+/** Dials; never rejects. `signal` gives the call up while it rings. */
+export async function dialOutboundCall(deps: OutboundCallDeps, request: OutboundCallRequest, signal: AbortSignal): Promise<OutboundCall> {
+  let rtp: Leg | null = null;
+  try {
+    const bound = localAddressFor(hostOf(request.toUri), { boundHost: deps.sipHost, publicIp: undefined });
+    const recording = request.recordAudio ? { firstSegment: 0 } : null;
+    const opened = await deps.media.openRtpLeg({ localAddress: bound, remote: null, recording });
+    rtp = opened.leg;
+    const local = { address: deps.sipPublicIp ?? bound, port: opened.localPort, sessionId: Math.floor(deps.random() * 2 ** 31), version: 1 };
+    const end = await ring(deps, deps.signalling.dial({ ...request, sdpOffer: offerAudio(local) }), { ringMs: request.ringMs, signal });
+    if (end === 'cancelled' || end === 'no_answer') {
+      rtp.send({ do: 'close' });
+      return end === 'cancelled' ? { outcome: end } : { outcome: end, error: null };
+    }
+    rtp.send({ do: 'setRemote', remote: await remoteOf(end) });
+    return { outcome: 'answered', leg: createSipLeg({ clock: deps.clock, dialog: end, rtp, local, isConnected: true }), dialog: end.facts };
+  } catch (error) {
+    rtp?.send({ do: 'close' });
+    return { outcome: error instanceof InviteRefused ? outcomeOf(error.status) : 'failed', error };
+  }
+}
+
+/** Waits for the answer; gives the INVITE up when the time is over or nobody wants it any more. Rejects like `answered`. */
+async function ring(
+  deps: Pick<OutboundCallDeps, 'clock'>,
+  invite: OutgoingInvite,
+  { ringMs, signal }: { readonly ringMs: number; readonly signal: AbortSignal },
+): Promise<SipDialog | 'cancelled' | 'no_answer'> {
+  const { promise: givenUp, resolve: giveUp } = Promise.withResolvers<'cancelled' | 'no_answer'>();
+  const onAbort = () => giveUp('cancelled');
+  const timer = deps.clock.after(ringMs, () => giveUp('no_answer'));
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    const end = await Promise.race([invite.answered, givenUp]);
+    if (end === 'cancelled' || end === 'no_answer') {
+      invite.cancel();
+      // The answer may have come in this very moment, before the CANCEL could know of it.
+      invite.answered.then((dialog) => dialog.hangUp()).catch(() => undefined);
+    }
+    return end;
+  } finally {
+    timer.cancel();
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Where the answer wants its audio. An answer without audio we could carry ends the call it began. */
+async function remoteOf(dialog: SipDialog): Promise<RtpRemote> {
+  try {
+    return readAnswer(dialog.facts.remoteSdp);
+  } catch (error) {
+    await dialog.hangUp();
+    throw error;
+  }
+}
+
+/** What a refusal says about the one called (running.md "Phone calls"). */
+function outcomeOf(status: number): 'busy' | 'no_answer' | 'failed' {
+  if (status === 486 || status === 600) return 'busy';
+  return status === 408 || status === 480 ? 'no_answer' : 'failed';
+}
+
+function hostOf(uri: string): string {
+  return /@\[?([^\]:;]+)/.exec(uri)?.[1] ?? '';
+}

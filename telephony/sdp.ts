@@ -1,0 +1,222 @@
+/**
+ * Session descriptions of phone calls (RFC 8866) and the offer/answer model over them (RFC 3264): G.711 and telephone-event in, one codec out.
+ * What comes from the network is bounds-checked; addresses must be literals, as the media thread never looks up a name.
+ */
+import { isIP } from 'node:net';
+import { fault } from '#config/errors.ts';
+import type { RtpCodec, RtpRemote } from '#media/leg.ts';
+
+/** Our end of the audio, as it is written into an offer or an answer. */
+export interface LocalAudio {
+  readonly address: string;
+  readonly port: number;
+  /** Origin of the session (RFC 8866 §5.2): the same number for the life of a dialog. */
+  readonly sessionId: number;
+  /** Counts up with every description that differs from the one before. */
+  readonly version: number;
+}
+
+type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
+
+/** One `m=` section. */
+interface Section {
+  readonly media: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly formats: readonly string[];
+  /** The lines below it. */
+  readonly lines: readonly string[];
+}
+
+interface Description {
+  readonly timing: string;
+  /** The lines above the first section. */
+  readonly lines: readonly string[];
+  readonly sections: readonly Section[];
+}
+
+/** An audio section that can be talked to, and where it stands among the sections. */
+interface UsableAudio {
+  readonly index: number;
+  readonly section: Section;
+  readonly direction: Direction;
+  readonly remote: RtpRemote;
+}
+
+const MAX_CHARS = 65_535;
+const MAX_LINES = 1_000;
+const MAX_SECTIONS = 32;
+const MAX_FORMATS = 64;
+const CLOCK_RATE = 8_000;
+const STATIC_CODECS: ReadonlyMap<number, RtpCodec> = new Map([
+  [0, 'PCMU'],
+  [8, 'PCMA'],
+]);
+/** Dynamic payload type of telephone-event in our own offers: the one everybody uses. */
+const DIGIT_PAYLOAD_TYPE = 101;
+/** Plain RTP; the AVPF profile differs in RTCP timing only (RFC 4585). */
+const PROTOCOLS = ['RTP/AVP', 'RTP/AVPF'];
+/** What the answerer's side of a direction is (RFC 3264 §6.1). */
+const MIRRORED = { sendrecv: 'sendrecv', sendonly: 'recvonly', recvonly: 'sendonly', inactive: 'inactive' } as const;
+
+/**
+ * Answers an offer: every section is answered in its place, the first usable audio accepted, the rest refused with port 0.
+ * Throws `Fault('no_common_codec')` without G.711 in it, `Fault('sdp_unusable')` when it cannot be read or has no audio.
+ */
+export function answerAudio(offerSdp: string, local: LocalAudio): { readonly sdp: string; readonly remote: RtpRemote } {
+  const offer = parseDescription(offerSdp);
+  const audio = findAudio(offer);
+  const sections = offer.sections.flatMap((section, index) => (index === audio.index ? acceptedSection(audio, local) : refusedSection(section)));
+  return { sdp: joined([...sessionLines(local, offer.timing), ...sections]), remote: audio.remote };
+}
+
+/** An offer of ours: both laws and telephone-event. Answers INVITEs and re-INVITEs that came without one (RFC 3261 §14.2). */
+export function offerAudio(local: LocalAudio): string {
+  const codecs = [...STATIC_CODECS].map(([payloadType, codec]) => `a=rtpmap:${payloadType} ${codec}/${CLOCK_RATE}`);
+  return joined([
+    ...sessionLines(local, '0 0'),
+    `m=audio ${local.port} RTP/AVP ${[...STATIC_CODECS.keys()].join(' ')} ${DIGIT_PAYLOAD_TYPE}`,
+    ...codecs,
+    ...digitLines(DIGIT_PAYLOAD_TYPE),
+    'a=ptime:20',
+    'a=sendrecv',
+  ]);
+}
+
+/** Reads the answer to an offer of ours. Throws like `answerAudio`. */
+export function readAnswer(answerSdp: string): RtpRemote {
+  return findAudio(parseDescription(answerSdp)).remote;
+}
+
+/** True when nothing about the far end changed: a session refresh, not a hold or a new address. */
+export function isSameAudio(a: RtpRemote, b: RtpRemote): boolean {
+  return (
+    a.address === b.address &&
+    a.port === b.port &&
+    a.codec === b.codec &&
+    a.payloadType === b.payloadType &&
+    a.digitPayloadType === b.digitPayloadType &&
+    a.sending === b.sending
+  );
+}
+
+function sessionLines(local: LocalAudio, timing: string): string[] {
+  const address = addressLine(local.address);
+  return ['v=0', `o=parley ${local.sessionId} ${local.version} ${address}`, 's=-', `c=${address}`, `t=${timing}`];
+}
+
+function acceptedSection({ section, direction, remote }: UsableAudio, local: LocalAudio): string[] {
+  const digits = remote.digitPayloadType;
+  // An offerer that writes 0.0.0.0 holds the call whatever direction it names (RFC 3264 §8.4).
+  const ours = remote.sending || direction !== 'sendrecv' ? MIRRORED[direction] : 'recvonly';
+  return [
+    `m=audio ${local.port} ${section.protocol} ${remote.payloadType}${digits === null ? '' : ` ${digits}`}`,
+    `a=rtpmap:${remote.payloadType} ${remote.codec}/${CLOCK_RATE}`,
+    ...(digits === null ? [] : digitLines(digits)),
+    'a=ptime:20',
+    `a=${ours}`,
+  ];
+}
+
+function refusedSection(section: Section): string[] {
+  return [`m=${section.media} 0 ${section.protocol} ${section.formats.join(' ')}`];
+}
+
+function digitLines(payloadType: number): string[] {
+  return [`a=rtpmap:${payloadType} telephone-event/${CLOCK_RATE}`, `a=fmtp:${payloadType} 0-15`];
+}
+
+function joined(lines: readonly string[]): string {
+  return `${lines.join('\r\n')}\r\n`;
+}
+
+function addressLine(address: string): string {
+  return `IN ${isIP(address) === 6 ? 'IP6' : 'IP4'} ${address}`;
+}
+
+function parseDescription(sdp: string): Description {
+  if (sdp.length > MAX_CHARS) throw fault('sdp_unusable');
+  const lines = sdp.split(/\r\n|\r|\n/).filter((line) => line !== '');
+  if (lines.length > MAX_LINES || lines[0] !== 'v=0') throw fault('sdp_unusable');
+  const starts = lines.flatMap((line, index) => (line.startsWith('m=') ? [index] : []));
+  if (starts.length > MAX_SECTIONS) throw fault('sdp_unusable');
+  const head = lines.slice(0, starts[0] ?? lines.length);
+  const sections = starts.map((start, index) => parseSection(lines[start] ?? '', lines.slice(start + 1, starts[index + 1] ?? lines.length)));
+  const timing = head.find((line) => /^t=\d{1,20} \d{1,20}$/.test(line));
+  return { timing: timing?.slice(2) ?? '0 0', lines: head, sections };
+}
+
+function parseSection(line: string, lines: readonly string[]): Section {
+  const match = /^m=([A-Za-z0-9.-]{1,32}) (\d{1,5})(?:\/\d{1,5})? ([A-Za-z0-9./-]{1,64})((?: [\w.*+-]{1,64})+) *$/.exec(line);
+  const port = Number(match?.[2]);
+  const formats = (match?.[4] ?? '').trim().split(' ');
+  if (!match || port > 65_535 || formats.length > MAX_FORMATS) throw fault('sdp_unusable');
+  return { media: match[1] ?? '', port, protocol: match[3] ?? '', formats, lines };
+}
+
+/** The first audio section that can be talked to. */
+function findAudio(description: Description): UsableAudio {
+  let hasAudio = false;
+  for (const [index, section] of description.sections.entries()) {
+    if (section.media !== 'audio' || section.port === 0 || !PROTOCOLS.includes(section.protocol.toUpperCase())) continue;
+    const address = connectionAddress(section.lines.some((line) => line.startsWith('c=')) ? section.lines : description.lines);
+    if (address === null) continue;
+    hasAudio = true;
+    const codec = chooseCodec(section);
+    if (codec === null) continue;
+    const direction = directionOf(section.lines) ?? directionOf(description.lines) ?? 'sendrecv';
+    const isHeld = direction === 'sendonly' || direction === 'inactive' || isUnspecified(address);
+    const remote: RtpRemote = { address, port: section.port, ...codec, digitPayloadType: digitPayloadType(section), sending: !isHeld };
+    return { index, section, direction, remote };
+  }
+  throw fault(hasAudio ? 'no_common_codec' : 'sdp_unusable');
+}
+
+/** The offerer's first choice that we speak (RFC 3264 §6.1: the order of the formats is its preference). */
+function chooseCodec(section: Section): { codec: RtpCodec; payloadType: number } | null {
+  for (const format of section.formats) {
+    const payloadType = parsePayloadType(format);
+    if (payloadType === null) continue;
+    const encoding = encodingOf(section, payloadType);
+    const codec = encoding === null ? STATIC_CODECS.get(payloadType) : named(encoding);
+    if (codec !== undefined) return { codec, payloadType };
+  }
+  return null;
+}
+
+function digitPayloadType(section: Section): number | null {
+  const offered = section.formats.map(parsePayloadType).filter((payloadType) => payloadType !== null);
+  return offered.find((payloadType) => encodingOf(section, payloadType)?.toLowerCase() === `telephone-event/${CLOCK_RATE}`) ?? null;
+}
+
+function named(encoding: string): RtpCodec | undefined {
+  return [...STATIC_CODECS.values()].find((codec) => encoding.toUpperCase() === `${codec}/${CLOCK_RATE}`);
+}
+
+/** `name/rate` of a payload type, without the channel count of one; null when it has no rtpmap. */
+function encodingOf(section: Section, payloadType: number): string | null {
+  const prefix = `a=rtpmap:${payloadType} `;
+  const line = section.lines.find((candidate) => candidate.startsWith(prefix));
+  return line === undefined ? null : line.slice(prefix.length).trim().replace(/\/1$/, '');
+}
+
+function parsePayloadType(format: string): number | null {
+  return /^\d{1,3}$/.test(format) && Number(format) < 128 ? Number(format) : null;
+}
+
+function directionOf(lines: readonly string[]): Direction | null {
+  const line = lines.findLast((candidate) => /^a=(sendrecv|sendonly|recvonly|inactive) *$/.test(candidate));
+  return line === undefined ? null : (line.slice(2).trim() as Direction);
+}
+
+/** A unicast literal; null when there is none or it is a name or a group. */
+function connectionAddress(lines: readonly string[]): string | null {
+  const address = /^c=IN IP[46] (\S{1,64}) *$/.exec(lines.find((line) => line.startsWith('c=')) ?? '')?.[1] ?? '';
+  const family = isIP(address);
+  const isGroup = family === 4 ? Number(address.split('.')[0]) >= 224 : /^ff/i.test(address);
+  return family === 0 || isGroup || address.includes('%') ? null : address;
+}
+
+function isUnspecified(address: string): boolean {
+  return address === '0.0.0.0' || /^[0:]+$/.test(address);
+}

@@ -1,0 +1,90 @@
+/** An answered dialog as a `Leg`: the RTP leg with SIP around it. A BYE closes it, closing it sends a BYE, INFO digits and re-INVITEs become the leg's own. */
+import type { Clock } from '#config/clock.ts';
+import type { Leg, LegCommand, LegEvent } from '#media/leg.ts';
+import { answerAudio, type LocalAudio } from './sdp.ts';
+import type { SipDialog } from './signalling.ts';
+
+/** What a leg of a phone call is made of. */
+export interface SipLegParts {
+  readonly clock: Clock;
+  readonly dialog: SipDialog;
+  readonly rtp: Leg;
+  readonly local: LocalAudio;
+  /** Who is called has answered: they are there whether or not they say a word. Otherwise the first media tells. */
+  readonly isConnected?: boolean;
+}
+
+/** Joins a dialog and its RTP leg. */
+export function createSipLeg(deps: SipLegParts): Leg {
+  const { clock, dialog, rtp, local, isConnected = false } = deps;
+  let listener: ((events: readonly LegEvent[]) => void) | null = null;
+  const early: LegEvent[] = isConnected ? [{ type: 'connected', atMs: clock.now() }] : [];
+  let isRemoteEnd = false;
+  let version = local.version;
+
+  const emit = (events: readonly LegEvent[]) => {
+    if (listener) listener(events);
+    else early.push(...events);
+  };
+
+  rtp.listen((events) => {
+    const news = isConnected ? events.filter((event) => event.type !== 'connected') : events;
+    emit(news.map((event) => (event.type === 'closed' ? closed(event) : event)));
+  });
+  dialog.listen({
+    onEnded() {
+      isRemoteEnd = true;
+      rtp.send({ do: 'close' });
+    },
+    onOffer(sdp) {
+      try {
+        const { sdp: answer, remote } = answerAudio(sdp, { ...local, version: version + 1 });
+        version += 1;
+        rtp.send({ do: 'setRemote', remote });
+        return answer;
+      } catch {
+        // No audio we could carry: the change is refused and the call goes on as it was.
+        return null;
+      }
+    },
+    onInfo({ contentType, body }) {
+      const digit = digitOf(contentType, body);
+      if (digit) emit([{ type: 'digit', atMs: clock.now(), digit: digit.digit, durationMs: digit.durationMs, source: 'info' }]);
+    },
+  });
+
+  /** The RTP leg closes `local` when the BYE of either side made us close it; a dead stream is hung up properly. */
+  function closed(event: Extract<LegEvent, { type: 'closed' }>): LegEvent {
+    if (isRemoteEnd) return { ...event, reason: 'remote' };
+    void dialog.hangUp();
+    return event;
+  }
+
+  return {
+    id: rtp.id,
+    kind: rtp.kind,
+    inRateHz: rtp.inRateHz,
+    outRateHz: rtp.outRateHz,
+    originMs: rtp.originMs,
+    send(command: LegCommand) {
+      rtp.send(command);
+    },
+    listen(next) {
+      listener = next;
+      if (early.length > 0) next(early.splice(0));
+    },
+  };
+}
+
+/** Digits by INFO: `application/dtmf-relay` (Signal=5, Duration=160) and `application/dtmf` (5). */
+function digitOf(contentType: string, body: string): { digit: string; durationMs: number } | null {
+  const type = contentType.split(';')[0]?.trim().toLowerCase();
+  if (type === 'application/dtmf') {
+    const digit = /^\s*([0-9*#A-Da-d])\s*$/.exec(body)?.[1];
+    return digit === undefined ? null : { digit: digit.toUpperCase(), durationMs: 0 };
+  }
+  if (type !== 'application/dtmf-relay') return null;
+  const digit = /^\s*Signal\s*=\s*([0-9*#A-Da-d])\s*$/im.exec(body)?.[1];
+  const duration = /^\s*Duration\s*=\s*(\d{1,5})\s*$/im.exec(body)?.[1];
+  return digit === undefined ? null : { digit: digit.toUpperCase(), durationMs: Number(duration ?? 0) };
+}

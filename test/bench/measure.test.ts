@@ -1,0 +1,124 @@
+/** What is read from a capture, on captures made by hand: every distance is known to the microsecond. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { CallRecord } from '#bench/caller/caller.ts';
+import { decodeUlaw, encodeUlaw, ULAW_SILENCE } from '#bench/caller/g711.ts';
+import { measureCall } from '#bench/caller/measure.ts';
+import { type CapturedDatagram, readPcap } from '#bench/caller/pcap.ts';
+import { parseRtp, writeRtp } from '#bench/caller/rtp.ts';
+import { parseSip } from '#bench/caller/sip-message.ts';
+
+const CALLER = { signalling: 1000, media: 1002 };
+const AGENT_PORT = 2000;
+
+/** Packets of 20 ms from `atMs` on, voiced or silent as `pattern` says (`#` or `.`), each moved by its entry of `shiftsMs`. */
+function stream(direction: 'sent' | 'received', atMs: number, pattern: string, shiftsMs: readonly number[] = []): CapturedDatagram[] {
+  return [...pattern].map((sign, index) => ({
+    atMs: atMs + index * 20 + (shiftsMs[index] ?? 0),
+    sourcePort: direction === 'sent' ? CALLER.media : AGENT_PORT,
+    destinationPort: direction === 'sent' ? AGENT_PORT : CALLER.media,
+    payload: writeRtp({
+      payloadType: 0,
+      marker: false,
+      sequence: (65_530 + index) % 65_536,
+      timestamp: index * 160,
+      ssrc: 9,
+      payload: Buffer.alloc(160, sign === '#' ? encodeUlaw(4_000) : ULAW_SILENCE),
+    }),
+  }));
+}
+
+function record(lines: CallRecord['lines']): CallRecord {
+  return { outcome: { type: 'answered', endedBy: 'caller' }, callId: 'a@b', ports: CALLER, lines, heard: new Int16Array() };
+}
+
+function line(firstPacket: number, lastPacket: number, isInterruption = false): CallRecord['lines'][number] {
+  return { text: 'line', isInterruption, firstTimestamp: firstPacket * 160, lastTimestamp: lastPacket * 160 };
+}
+
+const options = { bargeInWaitMs: 100 };
+
+describe('measureCall', () => {
+  it('times the reply from the last voiced packet of the line to the first voiced packet after it', () => {
+    const sent = stream('sent', 0, '..####......................');
+    const received = stream('received', 7, '#...............####........');
+    const { turns } = measureCall([...sent, ...received], record([line(2, 7)]), options);
+    expect(turns).toEqual([{ text: 'line', replyAfterMs: 7 + 16 * 20 - 5 * 20 }]);
+  });
+
+  it('finds no reply where the caller spoke again before one came', () => {
+    const sent = stream('sent', 0, '..##....##..................');
+    const received = stream('received', 0, '.............####...........');
+    const { turns } = measureCall([...sent, ...received], record([line(2, 3), line(8, 9)]), options);
+    expect(turns.map((turn) => turn.replyAfterMs)).toEqual([null, 80]);
+  });
+
+  it('times a barge-in from the packet that completes the wait to the last voiced packet', () => {
+    const sent = stream('sent', 0, '..........##########........................');
+    const received = stream('received', 3, '####################........................');
+    const { bargeIns } = measureCall([...sent, ...received], record([line(10, 19, true)]), options);
+    expect(bargeIns[0]?.stoppedAfterMs).toBe(3 + 19 * 20 - 14 * 20);
+  });
+
+  it('measures each packet against the grid that fits the stream, and counts what never came', () => {
+    const shifts = Array.from({ length: 101 }, () => 0);
+    shifts[50] = 7;
+    const received = stream('received', 123.4, '.'.repeat(101), shifts).filter((_, index) => index !== 70);
+    const { pacing } = measureCall(received, record([]), options);
+    expect(pacing?.packets).toBe(100);
+    expect(pacing?.lost).toBe(1);
+    expect(pacing?.longestGapMs).toBeCloseTo(40);
+    expect(Math.max(...(pacing?.offGridMs ?? []))).toBeCloseTo(7, 1);
+    expect(pacing?.offGridMs.filter((off) => off > 0.5)).toHaveLength(1);
+  });
+});
+
+describe('what the caller reads', () => {
+  it('a capture of another kind is refused, and one cut short gives what is whole', () => {
+    expect(() => readPcap(Buffer.from('hello hello hello hello hello'))).toThrow('not a pcap file');
+    const file = pcapOf([Buffer.from('one'), Buffer.from('two')]);
+    expect(readPcap(file).map(({ payload }) => payload.toString())).toEqual(['one', 'two']);
+    expect(readPcap(file)[1]).toMatchObject({ atMs: 1_001.5, sourcePort: 5, destinationPort: 6 });
+    expect(readPcap(file.subarray(0, -1))).toHaveLength(1);
+  });
+
+  it('garbage is never more than nothing', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        parseRtp(Buffer.from(bytes));
+        parseSip(Buffer.from(bytes));
+      }),
+    );
+  });
+
+  it('µ-law keeps every sample within its step', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -32_635, max: 32_635 }), (sample) => {
+        expect(Math.abs(decodeUlaw(encodeUlaw(sample)) - sample)).toBeLessThanOrEqual(Math.max(8, Math.abs(sample) / 16));
+      }),
+    );
+  });
+});
+
+/** A capture file as tcpdump writes it, one UDP datagram per payload, the n-th at second 1 and n × 1.5 ms. */
+function pcapOf(payloads: readonly Buffer[]): Buffer {
+  const head = Buffer.alloc(24);
+  head.writeUInt32LE(0xa1b2c3d4, 0);
+  head.writeUInt32LE(1, 20);
+  const records = payloads.map((payload, index) => {
+    const frame = Buffer.alloc(14 + 20 + 8 + payload.length);
+    frame.writeUInt16BE(0x0800, 12);
+    frame.writeUInt8(0x45, 14);
+    frame.writeUInt8(17, 23);
+    frame.writeUInt16BE(5, 34);
+    frame.writeUInt16BE(6, 36);
+    frame.writeUInt16BE(8 + payload.length, 38);
+    payload.copy(frame, 42);
+    const header = Buffer.alloc(16);
+    header.writeUInt32LE(1, 0);
+    header.writeUInt32LE(index * 1_500, 4);
+    header.writeUInt32LE(frame.length, 8);
+    return Buffer.concat([header, frame]);
+  });
+  return Buffer.concat([head, ...records]);
+}

@@ -1,0 +1,6 @@
+/** Everything an async iterable yields, in order. */
+export async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of iterable) all.push(item);
+  return all;
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { agentConfig, defaultAgentConfig } from '#config/agent-config.ts';
+import { agentConfigPatch, patchAgentConfig } from '#config/agent-config-patch.ts';
+import { systemPromptProblem } from '#config/prompt-tokens.ts';
+import { isTimezone } from '#config/timezones.ts';
+
+const defaults = defaultAgentConfig({ llmModel: 'local/demo', asrModel: 'local:auto', voiceId: 'default' });
+
+describe('patching a configuration', () => {
+  it('an empty patch changes nothing', () => {
+    expect(patchAgentConfig(defaults, agentConfigPatch.parse({}))).toEqual(defaults);
+  });
+
+  it('a whole configuration is a patch of itself, so that a snapshot can be put back', () => {
+    const config = agentConfig.parse({
+      ...defaults,
+      webhooks: {
+        conversation_init: { url: 'https://a.example.com', has_secret: true },
+        post_call: [{ url: 'https://b.example.com', has_secret: true }],
+      },
+      llm: { model: 'local/demo', custom: { base_url: 'https://c.example.com/v1', model: 'm', has_secret: true } },
+      conversation: { ...defaults.conversation, transfer_destinations: [{ phone_number: '+14155550123' }] },
+    });
+    expect(patchAgentConfig(defaults, agentConfigPatch.parse(structuredClone(config)))).toMatchObject({
+      ...config,
+      // Whether a secret is kept is for those who keep it to say.
+      webhooks: { conversation_init: { url: 'https://a.example.com' }, post_call: [{ url: 'https://b.example.com' }] },
+      llm: { custom: { base_url: 'https://c.example.com/v1', model: 'm' } },
+    });
+  });
+
+  it('an absent field never falls back to its default', () => {
+    const changed = patchAgentConfig(defaults, agentConfigPatch.parse({ conversation: { eagerness: 'eager', keypad_menu: { max_attempts: 4 } } }));
+    const again = patchAgentConfig(changed, agentConfigPatch.parse({ conversation: { interruptible: false, keypad_menu: { prompt: 'x' } } }));
+    expect(again.conversation).toMatchObject({ eagerness: 'eager', interruptible: false, keypad_menu: { max_attempts: 4, prompt: 'x' } });
+  });
+
+  it('elements of a list are whole: what they leave out is its default', () => {
+    const { conversation } = patchAgentConfig(
+      defaults,
+      agentConfigPatch.parse({ conversation: { transfer_destinations: [{ phone_number: '+14155550123' }] } }),
+    );
+    expect(conversation.transfer_destinations[0]).toMatchObject({
+      type: 'phone',
+      mode: 'cold',
+      warm_connect: 'confirm',
+      on_failure: { action: 'return_to_agent', message: '' },
+    });
+  });
+});
+
+describe('S§8 the system prompt', () => {
+  it('is counted in o200k tokens, special tokens as the text they are', async () => {
+    expect(await systemPromptProblem(' hello'.repeat(4_000))).toBeNull();
+    expect(await systemPromptProblem(' hello'.repeat(5_001))).toBe('system_prompt exceeds 4000 tokens (got 5001)');
+    expect(await systemPromptProblem(`<|endoftext|>${' hello'.repeat(3_900)}`)).toBeNull();
+  });
+
+  it.each([
+    ['one endless word', 'a'.repeat(100_000)],
+    ['spaces', ' '.repeat(100_000)],
+    ['emoji', '😀'.repeat(50_000)],
+  ])('made of %s is counted without holding the process up', async (_name, text) => {
+    await systemPromptProblem(' hello'.repeat(4_000));
+    const started = performance.now();
+    await systemPromptProblem(text);
+    // Uncut, the tokenizer takes 3 to 11 seconds for these.
+    expect(performance.now() - started).toBeLessThan(1_500);
+  });
+});
+
+describe('time zones', () => {
+  it.each(['Europe/Berlin', 'America/Argentina/Buenos_Aires', 'UTC', 'Etc/GMT+5'])('%s is one', (name) => {
+    expect(isTimezone(name)).toBe(true);
+  });
+  it.each(['', 'Mars/Olympus', '+01:00', 'Europe/Berlin ', 'Europe//Berlin', '../etc'])('%j is none', (name) => {
+    expect(isTimezone(name)).toBe(false);
+  });
+});

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { publicUrl, readSettings, SETTING_NAMES, SettingsError } from '#config/env.ts';
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readSettings(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+}
+
+describe('settings', () => {
+  it('an empty environment gives the defaults of the contract', () => {
+    const settings = readSettings({});
+    expect(settings).toMatchObject({
+      PORT: 8080,
+      HOST: '127.0.0.1',
+      DATA_DIR: resolve('.data'),
+      SIP_HOST: '127.0.0.1',
+      SIP_PORT: 5060,
+      SIP_TRUSTED: ['127.0.0.0/8'],
+      RTP_PORT_MIN: 20_000,
+      RTP_PORT_MAX: 29_999,
+      EGRESS_ALLOW: [],
+      TTS_PROVIDER: 'local',
+      ASR_PROVIDER: 'local',
+      STARTING_CREDIT: 10_000_000,
+      PRICE_CALL_PER_MINUTE: 60_000,
+      SESSION_JOIN_SECONDS: 60,
+      OUTBOUND_COUNTRIES: ['US', 'CA', 'JP', 'GB', 'IT', 'AU', 'MX'],
+      DRAIN_SECONDS: 20,
+      TRUST_PROXY: false,
+    });
+    expect(settings.BLOBS_URL).toBe(join(settings.DATA_DIR, 'blobs'));
+    expect(publicUrl(settings, 8080)).toBe('http://127.0.0.1:8080');
+  });
+
+  it('an empty value counts as unset', () => {
+    expect(readSettings({ PORT: '', MONGODB_URL: '' }).PORT).toBe(8080);
+  });
+
+  it('every malformed value is one line that names its setting', () => {
+    const problems = problemsOf({ PORT: 'eighty', MONGODB_URL: 'postgres://x', LOG_LEVEL: 'loud', PRICE_CALL_PER_MINUTE: 'cheap', ICE_SERVERS: '{' });
+    expect(problems.map((problem) => problem.split(':')[0]).sort()).toEqual([
+      'ICE_SERVERS',
+      'LOG_LEVEL',
+      'MONGODB_URL',
+      'PORT',
+      'PRICE_CALL_PER_MINUTE',
+    ]);
+    for (const problem of problems) expect(problem).not.toContain('\n');
+  });
+
+  it('a Twilio account is known by its form, which the SDK insists on', () => {
+    const account = (TWILIO_ACCOUNT_SID: string) => problemsOf({ TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN: 'a-secret' });
+    expect(account('SK0123')).toEqual(['TWILIO_ACCOUNT_SID: must be an account id, starting with AC']);
+    expect(account('AC0123')).toEqual([]);
+  });
+
+  it('settings that only work together are asked for together', () => {
+    expect(problemsOf({ LIVEKIT_URL: 'wss://rooms.example' })).toEqual([expect.stringContaining('LIVEKIT_API_KEY, LIVEKIT_API_SECRET')]);
+    expect(problemsOf({ TLS_CERT: 'cert.pem' })).toEqual([expect.stringContaining('TLS_KEY')]);
+  });
+
+  it('no given value is ever repeated in a problem', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...SETTING_NAMES), fc.stringMatching(/^[~§]secret[a-z0-9]{12}$/), (name, value) => {
+        for (const problem of problemsOf({ [name]: value })) expect(problem).not.toContain(value);
+      }),
+    );
+  });
+
+  it('the README describes every setting', () => {
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+    expect(SETTING_NAMES.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+  });
+});

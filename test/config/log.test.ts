@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { createLogger } from '#config/log.ts';
+
+function lineOf(log: (logger: ReturnType<typeof createLogger>) => void): string {
+  const lines: string[] = [];
+  log(createLogger({ level: 'trace', name: 'test' }, { write: (line) => lines.push(line) }));
+  expect(lines).toHaveLength(1);
+  expect(() => JSON.parse(lines[0] ?? '')).not.toThrow();
+  return lines[0] ?? '';
+}
+
+describe('the log', () => {
+  it.each([
+    ['a message', (logger: ReturnType<typeof createLogger>) => logger.info('caller said 4111 1111 1111 1111'), '1111'],
+    ['a message with dashes', (logger) => logger.info('card 4111-1111-1111-1111, please'), '1111'],
+    ['an error', (logger) => logger.error({ err: new Error('cannot dial sip:+4930123456@trunk') }), '4930123456'],
+    ['a nested field', (logger) => logger.info({ a: { b: { c: ['code 123456'] } } }), '123456'],
+    ['a number field', (logger) => logger.info({ account: 4_111_111_111_111_111 }), '4111111111111111'],
+    ['a child logger', (logger) => logger.child({ to: '+81 90 1234 5678' }).info('x'), '5678'],
+  ] as [string, (logger: ReturnType<typeof createLogger>) => void, string][])('keeps digits out of %s', (_where, log, planted) => {
+    const line = lineOf(log);
+    expect(line).not.toContain(planted);
+    expect(line).toContain('[digits]');
+  });
+
+  it('keeps what it is read for: ids, addresses, ports, dates, times, counts', () => {
+    const facts = {
+      sessionId: '0123456789abcdef0123456789abcdef',
+      demo: '00000000000000000000000000000005',
+      address: '192.168.100.200:20000',
+      at: '2026-11-21T12:36:53.123Z',
+      ms: 1_234_567,
+      uuid: '550e8400-e29b-41d4-a716-446655440000',
+    };
+    const line = lineOf((logger) => logger.info(facts, 'listening on 5060'));
+    expect(JSON.parse(line)).toMatchObject({ ...facts, msg: 'listening on 5060', time: expect.any(Number) });
+  });
+
+  it('keeps personal and secret fields out by their names', () => {
+    const line = lineOf((logger) => logger.info({ transcript: 'my name is Ada', call: { digits: '12', apiKey: 'pk_1' } }));
+    expect(line).not.toMatch(/Ada|"12"|pk_1/);
+  });
+});

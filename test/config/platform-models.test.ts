@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { DEMO_KEYTERMS } from '#config/demo-phrases.ts';
+import { readSettings } from '#config/env.ts';
+import { platformModels } from '#config/platform-models.ts';
+
+const bare = { localRecognition: [] } as const;
+const defaults = (environment: Record<string, string>) => {
+  const models = platformModels(readSettings(environment), bare);
+  return [models.llm, models.asr, models.voices].map((list) => {
+    const chosen = list.filter((entry) => entry.default);
+    expect(chosen).toHaveLength(1);
+    return chosen[0]?.id;
+  });
+};
+
+it('a deployment without a key starts agents on the demo model, local recognition and the default voice', () => {
+  expect(defaults({})).toEqual(['local/demo', 'local:auto', 'default']);
+});
+
+it('the first provider with a key gives the default model', () => {
+  expect(defaults({ GROQ_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' })[0]).toMatch(/^anthropic\//);
+});
+
+it('a base address alone offers the provider without making it the default', () => {
+  const models = platformModels(readSettings({ OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' }), bare).llm;
+  expect(models.some((model) => model.id.startsWith('openai/') && !model.default)).toBe(true);
+});
+
+it('LLM_DEFAULT wins and is offered even when nobody listed it', () => {
+  expect(defaults({ OPENAI_API_KEY: 'k', LLM_DEFAULT: 'openai/my-own-model' })[0]).toBe('openai/my-own-model');
+});
+
+it('ASR_PROVIDER decides the recognition model of new agents', () => {
+  expect(defaults({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' })[1]).toBe('deepgram:nova-3');
+});
+
+it('local recognisers that can run here are offered by name', () => {
+  const models = platformModels(readSettings({}), { localRecognition: ['pocketsphinx'] });
+  expect(models.asr.map((model) => model.id)).toEqual(['local:auto', 'local:pocketsphinx']);
+});
+
+it('the five local voices are offered beside the default one', () => {
+  const voices = platformModels(readSettings({}), bare).voices.map((voice) => voice.id);
+  expect(voices).toEqual(['default', 'local:slt', 'local:rms', 'local:awb', 'local:kal16', 'local:kal']);
+});
+
+it('supplement 2.3 the demo agent has no more keyterms than an agent may have', () => {
+  expect(DEMO_KEYTERMS.length).toBeLessThanOrEqual(50);
+  expect(new Set(DEMO_KEYTERMS).size).toBe(DEMO_KEYTERMS.length);
+});

@@ -1,0 +1,257 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { SessionItem } from '#config/session-record.ts';
+import type { DurableReport } from '#config/worker-link.ts';
+import { loadSession } from '#control-plane/sessions/session-store.ts';
+import type { TestUser } from '../test-api.ts';
+import { openTestCalls, type TestCalls } from '../test-calls.ts';
+
+let api: TestCalls;
+let user: TestUser;
+let agentId: string;
+
+beforeAll(async () => {
+  api = await openTestCalls();
+});
+beforeEach(async () => {
+  user = await api.createUser();
+  agentId = await api.publishAgent(user);
+  api.dispatch.ended.length = 0;
+});
+afterAll(() => api.close());
+
+async function session(): Promise<string> {
+  const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+  return body.session_id;
+}
+
+async function joined(): Promise<string> {
+  const id = await session();
+  await api.report(id, { type: 'joined', at: api.at() });
+  return id;
+}
+
+const read = async (id: string) => (await api.request('GET', `/v1/agent/sessions/${id}`, { key: user.key })).body;
+
+function message(content: string, createdAt: string, role: 'user' | 'assistant' = 'user'): SessionItem {
+  return { type: 'message', role, content, turn_id: 1, created_at: createdAt, id: randomBytes(4).toString('hex') };
+}
+
+const LATENCY = {
+  turn_id: 1,
+  speech_ended_at: '2026-01-01T00:00:01.000Z',
+  endpoint_ms: 550,
+  transcript_ms: 0,
+  first_token_ms: 20,
+  first_sentence_ms: 5,
+  first_audio_ms: 20,
+  playout_ms: 5,
+  total_ms: 600,
+  endpoint_rule: 'complete',
+  speculative: true,
+};
+
+describe('a worker’s reports', () => {
+  it('S§3 joined makes the session active, ended completes it, and the rest of the first minute comes back', async () => {
+    const id = await session();
+    await api.report(id, { type: 'joined', at: api.at(1_000) });
+    expect(await read(id)).toMatchObject({ status: 'active', started_at: api.at(1_000), ended_at: null });
+    await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });
+    expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'user_hangup', duration_seconds: 30, analysis: { status: 'queued' } });
+    expect(await api.balance(user.userId)).toBe(10_000_000 - 30_000);
+    expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
+  });
+
+  it('a call longer than its first minute costs the rest, into the red if need be', async () => {
+    await api.context.ledger.post({ userId: user.userId, key: 'x', kind: 'adjust', amountMicros: 60_000 - 10_000_000 });
+    const id = await joined();
+    await api.report(id, { type: 'ended', at: api.at(150_000), end_reason: 'agent_hangup' });
+    expect(await api.balance(user.userId)).toBe(60_000 - 150_000);
+  });
+
+  it('one that ends before anybody joined is failed, free and unanalysed', async () => {
+    const id = await session();
+    await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+    expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'cancelled', duration_seconds: null, analysis: null });
+    expect(await api.balance(user.userId)).toBe(10_000_000);
+  });
+
+  it('supplement 2.5: items are stored sealed, read back in order of time, messages before tools; turns carry their waterfall', async () => {
+    const id = await joined();
+    const tool = { call_id: 'c', tool_name: 'lookup', tool_source: 'webhook', turn_id: 1 };
+    const reports: DurableReport[] = [
+      {
+        type: 'items',
+        items: [
+          {
+            type: 'tool_result',
+            ...tool,
+            status: 'completed',
+            output: '"A"',
+            output_truncated: false,
+            error: null,
+            latency_ms: 5,
+            created_at: api.at(3_000),
+          },
+        ],
+      },
+      { type: 'items', items: [message('second', api.at(2_000)), { type: 'tool_call', ...tool, input: '{}', created_at: api.at(2_000) }] },
+      { type: 'items', items: [message('secret first', api.at(1_000), 'assistant')] },
+      { type: 'turn', latency: LATENCY },
+    ];
+    for (const report of reports) expect((await api.report(id, report)).outcome).toBe('stored');
+    const { items, turns } = await read(id);
+    expect(items.map((item: SessionItem) => (item.type === 'message' ? item.content : item.type))).toEqual([
+      'secret first',
+      'second',
+      'tool_call',
+      'tool_result',
+    ]);
+    expect(turns).toEqual([LATENCY]);
+    expect(JSON.stringify(await loadSession(api.context, id))).not.toContain(Buffer.from('secret first').toString('base64').slice(0, 12));
+  });
+
+  it('a large tool output stands beside the session and is read back whole', async () => {
+    const id = await joined();
+    const output = 'x'.repeat(256 * 1024);
+    const item: SessionItem = {
+      type: 'tool_result',
+      call_id: 'c',
+      tool_name: 't',
+      tool_source: null,
+      status: 'completed',
+      output,
+      output_truncated: false,
+      error: null,
+      latency_ms: 1,
+      turn_id: 1,
+      created_at: api.at(),
+    };
+    await api.report(id, { type: 'items', items: [item] });
+    expect((await read(id)).items).toEqual([item]);
+    expect((await loadSession(api.context, id))?.timeline[0]?.document_id).toBe(`${id}:items:1:2`);
+  });
+
+  it('destroying the session’s key destroys its timeline', async () => {
+    const id = await joined();
+    await api.report(id, { type: 'items', items: [message('hello', api.at())] });
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    expect((await read(id)).items).toEqual([]);
+  });
+
+  it('a report counts once however often it comes; a gap asks for what is missing; another epoch changes nothing', async () => {
+    const id = await joined();
+    const envelope = { session_id: id, epoch: 1, seq: 2, report: { type: 'items' as const, items: [message('once', api.at())] } };
+    expect(await api.sink.apply(envelope)).toEqual({ outcome: 'stored', seq: 2 });
+    expect(await api.sink.apply(envelope)).toEqual({ outcome: 'stored', seq: 2 });
+    expect(await api.sink.apply({ ...envelope, seq: 5 })).toEqual({ outcome: 'gap', fromSeq: 3 });
+    for (const epoch of [0, 2]) expect(await api.sink.apply({ ...envelope, epoch, seq: 3 })).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply({ ...envelope, session_id: 'unknown' })).toEqual({ outcome: 'stale' });
+    expect((await read(id)).items.length).toBe(1);
+  });
+
+  it('ended comes twice, after an API end and from a late spool: settled once, told once', async () => {
+    const id = await joined();
+    const ended = { session_id: id, epoch: 1, seq: 2, report: { type: 'ended' as const, at: api.at(20_000), end_reason: 'agent_hangup' as const } };
+    await Promise.all([api.sink.apply(ended), api.sink.apply(ended), api.sink.workerDead('worker-1')]);
+    await api.sink.apply(ended);
+    expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
+    expect((await read(id)).status).toBe('completed');
+  });
+});
+
+describe('workers lost and found', () => {
+  it('a lost link makes the session unknown, and the worker’s return active again', async () => {
+    const id = await joined();
+    await api.sink.workerLost('worker-1');
+    expect((await read(id)).status).toBe('unknown');
+    await api.sink.workerBack('worker-1', [{ sessionId: id, epoch: 1 }]);
+    expect((await read(id)).status).toBe('active');
+  });
+
+  it('any report of a session we lost sight of makes it active again', async () => {
+    const id = await joined();
+    await api.sink.workerLost('worker-1');
+    await api.report(id, { type: 'turn', latency: LATENCY });
+    expect((await read(id)).status).toBe('active');
+    await api.sink.workerDead('worker-1');
+  });
+
+  it('a session its returned worker no longer runs ends heartbeat_timeout once its spool has had its time', async () => {
+    const [kept, lost, spooled] = [await joined(), await joined(), await joined()];
+    const back = api.sink.workerBack('worker-1', [{ sessionId: kept, epoch: 1 }]);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await api.report(spooled, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+    await api.clock.advance(3_000);
+    await back;
+    const statuses = await Promise.all([kept, lost, spooled].map(async (id) => [(await read(id)).status, (await read(id)).end_reason]));
+    expect(statuses).toEqual([
+      ['active', null],
+      ['completed', 'heartbeat_timeout'],
+      ['completed', 'user_hangup'],
+    ]);
+    await api.sink.workerDead('worker-1');
+  });
+
+  it('a dead worker’s sessions end at once: heartbeat_timeout where somebody had joined, failed and free where nobody had', async () => {
+    const [live, waiting] = [await joined(), await session()];
+    await api.sink.workerDead('worker-1');
+    expect(await read(live)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout' });
+    expect(await read(waiting)).toMatchObject({ status: 'failed', end_reason: 'cancelled' });
+    expect(await api.balance(user.userId)).toBe(10_000_000);
+  });
+
+  it('a worker that comes back with a session that was settled without it is told to end it', async () => {
+    const id = await joined();
+    await api.sink.workerLost('worker-1');
+    expect((await api.request('POST', `/v1/agent/sessions/${id}/end`, { key: user.key })).status).toBe(204);
+    expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+    await api.sink.workerBack('worker-1', [{ sessionId: id, epoch: 1 }]);
+    expect(api.dispatch.ended.at(-1)).toEqual({ instanceId: 'worker-1', key: { sessionId: id, epoch: 1 }, reason: 'user_hangup' });
+  });
+});
+
+describe('ending by the API', () => {
+  it('running.md: active by its worker, pending at once as cancelled, ended already 204, foreign 404', async () => {
+    const [live, waiting] = [await joined(), await session()];
+    const end = (id: string, key = user.key) => api.request('POST', `/v1/agent/sessions/${id}/end`, { key });
+    expect((await end(live)).status).toBe(204);
+    expect(api.dispatch.ended).toEqual([{ instanceId: 'worker-1', key: { sessionId: live, epoch: 1 }, reason: 'user_hangup' }]);
+    expect((await end(waiting)).status).toBe(204);
+    expect(await read(waiting)).toMatchObject({ status: 'failed', end_reason: 'cancelled' });
+    expect((await end(waiting)).status).toBe(204);
+    expect((await end(live, (await api.createUser()).key)).status).toBe(404);
+  });
+});
+
+describe('lists', () => {
+  it('running.md: leave out pending unless asked; every filter narrows; foreign sessions are never there', async () => {
+    const [pending, active, ended] = [await session(), await joined(), await joined()];
+    await api.report(ended, { type: 'ended', at: api.at(5_000), end_reason: 'agent_hangup' });
+    await api.context.models.sessions.updateOne({ _id: ended }, { $set: { caller_number: '+14155550123', sip_call_id: 'abc@host' } });
+    const list = async (query: string) => {
+      const { status, body } = await api.request('GET', `/v1/agent/sessions${query}`, { key: user.key });
+      return status === 200 ? body.sessions.map((row: { session_id: string }) => row.session_id).sort() : status;
+    };
+    const ids = (...wanted: string[]) => wanted.sort();
+    expect(await list('')).toEqual(ids(active, ended));
+    expect(await list('?status=pending')).toEqual([pending]);
+    expect(await list('?status=pending,active')).toEqual(ids(pending, active));
+    expect(await list('?end_reason=agent_hangup,escalated')).toEqual([ended]);
+    expect(await list('?direction=outbound')).toEqual([]);
+    expect(await list('?caller_number=14155550123')).toEqual([ended]);
+    expect(await list('?caller_number=%2B14155550123')).toEqual([ended]);
+    expect(await list('?sip_call_id=abc%40host')).toEqual([ended]);
+    expect(await list(`?created_after=${api.at(1)}`)).toEqual([]);
+    expect(await list(`?created_before=${api.at(1)}&agent_id=${agentId}`)).toEqual(ids(active, ended));
+    expect(await list('?agent_id=other')).toEqual([]);
+    expect(await list('?status=nonsense')).toBe(422);
+    expect(await list('?page=1&cursor=x')).toBe(400);
+    const row = (await api.request('GET', '/v1/agent/sessions?page=1&page_size=1', { key: user.key })).body;
+    expect([row.total, row.has_more, 'items' in row.sessions[0]]).toEqual([2, true, false]);
+    const next = (await api.request('GET', `/v1/agent/sessions?cursor=${row.next_cursor}&include_total=true`, { key: user.key })).body;
+    expect([next.sessions.length, next.has_more, next.total]).toEqual([1, false, 2]);
+    const stranger = await api.createUser();
+    expect((await api.request('GET', '/v1/agent/sessions?status=active', { key: stranger.key })).body.sessions).toEqual([]);
+  });
+});

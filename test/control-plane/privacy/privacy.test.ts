@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { enforceRetention } from '#control-plane/privacy/retention.ts';
+import { putFlightLog, putSegment } from '#control-plane/recordings/recording-store.ts';
+import type { TestUser } from '../test-api.ts';
+import { openTestCalls, type TestCalls } from '../test-calls.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+let api: TestCalls;
+let user: TestUser;
+let agentId: string;
+
+beforeAll(async () => {
+  api = await openTestCalls({ SUPERVISOR_RUN: 'run-1' });
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  user = await api.createUser();
+  agentId = await api.publishAgent(user, { webhooks: { post_call: [{ url: 'https://hook.example.com/' }] } });
+});
+
+const said = (content: string) => ({ type: 'message' as const, role: 'user' as const, content, turn_id: 1, id: content, created_at: api.at() });
+
+/** A call with everything there is to forget: transcript, recording, flight log, plan, webhook. */
+async function call(endUserId = 'u-1', isOver = true): Promise<string> {
+  const body = { agent_id: agentId, end_user_id: endUserId, name: 'planted', metadata: { note: 'planted' } };
+  const id: string = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body })).body.session_id;
+  await api.report(id, { type: 'joined', at: api.at() });
+  await api.report(id, { type: 'items', items: [said('my secret')] });
+  const session = (await stored(id))!;
+  const segment = { role: 'user', epoch: session.epoch, index: 0, startMs: 0, rateHz: 8_000, samples: 2 } as const;
+  await putSegment(api.context, session, segment, Buffer.alloc(4));
+  await putFlightLog(api.context, session, { epoch: session.epoch, index: 0 }, Buffer.from('log'));
+  if (isOver) await api.report(id, { type: 'ended', at: api.at(), end_reason: 'agent_hangup' });
+  return id;
+}
+
+const stored = (id: string) => api.context.models.sessions.findById(id).lean();
+const detail = (id: string) => api.request('GET', `/v1/agent/sessions/${id}`, { key: user.key });
+const recording = (id: string) => api.request('GET', `/v1/agent/sessions/${id}/recording`, { key: user.key });
+const blobs = (id: string) => api.context.blobs.list(`sessions/${id}/`);
+const patch = (body: object, key = user.key) => api.request('PATCH', '/v1/agent/privacy', { key, body });
+const erase = (end_user_id: string, key = user.key) => api.request('POST', '/v1/agent/erasures', { key, body: { end_user_id } });
+
+/** Lets days pass without the clock's every timer firing. */
+async function age(id: string, days: number): Promise<void> {
+  const at = new Date(api.clock.wallTime() - days * DAY_MS);
+  await api.context.models.sessions.updateOne({ _id: id }, { $set: { ended_at: at } });
+}
+
+describe('retention', () => {
+  it('keeps everything but deliveries until a team says otherwise, field by field', async () => {
+    const read = async () => (await api.request('GET', '/v1/agent/privacy', { key: user.key })).body;
+    expect(await read()).toEqual({ recordings_days: null, transcripts_days: null, flight_logs_days: null, deliveries_days: 30 });
+    expect((await patch({ recordings_days: 7 })).body).toEqual({
+      recordings_days: 7,
+      transcripts_days: null,
+      flight_logs_days: null,
+      deliveries_days: 30,
+    });
+    await patch({ recordings_days: null, deliveries_days: null });
+    expect(await read()).toMatchObject({ recordings_days: null, deliveries_days: null });
+    const stranger = await api.createUser();
+    expect((await api.request('GET', '/v1/agent/privacy', { key: stranger.key })).body.deliveries_days).toBe(30);
+    for (const body of [{ recordings_days: 0 }, { recordings_days: 1.5 }, { recordings_days: 3_651 }, { other: 1 }]) {
+      expect((await patch(body)).status).toBe(422);
+    }
+  });
+
+  it('removes what is older and leaves what is not, each kind by its own setting', async () => {
+    const [old, fresh] = [await call(), await call()];
+    await age(old, 8);
+    await age(fresh, 6);
+    await patch({ recordings_days: 7 });
+    await enforceRetention(api.context);
+    expect([(await recording(old)).status, (await recording(fresh)).status]).toEqual([404, 200]);
+    expect((await detail(old)).body.items).toHaveLength(1);
+    expect((await blobs(old)).every((key) => key.includes('flight-log'))).toBe(true);
+    await patch({ transcripts_days: 7, flight_logs_days: 7 });
+    await enforceRetention(api.context);
+    expect((await detail(old)).body).toMatchObject({ status: 'completed', items: [] });
+    expect(await blobs(old)).toEqual([]);
+    expect(await api.context.models.sessionAttachments.countDocuments({ session_id: old })).toBe(0);
+    expect((await detail(fresh)).body.items).toHaveLength(1);
+  });
+
+  it('goes on where it stopped, and takes up what a shorter setting adds', async () => {
+    const id = await call();
+    await age(id, 5);
+    await patch({ recordings_days: 7 });
+    await enforceRetention(api.context);
+    expect((await recording(id)).status).toBe(200);
+    await patch({ recordings_days: 3 });
+    await enforceRetention(api.context);
+    expect((await recording(id)).status).toBe(404);
+    const late = (await stored(id))!;
+    await putSegment(api.context, late, { role: 'user', epoch: 1, index: 9, startMs: 0, rateHz: 8_000, samples: 2 }, Buffer.alloc(4));
+    await enforceRetention(api.context);
+    expect(await api.context.blobs.list(`sessions/${id}/recording/`)).toHaveLength(1);
+  });
+
+  it('another team’s settings touch nothing of this one', async () => {
+    const id = await call();
+    await age(id, 100);
+    const stranger = await api.createUser();
+    await patch({ recordings_days: 1, transcripts_days: 1, flight_logs_days: 1, deliveries_days: 1 }, stranger.key);
+    await enforceRetention(api.context);
+    expect((await recording(id)).status).toBe(200);
+  });
+
+  it('finished deliveries go after 30 days, or as the team says; those on their way stay', async () => {
+    const id = await call();
+    const { deliveries } = api.context.models;
+    const finish = (days: number) =>
+      deliveries.updateMany({ session_id: id }, { $set: { state: 'delivered', finished_at: new Date(api.clock.wallTime() - days * DAY_MS) } });
+    await enforceRetention(api.context);
+    expect(await deliveries.countDocuments({ session_id: id })).toBe(1);
+    await finish(29);
+    await enforceRetention(api.context);
+    expect(await deliveries.countDocuments({ session_id: id })).toBe(1);
+    await patch({ deliveries_days: null });
+    await finish(400);
+    await enforceRetention(api.context);
+    expect(await deliveries.countDocuments({ session_id: id })).toBe(1);
+    await patch({ deliveries_days: 30 });
+    await enforceRetention(api.context);
+    expect(await deliveries.countDocuments({ session_id: id })).toBe(0);
+  });
+});
+
+describe('the erasure of an end user', () => {
+  it('destroys the keys and everything sealed, and says what it removed; again it finds nothing', async () => {
+    const [one, two, other] = [await call('u-1'), await call('u-1'), await call('u-2')];
+    expect((await erase('u-1')).body).toEqual({ sessions: 2, recording_segments: 2, flight_log_chunks: 2, attachments: 2, deliveries: 2 });
+    for (const id of [one, two]) {
+      const session = (await stored(id))!;
+      expect(session).toMatchObject({ wrapped_key: null, timeline: [], outbox: [], end_user_id: null });
+      expect(JSON.stringify(session)).not.toMatch(/planted|u-1/);
+      expect(await blobs(id)).toEqual([]);
+      expect((await detail(id)).body).toMatchObject({ session_id: id, status: 'completed', items: [], name: null, metadata: {} });
+      expect((await recording(id)).status).toBe(404);
+    }
+    expect((await detail(other)).body.items).toHaveLength(1);
+    expect((await recording(other)).status).toBe(200);
+    expect((await erase('u-1')).body).toEqual({ sessions: 0, recording_segments: 0, flight_log_chunks: 0, attachments: 0, deliveries: 0 });
+  });
+
+  it('is the team’s own: the same name in another team stays', async () => {
+    const id = await call('u-1');
+    const stranger = await api.createUser();
+    expect((await erase('u-1', stranger.key)).body.sessions).toBe(0);
+    expect((await detail(id)).body.items).toHaveLength(1);
+  });
+
+  it('of a call that still runs lets it end and be charged, and nothing of it is kept', async () => {
+    const id = await call('u-1', false);
+    await erase('u-1');
+    const session = (await stored(id))!;
+    const late = {
+      type: 'message',
+      role: 'user',
+      content: 'still here',
+      created_at: api.at(),
+      interrupted: false,
+      generated_content: null,
+      turn_id: 2,
+    };
+    await api.report(id, { type: 'items', items: [late as never] });
+    await putSegment(api.context, session, { role: 'user', epoch: 1, index: 1, startMs: 0, rateHz: 8_000, samples: 2 }, Buffer.alloc(4));
+    await api.clock.advance(1_000);
+    await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+    expect((await detail(id)).body).toMatchObject({ status: 'completed', items: [] });
+    expect((await stored(id))?.billing.state).toBe('settled');
+    expect(await blobs(id)).toEqual([]);
+  });
+
+  it('every query has its index', async () => {
+    await call('u-1');
+    const { collection } = api.context.models.sessions;
+    for (const filter of [
+      { team_id: user.teamId, end_user_id: 'nobody' },
+      { team_id: user.teamId, ended_at: { $gt: new Date(0), $lte: new Date(1) } },
+    ]) {
+      const plan = await collection.find(filter).explain();
+      expect(plan['executionStats'].totalDocsExamined).toBe(0);
+    }
+  });
+});

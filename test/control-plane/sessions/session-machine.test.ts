@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { endReason } from '#config/session-record.ts';
+import { isLive, type SessionEvent, type SessionFacts, step } from '#control-plane/sessions/session-machine.ts';
+
+const T0 = Date.UTC(2026, 0, 1);
+const at = (seconds: number) => new Date(T0 + seconds * 1000);
+const worker = { instance_id: 'w', supervisor_run: null, sip_tag: null };
+const PRICE = 60_000;
+
+function session(over: Partial<SessionFacts> = {}): SessionFacts {
+  return {
+    status: 'creating',
+    direction: 'inbound',
+    is_preview: false,
+    dial_status: null,
+    started_at: null,
+    epoch: 0,
+    billing: { state: 'hold_due', at: at(0), price_per_minute: PRICE, hold: PRICE, due: 0 },
+    analysis: { state: 'none', at: at(0), job_id: '', attempts: 0, runs: 0, finished_at: null, result: null },
+    ...over,
+  };
+}
+
+const pending = session({ status: 'pending', billing: { ...session().billing, state: 'held' } });
+const active = { ...pending, status: 'active' as const, started_at: at(10) };
+
+/** Applies events one after another; those that change nothing are passed over. */
+function run(start: SessionFacts, events: readonly SessionEvent[]): { session: SessionFacts; told: string[] } {
+  const lives = history(start, events);
+  return { session: lives.at(-1)?.session ?? start, told: lives.flatMap((life) => life.told) };
+}
+
+const isOver = ({ status }: SessionFacts) => status === 'completed' || status === 'failed';
+
+/** Every change the events make, one after another, with the session as it then is. */
+function history(start: SessionFacts, events: readonly SessionEvent[]) {
+  const lives: { event: string; session: SessionFacts; told: readonly string[] }[] = [];
+  for (const event of events) {
+    const now = lives.at(-1)?.session ?? start;
+    const change = step(now, event);
+    if (change) lives.push({ event: event.type, session: { ...now, ...change.set }, told: change.events });
+  }
+  return lives;
+}
+
+const EVENTS: readonly SessionEvent[] = [
+  { type: 'hold.posted', at: at(20) },
+  { type: 'hold.voided', at: at(20), held: 0 },
+  { type: 'creation.refused', at: at(20) },
+  { type: 'worker.placed', at: at(20), worker, epoch: 1 },
+  { type: 'joined', at: at(20) },
+  { type: 'link.lost', at: at(20) },
+  { type: 'link.back', at: at(20) },
+  { type: 'dialled', at: at(20), dialStatus: 'answered' },
+  { type: 'ended', at: at(20), reason: 'user_hangup' },
+  { type: 'settled', at: at(20) },
+  { type: 'analysis.requested', at: at(20) },
+  { type: 'analysis.started', at: at(20), worker, epoch: 1, jobId: 'j' },
+  { type: 'analysis.lost', at: at(20) },
+  { type: 'analysis.finished', at: at(20), outcome: 'completed', result: null },
+];
+
+describe('the session machine', () => {
+  it('S§3 every pair of status and event leads where the table says, and nowhere else', () => {
+    const over = (status: 'completed' | 'failed') => ({
+      ...active,
+      status,
+      billing: { ...pending.billing, state: 'settle_due' as const },
+      analysis: { ...active.analysis, state: 'queued' as const },
+    });
+    const table = {
+      creating: [session(), { 'hold.posted': 'pending', 'hold.voided': 'failed' }],
+      pending: [pending, { 'creation.refused': 'failed', 'worker.placed': 'pending', joined: 'active', ended: 'failed' }],
+      active: [active, { 'link.lost': 'unknown', ended: 'completed' }],
+      unknown: [
+        { ...active, status: 'unknown' },
+        { 'link.back': 'active', ended: 'completed' },
+      ],
+      completed: [over('completed'), { settled: 'completed', 'analysis.started': 'completed', 'analysis.finished': 'completed' }],
+      failed: [{ ...over('failed'), analysis: pending.analysis }, { settled: 'failed' }],
+    } as const satisfies Record<string, readonly [SessionFacts, Record<string, string>]>;
+    const seen = Object.entries(table).map(([name, [facts]]) => [
+      name,
+      Object.fromEntries(
+        EVENTS.flatMap((event) => {
+          const change = step(facts, event);
+          return change ? [[event.type, change.set.status ?? facts.status]] : [];
+        }),
+      ),
+    ]);
+    expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(Object.entries(table).map(([name, [, expected]]) => [name, expected])));
+  });
+
+  it.each([
+    ['web', 30, 60_000 - 30_000],
+    ['web', 60, 0],
+    ['web', 0, 60_000],
+    ['web', 90, -30_000],
+    ['web', 61, -1_000],
+  ])('charging: %s call of %d s is due %d micro-dollars of its hold', (_, seconds, due) => {
+    const { session: ended } = run(active, [{ type: 'ended', at: at(10 + seconds), reason: 'user_hangup' }]);
+    expect([ended.billing.state, ended.billing.due]).toEqual(['settle_due', due]);
+  });
+
+  it('charging: duration rounds up to the second', () => {
+    const change = step(active, { type: 'ended', at: new Date(at(10).getTime() + 29_001), reason: 'agent_hangup' });
+    expect(change?.set).toMatchObject({ duration_seconds: 30, billing: { due: 30_000 } });
+  });
+
+  it('charging: one that never connects gets it all back and is told to nobody', () => {
+    const change = step(pending, { type: 'ended', at: at(60), reason: 'room_join_timeout' });
+    expect(change).toMatchObject({ set: { status: 'failed', end_reason: 'room_join_timeout', billing: { due: PRICE } }, events: [] });
+  });
+
+  it('a session nobody joined ends for a reason of its own, whatever the worker called it', () => {
+    const reasons = endReason.options.map((reason) => [reason, step(pending, { type: 'ended', at: at(1), reason })?.set.end_reason]);
+    expect(Object.fromEntries(reasons)).toEqual({
+      user_hangup: 'cancelled',
+      agent_hangup: 'cancelled',
+      escalated: 'cancelled',
+      conversation_timeout: 'cancelled',
+      heartbeat_timeout: 'cancelled',
+      internal_error: 'cancelled',
+      llm_endpoint_failure: 'cancelled',
+      cancelled: 'cancelled',
+      room_join_timeout: 'room_join_timeout',
+      dial_failed: 'dial_failed',
+      agent_join_timeout: 'agent_join_timeout',
+    });
+  });
+
+  it('supplement 3: a caller whom no agent joined has completed a call of no length', () => {
+    const change = step(pending, { type: 'ended', at: at(5), reason: 'agent_join_timeout' });
+    expect(change).toMatchObject({ set: { status: 'completed', duration_seconds: 0, billing: { due: PRICE } }, events: ['call.ended'] });
+  });
+
+  it('S§6.1 an unanswered dial is told by dial_finished alone, an answered one by both', () => {
+    const outbound = { ...pending, direction: 'outbound' as const };
+    const busy = run(outbound, [
+      { type: 'dialled', at: at(5), dialStatus: 'busy' },
+      { type: 'ended', at: at(5), reason: 'dial_failed' },
+    ]);
+    expect([busy.told, busy.session.dial_status, busy.session.status]).toEqual([['phone_call.dial_finished'], 'busy', 'failed']);
+    const answered = run(outbound, [
+      { type: 'dialled', at: at(5), dialStatus: 'answered' },
+      { type: 'joined', at: at(5) },
+      { type: 'ended', at: at(9), reason: 'user_hangup' },
+    ]);
+    expect(answered.told).toEqual(['phone_call.dial_finished', 'call.ended']);
+    const cancelled = run(outbound, [{ type: 'ended', at: at(5), reason: 'cancelled' }]);
+    expect([cancelled.told, cancelled.session.dial_status]).toEqual([['phone_call.dial_finished'], 'no_answer']);
+  });
+
+  it('S§6 previews are free and told to nobody', () => {
+    const preview = { ...active, is_preview: true, billing: { state: 'free' as const, at: at(0), price_per_minute: 0, hold: 0, due: 0 } };
+    const change = step(preview, { type: 'ended', at: at(100), reason: 'user_hangup' });
+    expect([change?.events, change?.set.billing]).toEqual([[], preview.billing]);
+  });
+
+  it('an analysis that is run again tells of itself again', () => {
+    const done = { ...active, status: 'completed' as const, analysis: { ...active.analysis, state: 'error' as const, runs: 1, attempts: 3 } };
+    const again = run(done, [
+      { type: 'analysis.requested', at: at(50) },
+      { type: 'analysis.started', at: at(51), worker, epoch: 7, jobId: 'x' },
+      { type: 'analysis.finished', at: at(52), outcome: 'completed', result: null },
+    ]);
+    expect([again.told, again.session.analysis.runs, again.session.epoch]).toEqual([['call.analyzed'], 2, 7]);
+  });
+
+  it('whatever happens in whatever order: told once, settled once, never back to life, money conserved', () => {
+    const event = fc
+      .tuple(fc.constantFrom(...EVENTS), fc.constantFrom(...endReason.options), fc.integer({ min: 0, max: 4_000 }))
+      .map(
+        ([template, reason, seconds]): SessionEvent =>
+          ({ ...template, at: at(seconds), ...(template.type === 'ended' ? { reason } : {}) }) as SessionEvent,
+      );
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 25 }), fc.boolean(), (events, isOutbound) => {
+        const lives = history(session({ direction: isOutbound ? 'outbound' : 'inbound' }), events);
+        const told = lives.flatMap((life) => life.told);
+        const firstOver = lives.findIndex((life) => isOver(life.session));
+        expect(lives.slice(firstOver).some((life) => firstOver >= 0 && isLive(life.session.status))).toBe(false);
+        expect(lives.filter((life) => life.event === 'settled').length).toBeLessThanOrEqual(1);
+        expect(lives.every((life) => life.session.billing.due <= PRICE)).toBe(true);
+        for (const once of ['call.ended', 'phone_call.dial_finished']) expect(told.filter((name) => name === once).length).toBeLessThanOrEqual(1);
+        expect(told.includes('call.ended')).toBe(lives.at(-1)?.session.status === 'completed');
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,77 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Context } from '#control-plane/context.ts';
+import { createServer } from '#control-plane/server.ts';
+import { registerSiteRoutes } from '#control-plane/site/site-routes.ts';
+import { openTestApi, type TestApi } from './test-api.ts';
+
+let api: TestApi;
+let dist: string;
+let hasWorker = false;
+
+beforeAll(async () => {
+  dist = mkdtempSync(join(tmpdir(), 'parley-dist-'));
+  api = await openTestApi({}, { dispatch: { hasWorker: () => hasWorker } as Context['dispatch'] });
+});
+afterAll(async () => {
+  await api.close();
+  rmSync(dist, { recursive: true, force: true });
+});
+
+async function site() {
+  const app = await createServer(api.context);
+  await registerSiteRoutes(app, dist);
+  return app;
+}
+
+describe('health', () => {
+  it('/healthz serves at once, /readyz needs a worker', async () => {
+    expect((await api.request('GET', '/healthz')).status).toBe(200);
+    expect((await api.request('GET', '/readyz')).status).toBe(503);
+    hasWorker = true;
+    expect((await api.request('GET', '/readyz')).body).toEqual({ status: 'ready', database: true, worker: true });
+  });
+
+  it('/metrics tells requests by route pattern, never by address', async () => {
+    await api.request('GET', '/v1/agent/agents/some-private-id', { key: api.rootKey });
+    const { status, text } = await api.request('GET', '/metrics');
+    expect(status).toBe(200);
+    expect(text.split('\n')).toContain('parley_http_request_seconds_count{method="GET",route="/v1/agent/agents/:agent_id",status="4xx"} 1');
+    expect(text.includes('some-private-id')).toBe(false);
+  });
+});
+
+describe('the site', () => {
+  it('says what to do while nothing is built', async () => {
+    const app = await site();
+    const page = await app.inject('/');
+    expect(page.statusCode).toBe(200);
+    expect(page.body).toContain('npm run prepare');
+    expect((await app.inject('/widget.js')).statusCode).toBe(404);
+    await app.close();
+  });
+
+  it('serves the console under a strict policy, and the scripts to any page', async () => {
+    mkdirSync(join(dist, 'console', 'assets'), { recursive: true });
+    writeFileSync(join(dist, 'console', 'index.html'), '<!doctype html><title>Console</title>');
+    writeFileSync(join(dist, 'console', 'assets', 'app-1.js'), 'export {};');
+    writeFileSync(join(dist, 'widget.js'), 'customElements;');
+    writeFileSync(join(dist, 'sdk.js'), 'export class AgentSession {}');
+    const app = await site();
+    const page = await app.inject('/');
+    expect(page.body).toContain('Console');
+    expect(page.headers['content-security-policy']).toContain("default-src 'self'");
+    expect((await app.inject('/assets/app-1.js')).headers['cache-control']).toContain('immutable');
+    for (const path of ['/widget.js', '/sdk.js']) {
+      const script = await app.inject({ url: path, headers: { origin: 'https://shop.example.com' } });
+      expect(script.statusCode).toBe(200);
+      expect(script.headers['access-control-allow-origin']).toBe('*');
+      expect(script.headers['content-type']).toContain('javascript');
+    }
+    expect((await app.inject('/../package.json')).statusCode).toBe(404);
+    expect((await app.inject('/nothing-here')).json()).toEqual({ status: 404, message: 'Not found', reason: null });
+    await app.close();
+  });
+});

@@ -1,0 +1,94 @@
+/** What every coordination does, run against each implementation: two replicas `a` and `b` that share one world. */
+import { describe, expect, type it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import type { Coordination, Json } from '../../../control-plane/store/coordination.ts';
+
+/** Registers the suite. `pair` opens two replicas; with one implementation they may be the same object. */
+export function describeCoordination(
+  name: string,
+  test: typeof it | typeof it.skip,
+  pair: () => Promise<readonly [Coordination, Coordination]>,
+): void {
+  let names = 0;
+  const fresh = () => `${name}-${systemClock.wallTime()}-${++names}`;
+
+  describe(`coordination: ${name}`, () => {
+    test('hits of one window are counted over all replicas, and only the first ones are allowed', async () => {
+      const [a, b] = await pair();
+      const key = fresh();
+      const states = await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 ? a : b).hit(key, 10, 3_600_000)));
+      expect(states.filter((state) => state.allowed)).toHaveLength(10);
+      expect(new Set(states.map((state) => state.count)).size).toBe(30);
+      for (const { resetMs } of states) expect(resetMs > 0 && resetMs <= 3_600_000).toBe(true);
+    });
+
+    test('a new window counts from one again', async () => {
+      const [a] = await pair();
+      const key = fresh();
+      const first = await a.hit(key, 1, 300);
+      await systemClock.sleep(first.resetMs + 5);
+      expect(await a.hit(key, 1, 300)).toMatchObject({ allowed: true, count: 1 });
+    });
+
+    test('a lease has one holder, who alone can renew and release it', async () => {
+      const [a, b] = await pair();
+      const key = fresh();
+      const tokens = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? a : b).acquire(key, 60_000)));
+      const [token = ''] = tokens.filter((each) => each !== null);
+      expect(tokens.filter((each) => each !== null)).toHaveLength(1);
+      expect(await b.renew(key, 'another', 60_000)).toBe(false);
+      expect(await b.renew(key, token, 60_000)).toBe(true);
+      await a.release(key, 'another');
+      expect(await a.acquire(key, 60_000)).toBeNull();
+      await a.release(key, token);
+      expect(await b.acquire(key, 60_000)).toEqual(expect.any(String));
+    });
+
+    test('a lease that is not renewed falls free', async () => {
+      const [a, b] = await pair();
+      const key = fresh();
+      const token = await a.acquire(key, 40);
+      await systemClock.sleep(60);
+      expect(await a.renew(key, token ?? '', 1_000)).toBe(false);
+      expect(await b.acquire(key, 1_000)).toEqual(expect.any(String));
+    });
+
+    test('what one replica announces the others find, until it is withdrawn or expires', async () => {
+      const [a, b] = await pair();
+      const [kept, short] = [fresh(), fresh()];
+      await a.announce(kept, { load: 3, tags: ['x'] }, 60_000);
+      await a.announce(short, 1, 40);
+      expect(await b.find(kept)).toEqual({ load: 3, tags: ['x'] });
+      expect(await b.find(short)).toBe(1);
+      await systemClock.sleep(60);
+      expect(await b.find(short)).toBeNull();
+      await b.withdraw(kept);
+      expect(await a.find(kept)).toBeNull();
+    });
+
+    test('a message reaches every subscriber of its channel, and none after the subscription ended', async () => {
+      const [a, b] = await pair();
+      const [channel, other] = [fresh(), fresh()];
+      const heard: Json[] = [];
+      const arrived = Promise.withResolvers<void>();
+      const end = await b.subscribe(channel, (message) => heard.push(message));
+      await a.subscribe(channel, (message) => {
+        if (message === 'last') arrived.resolve();
+      });
+      await a.publish(other, 'elsewhere');
+      await a.publish(channel, { n: 1 });
+      await b.publish(channel, { n: 2 });
+      await a.publish(channel, 'last');
+      await arrived.promise;
+      // Messages of two senders may pass each other.
+      await expect.poll(() => heard).toHaveLength(3);
+      expect(heard).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }, 'last']));
+      await end();
+      const again = Promise.withResolvers<void>();
+      await a.subscribe(channel, () => again.resolve());
+      await a.publish(channel, { n: 3 });
+      await again.promise;
+      expect(heard).toHaveLength(3);
+    });
+  });
+}

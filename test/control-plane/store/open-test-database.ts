@@ -1,0 +1,42 @@
+/** Opens a database for one test file: the embedded one in a directory of its own, or a fresh database on the MongoDB of `MONGODB_URL`. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import { type Database, openDatabase } from '../../../control-plane/store/database.ts';
+
+/** What a test gets. */
+export interface TestDatabase extends Database {
+  readonly dataDir: string;
+}
+
+/** Opens a database; `mongodbUrl` undefined means the embedded one. */
+export async function openTestDatabase(mongodbUrl?: string): Promise<TestDatabase> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-store-'));
+  const database = await openDatabase({
+    mongodbUrl: mongodbUrl === undefined ? undefined : withDatabase(mongodbUrl, `parley_test_${randomBytes(4).toString('hex')}`),
+    dataDir,
+    clock: systemClock,
+    logger: createLogger({ level: 'silent', name: 'test' }),
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  return {
+    ...database,
+    dataDir,
+    close: async () => {
+      if (mongodbUrl !== undefined) await database.connection.dropDatabase();
+      await database.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function withDatabase(url: string, name: string): string {
+  const parsed = new URL(url);
+  parsed.pathname = `/${name}`;
+  return parsed.toString();
+}

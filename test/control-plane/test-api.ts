@@ -1,0 +1,146 @@
+/** The API over the embedded database, for tests: real routes, real store, real ledger; requests by injection, no socket. */
+import { randomBytes } from 'node:crypto';
+import { createEgressGuard } from '#config/egress.ts';
+import { readSettings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { platformModels } from '#config/platform-models.ts';
+import { createBell } from '#control-plane/bell.ts';
+import type { Context } from '#control-plane/context.ts';
+import { countPosting, createMetrics } from '#control-plane/health/metrics.ts';
+import { registerRoutes } from '#control-plane/routes.ts';
+import { createDataKeys, createSecretBox } from '#control-plane/secrets/secret-box.ts';
+import { seedDemo, seedOperator } from '#control-plane/seed.ts';
+import { type ApiServer, createServer } from '#control-plane/server.ts';
+import { createMemoryCoordination } from '#control-plane/store/coordination.ts';
+import { createLedger } from '#control-plane/wallet/ledger.ts';
+import type { Blobs } from '#media/blobs.ts';
+import { createTestCatalogue } from '#telephony/carriers/test-catalogue.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { openTestStore } from './test-store.ts';
+
+/** A response, its body parsed. */
+export interface TestResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came back
+  readonly body: any;
+  readonly text: string;
+}
+
+/** What a request carries. */
+interface TestRequest {
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it is, instead of `body`. */
+  readonly raw?: string | Buffer;
+}
+
+/** An account made through the operator's routes. */
+export interface TestUser {
+  readonly userId: string;
+  readonly teamId: string;
+  readonly workspaceId: string;
+  readonly key: string;
+}
+
+/** The API under test. */
+export interface TestApi {
+  readonly app: ApiServer;
+  readonly context: Context;
+  readonly clock: ManualClock;
+  readonly rootKey: string;
+  request(method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE' | 'OPTIONS', url: string, request?: TestRequest): Promise<TestResponse>;
+  createUser(account?: Record<string, unknown>): Promise<TestUser>;
+  close(): Promise<void>;
+}
+
+/** Opens the API with these settings over the defaults; names under `.example.com` resolve to a public address, `private.example.com` to a private one. */
+export async function openTestApi(environment: Record<string, string> = {}, over: Partial<Context> = {}): Promise<TestApi> {
+  const settings = readSettings({ DATA_DIR: '/nonexistent', ...environment });
+  const clock = over.clock instanceof ManualClock ? over.clock : new ManualClock();
+  const store = await openTestStore();
+  const metrics = createMetrics();
+  const rootKey = over.credentials?.rootApiKey ?? `pk_${randomBytes(24).toString('hex')}`;
+  const masterKey = randomBytes(32);
+  const context: Context = {
+    settings,
+    credentials: { rootApiKey: rootKey, workerToken: randomBytes(24).toString('hex'), masterKey, file: '' },
+    clock,
+    logger: createLogger({ level: 'silent', name: 'test' }),
+    database: store.database,
+    models: store.models,
+    coordination: createMemoryCoordination(clock),
+    secretBox: createSecretBox(masterKey),
+    dataKeys: createDataKeys(masterKey),
+    blobs: memoryBlobs(),
+    bell: createBell(),
+    ledger: createLedger({ entries: store.models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
+    dispatch: { hasWorker: () => false } as unknown as Context['dispatch'],
+    egress: createEgressGuard({
+      allow: settings.EGRESS_ALLOW,
+      clock,
+      resolve: async (host) => (host === 'private.example.com' ? ['10.0.0.1'] : ['93.184.215.14']),
+    }),
+    platform: platformModels(settings, { localRecognition: [] }),
+    carrier: createTestCatalogue(),
+    metrics,
+    publicUrl: () => settings.PUBLIC_URL ?? 'http://127.0.0.1:8080',
+    ...over,
+  };
+  const app = await createServer(context);
+  await registerRoutes(app, context);
+  await seedOperator(context);
+  await seedDemo(context);
+  const request: TestApi['request'] = async (method, url, { key, body, headers, raw } = {}) => {
+    const response = await app.inject({
+      method,
+      url,
+      headers: {
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined && raw === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(raw !== undefined ? { payload: raw } : body === undefined ? {} : { payload: JSON.stringify(body) }),
+    });
+    const isJson = String(response.headers['content-type'] ?? '').startsWith('application/json');
+    return {
+      status: response.statusCode,
+      headers: response.headers as Record<string, string>,
+      body: isJson ? response.json() : undefined,
+      text: response.body,
+    };
+  };
+  return {
+    app,
+    context,
+    clock,
+    rootKey,
+    request,
+    createUser: async (account = {}) => {
+      const { status, body, text } = await request('POST', '/admin/users', { key: rootKey, body: { name: 'Test', ...account } });
+      if (status !== 201) throw new Error(`user not created: ${text}`);
+      return { userId: body.user_id, teamId: body.team_id, workspaceId: body.workspace_id, key: body.api_key };
+    },
+    close: async () => {
+      await app.close();
+      await context.coordination.close();
+      await context.egress.close();
+      await store.close();
+    },
+  };
+}
+
+function memoryBlobs(): Blobs {
+  const blobs = new Map<string, Buffer>();
+  const list = async (prefix: string) => [...blobs.keys()].filter((key) => key.startsWith(prefix)).sort();
+  return {
+    put: async (key, bytes) => void blobs.set(key, Buffer.from(bytes)),
+    get: async (key) => blobs.get(key) ?? null,
+    list,
+    delete: async (key) => void blobs.delete(key),
+    deletePrefix: async (prefix) => {
+      for (const key of await list(prefix)) blobs.delete(key);
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** The API with everything calls need, for tests: real store, ledger, outbox and routes; workers pretended, time under control. */
+import type { DurableReport } from '#config/worker-link.ts';
+import type { ReportOutcome, ReportSink } from '#control-plane/calls/report-sink.ts';
+import { createReportSink } from '#control-plane/calls/settle-call.ts';
+import type { Context } from '#control-plane/context.ts';
+import { FakeDispatch } from '#test/fakes/fake-dispatch.ts';
+import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
+
+/** The API under test, with what stands in for its workers. */
+export interface TestCalls extends TestApi {
+  readonly dispatch: FakeDispatch;
+  readonly sink: ReportSink;
+  /** Creates and publishes an agent of a user; `profile` is patched in. */
+  publishAgent(user: TestUser, config?: Record<string, unknown>, profile?: Record<string, unknown>): Promise<string>;
+  /** Sends the next report of a session's current epoch, as its worker would. */
+  report(sessionId: string, report: DurableReport): Promise<ReportOutcome>;
+  /** Balance of a user's wallet in micro-dollars. */
+  balance(userId: string): Promise<number>;
+  /** Wall time as reports write it, `ms` from now. */
+  at(ms?: number): string;
+}
+
+/** Opens it with these settings over the defaults. */
+export async function openTestCalls(environment: Record<string, string> = {}, over: Partial<Context> = {}): Promise<TestCalls> {
+  const dispatch = new FakeDispatch();
+  const api = await openTestApi({ EGRESS_ALLOW: '127.0.0.1', ...environment }, { dispatch, ...over });
+  const sink = createReportSink(api.context);
+  return {
+    ...api,
+    dispatch,
+    sink,
+    publishAgent: async (user, config = {}, profile) => {
+      const created = await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Ada', config } });
+      if (created.status !== 201) throw new Error(`agent not created: ${created.text}`);
+      const id: string = created.body.agent_id;
+      if (profile) await api.request('PATCH', `/v1/agent/agents/${id}`, { key: user.key, body: profile });
+      const published = await api.request('POST', `/v1/agent/agents/${id}/publish`, { key: user.key });
+      if (published.status !== 200) throw new Error(`agent not published: ${published.text}`);
+      return id;
+    },
+    report: async (sessionId, report) => {
+      const session = await api.context.models.sessions.findById(sessionId).lean();
+      if (!session) throw new Error('no such session');
+      return sink.apply({ session_id: sessionId, epoch: session.epoch, seq: session.last_seq + 1, report });
+    },
+    balance: async (userId) => (await api.context.ledger.wallet(userId))?.newest.balanceMicros ?? 0,
+    at: (ms = 0) => new Date(api.clock.wallTime() + ms).toISOString(),
+  };
+}

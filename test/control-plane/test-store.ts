@@ -1,0 +1,40 @@
+/** The product's models over an embedded database of their own, for tests. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import { type Database, openDatabase } from '#control-plane/store/database.ts';
+import { buildIndexes, defineModels, type Models } from '#control-plane/store/models.ts';
+
+/** An open store. */
+export interface TestStore {
+  readonly database: Database;
+  readonly models: Models;
+  close(): Promise<void>;
+}
+
+/** Opens an empty store in a directory of its own, with every index built. */
+export async function openTestStore(): Promise<TestStore> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-store-'));
+  const database = await openDatabase({
+    mongodbUrl: undefined,
+    dataDir,
+    // The database is the only part of a test that waits in real time.
+    clock: systemClock,
+    logger: createLogger({ level: 'silent', name: 'test' }),
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const models = defineModels(database.connection);
+  await buildIndexes(models);
+  return {
+    database,
+    models,
+    close: async () => {
+      await database.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

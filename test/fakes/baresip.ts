@@ -1,0 +1,124 @@
+/** Runs baresip, a real SIP phone without a screen: it dials, speaks a WAV, presses keys, and keeps what it hears. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '#config/clock.ts';
+
+const MODULES = '/usr/lib/baresip/modules';
+const RATE_HZ = 8_000;
+const WAV_HEADER_BYTES = 44;
+
+/** A phone in a call. */
+export interface Phone {
+  /** Presses one key (RFC 4733). */
+  press(key: string): Promise<void>;
+  hangUp(): Promise<void>;
+  /** What it heard so far, 8 kHz mono; complete once it has hung up. */
+  heard(): Int16Array;
+  close(): Promise<void>;
+}
+
+/** Dials `uri`; `microphone` (8 kHz mono) is spoken once, then silence. */
+export async function dial(uri: string, microphone: Int16Array): Promise<Phone> {
+  const directory = mkdtempSync(join(tmpdir(), 'parley-baresip-'));
+  const [sipPort, controlPort, rtpPort] = [await freePort(), await freePort(), await freePort()];
+  // At the end of its microphone file the phone ends the call.
+  const speech = new Int16Array(microphone.length + 60 * RATE_HZ);
+  speech.set(microphone);
+  writeFileSync(join(directory, 'microphone.wav'), wav(speech));
+  writeFileSync(join(directory, 'contacts'), '');
+  writeFileSync(join(directory, 'accounts'), '<sip:alice@127.0.0.1>;regint=0;answermode=auto;audio_codecs=PCMU\n');
+  const config = [
+    `sip_listen 127.0.0.1:${sipPort}`,
+    'net_interface 127.0.0.1',
+    `audio_source aufile,${join(directory, 'microphone.wav')}`,
+    `audio_player aufile,${join(directory, 'unused.wav')}`,
+    ...['ausrc_srate', 'auplay_srate'].map((name) => `${name} ${RATE_HZ}`),
+    ...['ausrc_channels', 'auplay_channels'].map((name) => `${name} 1`),
+    `rtp_ports ${rtpPort}-${rtpPort + 10}`,
+    `snd_path ${directory}`,
+    `ctrl_tcp_listen 127.0.0.1:${controlPort}`,
+    `module_path ${MODULES}`,
+    ...['stdio', 'g711', 'aufile', 'sndfile', 'stun'].map((name) => `module ${name}.so`),
+    ...['uuid', 'account'].map((name) => `module_tmp ${name}.so`),
+    ...['contact', 'debug_cmd', 'menu', 'ctrl_tcp'].map((name) => `module_app ${name}.so`),
+  ];
+  writeFileSync(join(directory, 'config'), `${config.join('\n')}\n`);
+  const child = spawn('baresip', ['-f', directory, '-e', `/dial ${uri}`, '-t', '60'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  return new Baresip(child, directory, controlPort);
+}
+
+class Baresip implements Phone {
+  readonly #child: ChildProcess;
+  readonly #directory: string;
+  readonly #controlPort: number;
+
+  constructor(child: ChildProcess, directory: string, controlPort: number) {
+    this.#child = child;
+    this.#directory = directory;
+    this.#controlPort = controlPort;
+  }
+
+  press(key: string): Promise<void> {
+    return this.#command('sndcode', key);
+  }
+
+  hangUp(): Promise<void> {
+    return this.#command('hangup', '');
+  }
+
+  heard(): Int16Array {
+    const name = readdirSync(this.#directory).find((file) => file.endsWith('-dec.wav'));
+    if (name === undefined) return new Int16Array(0);
+    const bytes = readFileSync(join(this.#directory, name)).subarray(WAV_HEADER_BYTES);
+    return Int16Array.from({ length: Math.floor(bytes.length / 2) }, (_, index) => bytes.readInt16LE(index * 2));
+  }
+
+  async close(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      this.#child.kill('SIGKILL');
+      await once(this.#child, 'exit');
+    }
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async #command(command: string, params: string): Promise<void> {
+    const socket = connect(this.#controlPort, '127.0.0.1');
+    await once(socket, 'connect');
+    const json = JSON.stringify({ command, params, token: 'test' });
+    socket.write(`${json.length}:${json},`);
+    await Promise.race([once(socket, 'data'), systemClock.sleep(2_000)]);
+    socket.destroy();
+  }
+}
+
+function wav(samples: Int16Array): Buffer {
+  const data = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
+  const header = Buffer.alloc(WAV_HEADER_BYTES);
+  header.write('RIFF', 0);
+  header.writeUInt32LE(36 + data.length, 4);
+  header.write('WAVEfmt ', 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(RATE_HZ, 24);
+  header.writeUInt32LE(RATE_HZ * 2, 28);
+  header.writeUInt16LE(2, 32);
+  header.writeUInt16LE(16, 34);
+  header.write('data', 36);
+  header.writeUInt32LE(data.length, 40);
+  return Buffer.concat([header, data]);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}

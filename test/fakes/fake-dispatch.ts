@@ -1,0 +1,77 @@
+/** A `Dispatch` without workers: takes jobs while it has room and remembers what it was told. */
+import type { AgentTestJob } from '#config/agent-test.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import { type FaultCode, fault } from '#config/errors.ts';
+import type { EndReason } from '#config/session-record.ts';
+import type { AnalysisJob } from '#config/worker-link.ts';
+import type { Dispatch, JobOffer, Placement } from '#control-plane/workers/dispatch.ts';
+
+type Key = { readonly sessionId: string; readonly epoch: number };
+
+/** The workers a test pretends to have. */
+export class FakeDispatch implements Dispatch {
+  /** Jobs it still takes. */
+  room = Number.POSITIVE_INFINITY;
+  /** Set: every method that reaches a worker throws it. */
+  unreachable: FaultCode | null = null;
+  placement: Placement = { instanceId: 'worker-1', supervisorRun: 'run-1', sipTag: 'tag-1' };
+  readonly offers: JobOffer[] = [];
+  readonly plans: { key: Key; plan: CallPlan }[] = [];
+  readonly analyses: { key: Key; job: AnalysisJob }[] = [];
+  readonly tests: { key: Key; job: AgentTestJob }[] = [];
+  readonly withdrawn: Key[] = [];
+  readonly ended: { instanceId: string; key: Key; reason: EndReason }[] = [];
+  readonly sdpOffers: string[] = [];
+
+  /** Forgets everything, with room again. */
+  reset(): void {
+    this.room = Number.POSITIVE_INFINITY;
+    this.unreachable = null;
+    for (const list of [this.offers, this.plans, this.analyses, this.tests, this.withdrawn, this.ended, this.sdpOffers]) list.length = 0;
+  }
+
+  async place(offer: JobOffer): Promise<Placement> {
+    this.offers.push(offer);
+    if (this.room <= 0) throw fault('no_capacity');
+    this.room -= 1;
+    return this.placement;
+  }
+
+  assign(_placement: Placement, key: Key, plan: CallPlan): void {
+    this.#reach();
+    this.plans.push({ key, plan });
+  }
+
+  assignAnalysis(_placement: Placement, key: Key, job: AnalysisJob): void {
+    this.#reach();
+    this.analyses.push({ key, job });
+  }
+
+  assignAgentTest(_placement: Placement, key: Key, job: AgentTestJob): void {
+    this.#reach();
+    this.tests.push({ key, job });
+  }
+
+  withdraw(_placement: Placement, key: Key): void {
+    this.withdrawn.push(key);
+  }
+
+  end(instanceId: string, key: Key, reason: EndReason): void {
+    this.#reach();
+    this.ended.push({ instanceId, key, reason });
+  }
+
+  async offerWebrtc(_instanceId: string, _key: Key, sdp: string): Promise<{ readonly sdp: string }> {
+    this.#reach();
+    this.sdpOffers.push(sdp);
+    return { sdp: `answer to ${sdp}` };
+  }
+
+  hasWorker(): boolean {
+    return this.unreachable === null;
+  }
+
+  #reach(): void {
+    if (this.unreachable) throw fault(this.unreachable);
+  }
+}

@@ -1,0 +1,101 @@
+/** A clock that stands still until a test advances it: timers fire in order of their due time, each seeing its own due time as now. */
+import type { Clock, Timer } from '#config/clock.ts';
+
+interface Pending {
+  dueMs: number;
+  order: number;
+  callback: () => void;
+}
+
+/** A `Clock` under the test's control. */
+export class ManualClock implements Clock {
+  #nowMs = 0;
+  #order = 0;
+  readonly #wallOriginMs: number;
+  readonly #pending = new Set<Pending>();
+
+  constructor(wallOriginMs = Date.UTC(2026, 0, 1)) {
+    this.#wallOriginMs = wallOriginMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  wallTime(): number {
+    return this.#wallOriginMs + this.#nowMs;
+  }
+
+  after(ms: number, callback: () => void): Timer {
+    const entry = { dueMs: this.#nowMs + Math.max(0, ms), order: this.#order++, callback };
+    this.#pending.add(entry);
+    return { cancel: () => void this.#pending.delete(entry) };
+  }
+
+  every(ms: number, callback: () => void): Timer {
+    let timer = this.after(ms, tick);
+    const clock = this;
+    function tick() {
+      timer = clock.after(ms, tick);
+      callback();
+    }
+    return { cancel: () => timer.cancel() };
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const timer = this.after(ms, resolve);
+      signal?.addEventListener(
+        'abort',
+        () => {
+          timer.cancel();
+          reject(signal.reason);
+        },
+        { once: true },
+      );
+    });
+  }
+
+  /** Number of timers waiting; a test asserts 0 to prove nothing leaked. */
+  get pendingTimers(): number {
+    return this.#pending.size;
+  }
+
+  /** Due time of the earliest timer in ms, or undefined when none waits. */
+  get nextDueMs(): number | undefined {
+    return this.#earliest()?.dueMs;
+  }
+
+  /** Moves time forward by `ms`, firing what falls due; between timers, promise callbacks run. */
+  async advance(ms: number): Promise<void> {
+    const targetMs = this.#nowMs + ms;
+    await settle();
+    for (;;) {
+      const next = this.#earliest();
+      if (!next || next.dueMs > targetMs) break;
+      this.#pending.delete(next);
+      this.#nowMs = Math.max(this.#nowMs, next.dueMs);
+      next.callback();
+      await settle();
+    }
+    this.#nowMs = targetMs;
+  }
+
+  #earliest(): Pending | undefined {
+    let first: Pending | undefined;
+    for (const entry of this.#pending) {
+      if (!first || entry.dueMs < first.dueMs || (entry.dueMs === first.dueMs && entry.order < first.order)) first = entry;
+    }
+    return first;
+  }
+}
+
+/** Lets already resolved promises run their callbacks, without letting time pass. */
+async function settle(): Promise<void> {
+  for (let round = 0; round < 8; round++) await Promise.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,48 @@
+/** A `ReportSink` without a store, for tests of the worker link and of workers over it. */
+import { systemClock } from '#config/clock.ts';
+import type { ReportEnvelope } from '#config/worker-link.ts';
+import type { ReportOutcome, ReportSink } from '#control-plane/calls/report-sink.ts';
+
+/** Stores reports like the real sink: in order, each once, refusing gaps and epochs that are over. */
+export class MemorySink implements ReportSink {
+  readonly stored: ReportEnvelope[] = [];
+  readonly events: string[] = [];
+  failures = 0;
+  /** Telling that a link was lost takes this long. */
+  slowLossMs = 0;
+  /** What a worker came back with, as it stands when the sink has looked into its store. */
+  readonly cameBackWith: string[][] = [];
+  /** Resolves when the sink may look into its store. */
+  storeIsReady: Promise<unknown> = Promise.resolve();
+  readonly #lastSeq = new Map<string, number>();
+
+  async apply(envelope: ReportEnvelope): Promise<ReportOutcome> {
+    if (this.failures > 0) {
+      this.failures -= 1;
+      throw new Error('store is away');
+    }
+    if (envelope.epoch === 99) return { outcome: 'stale' };
+    const key = `${envelope.session_id}:${envelope.epoch}`;
+    const last = this.#lastSeq.get(key) ?? 0;
+    if (envelope.seq <= last) return { outcome: 'stored', seq: last };
+    if (envelope.seq > last + 1) return { outcome: 'gap', fromSeq: last + 1 };
+    this.#lastSeq.set(key, envelope.seq);
+    this.stored.push(envelope);
+    return { outcome: 'stored', seq: envelope.seq };
+  }
+
+  async workerLost(instanceId: string) {
+    if (this.slowLossMs > 0) await systemClock.sleep(this.slowLossMs);
+    this.events.push(`lost ${instanceId}`);
+  }
+
+  async workerBack(instanceId: string, sessions: readonly { sessionId: string }[]) {
+    this.events.push(`back ${instanceId} [${sessions.map((session) => session.sessionId).join()}]`);
+    await this.storeIsReady;
+    this.cameBackWith.push(sessions.map((session) => session.sessionId));
+  }
+
+  async workerDead(instanceId: string) {
+    this.events.push(`dead ${instanceId}`);
+  }
+}

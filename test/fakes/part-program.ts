@@ -1,0 +1,23 @@
+/** A program for the supervisor's tests: lives as the part its argument names, and does what `BEHAVIOUR_<role>` tells it. */
+import { appendFileSync } from 'node:fs';
+import { createLogger } from '#config/log.ts';
+import { runPart } from '../../part.ts';
+
+const role = process.argv[2] ?? '';
+const behaviour = process.env[`BEHAVIOUR_${role.replace('-', '_')}`] ?? '';
+
+if (behaviour === 'fail') process.exit(3);
+void runPart(createLogger({ level: 'silent', name: role }), async () => ({
+  facts: { pid: process.pid, role, outlivesDrain: role === 'control-plane' },
+  lines: [],
+  drain: async () => undefined,
+  close: async () => undefined,
+  workerDied: (instanceId: string) => {
+    appendFileSync(process.env['TOLD_FILE'] ?? '/dev/null', `${instanceId}\n`);
+  },
+}));
+if (behaviour === 'hang' && process.env['HANG_ONCE'] !== undefined) {
+  setTimeout(() => {
+    for (;;);
+  }, 200);
+}

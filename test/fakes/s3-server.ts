@@ -1,0 +1,114 @@
+/**
+ * A stand-in for S3: PutObject, GetObject, DeleteObject and ListObjectsV2 by path, over HTTP on loopback.
+ * It checks Signature Version 4 with its own code, lists two keys a page, and can be told to fail.
+ */
+import { createHash, createHmac } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** The credentials it accepts. */
+export const S3_CREDENTIALS = { accessKeyId: 'AKIATEST', secretAccessKey: 'a-secret/of+tests' };
+
+const PAGE_KEYS = 2;
+
+/** A running server. */
+export interface S3Server {
+  readonly endpoint: string;
+  readonly objects: Map<string, Buffer>;
+  /** Requests seen so far, as `METHOD /path`. */
+  readonly requests: string[];
+  /** Answers to the next requests, instead of serving them: a status, or `hang-up`. */
+  readonly failures: (number | 'hang-up')[];
+  close(): Promise<void>;
+}
+
+/** Starts it with one bucket, `calls`. */
+export async function startS3Server(): Promise<S3Server> {
+  const objects = new Map<string, Buffer>();
+  const requests: string[] = [];
+  const failures: (number | 'hang-up')[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      requests.push(`${request.method} ${request.url?.split('?')[0]}`);
+      const failure = failures.shift();
+      if (failure === 'hang-up') request.socket.destroy();
+      else if (failure !== undefined) refuse(response, failure, 'SlowDown');
+      else serve(objects, request, { response, body: Buffer.concat(chunks) });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    objects,
+    requests,
+    failures,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+function serve(objects: Map<string, Buffer>, request: IncomingMessage, exchange: { response: ServerResponse; body: Buffer }): void {
+  const { response, body } = exchange;
+  const url = new URL(request.url ?? '/', 'http://s3');
+  const [, bucket, ...rest] = decodeURIComponent(url.pathname).split('/');
+  const key = rest.join('/');
+  if (!isSigned(request, url, body)) refuse(response, 403, 'SignatureDoesNotMatch');
+  else if (bucket !== 'calls') refuse(response, 404, 'NoSuchBucket');
+  else if (request.method === 'PUT') {
+    objects.set(key, body);
+    response.end();
+  } else if (request.method === 'DELETE') {
+    objects.delete(key);
+    response.writeHead(204).end();
+  } else if (key === '') list(objects, url, response);
+  else if (objects.has(key)) response.end(objects.get(key));
+  else refuse(response, 404, 'NoSuchKey');
+}
+
+function list(objects: Map<string, Buffer>, url: URL, response: ServerResponse): void {
+  const prefix = url.searchParams.get('prefix') ?? '';
+  const after = url.searchParams.get('continuation-token') ?? '';
+  const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
+  const page = keys.slice(0, PAGE_KEYS);
+  const isTruncated = keys.length > page.length;
+  const contents = page.map((key) => `<Contents><Key>${key.replaceAll('&', '&amp;')}</Key></Contents>`).join('');
+  const next = isTruncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
+  response.end(`<?xml version="1.0"?><ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${contents}${next}</ListBucketResult>`);
+}
+
+function refuse(response: ServerResponse, status: number, code: string): void {
+  response.writeHead(status, { 'content-type': 'application/xml' }).end(`<Error><Code>${code}</Code></Error>`);
+}
+
+/** AWS Signature Version 4 over the headers the client says it signed. */
+function isSigned(request: IncomingMessage, url: URL, body: Buffer): boolean {
+  const parts = /Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})/.exec(
+    request.headers.authorization ?? '',
+  );
+  if (!parts) return false;
+  const [, keyId, day = '', region = '', names = '', signature] = parts;
+  const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest('hex');
+  if (keyId !== S3_CREDENTIALS.accessKeyId || request.headers['x-amz-content-sha256'] !== sha256(body)) return false;
+  const percentEncode = (text: string) =>
+    encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  const query = [...url.searchParams]
+    .map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`)
+    .sort()
+    .join('&');
+  const headers = names
+    .split(';')
+    .map((name) => `${name}:${String(request.headers[name] ?? '').trim()}\n`)
+    .join('');
+  const canonicalPath = decodeURIComponent(url.pathname).split('/').map(percentEncode).join('/');
+  const canonical = [request.method, canonicalPath, query, headers, names, sha256(body)].join('\n');
+  const toSign = ['AWS4-HMAC-SHA256', request.headers['x-amz-date'], `${day}/${region}/s3/aws4_request`, sha256(canonical)].join('\n');
+  const hmac = (key: string | Buffer, data: string) => createHmac('sha256', key).update(data).digest();
+  const key = ['s3', 'aws4_request'].reduce(hmac, hmac(hmac(`AWS4${S3_CREDENTIALS.secretAccessKey}`, day), region));
+  return hmac(key, toSign).toString('hex') === signature;
+}

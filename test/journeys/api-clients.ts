@@ -1,0 +1,97 @@
+/** Clients of the API who go on while parts of the product are killed under them: they create sessions and agents, top up and buy numbers, and write down what was acknowledged. */
+import type { ApiAnswer, Product } from './product.ts';
+
+/** One top-up, dollars. */
+export const TOP_UP = '1.25';
+/** What a client may be told while something is away; no answer at all is fine too. */
+const AWAY = [502, 503];
+const NUMBERS = 3;
+
+/** How the clients act. */
+export interface ApiClientsOptions {
+  readonly product: Product;
+  readonly agentId: string;
+  /** Names top-ups and chooses numbers that no other run uses. */
+  readonly run: number;
+  readonly random: () => number;
+}
+
+/** Clients at work. */
+export class ApiClients {
+  /** Sessions answered with 201. */
+  readonly sessions: string[] = [];
+  /** Agents answered with 201. */
+  readonly agents: string[] = [];
+  /** Ids of numbers answered with 201. */
+  readonly numbers: string[] = [];
+  /** Every number somebody tried to buy. */
+  readonly wantedNumbers: string[] = [];
+  /** Top-ups answered with 200; each was asked for again, under the same key, until it was. */
+  topUps = 0;
+  /** Answers nobody should ever get. */
+  readonly strangeAnswers: string[] = [];
+  readonly #options: ApiClientsOptions;
+  readonly #done: Promise<unknown>;
+  #isStopping = false;
+
+  constructor(options: ApiClientsOptions) {
+    this.#options = options;
+    this.#done = Promise.all([this.#createSessions(), this.#createAgents(), this.#topUp(), this.#buyNumbers()]);
+  }
+
+  /** Lets everybody finish what they are at; a top-up is repeated until it is acknowledged. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#done;
+  }
+
+  async #createSessions(): Promise<void> {
+    while (!this.#isStopping) {
+      const answer = await this.#ask('/v1/agent/sessions', { agent_id: this.#options.agentId });
+      if (answer?.status === 201) this.sessions.push(answer.body.session_id);
+      await this.#pause(150, 500);
+    }
+  }
+
+  async #createAgents(): Promise<void> {
+    while (!this.#isStopping) {
+      const answer = await this.#ask('/v1/agent/agents', { name: `Agent of run ${this.#options.run}` });
+      if (answer?.status === 201) this.agents.push(answer.body.agent_id);
+      await this.#pause(100, 300);
+    }
+  }
+
+  async #topUp(): Promise<void> {
+    for (let index = 0; !this.#isStopping; index++) {
+      const body = { amount: TOP_UP, idempotency_key: `run-${this.#options.run}-${index}` };
+      while ((await this.#ask('/admin/wallet/00000000000000000000000000000001/top-up', body))?.status !== 200) await this.#pause(100, 200);
+      this.topUps += 1;
+      await this.#pause(100, 400);
+    }
+  }
+
+  async #buyNumbers(): Promise<void> {
+    for (let index = 0; index < NUMBERS && !this.#isStopping; index++) {
+      const phoneNumber = `+1555010${String(1_000 + this.#options.run * NUMBERS + index)}`;
+      this.wantedNumbers.push(phoneNumber);
+      const answer = await this.#ask('/v1/agent/phone-numbers', { provider: 'managed', phone_number: phoneNumber, agent_id: this.#options.agentId });
+      if (answer?.status === 201) this.numbers.push(answer.body.phone_number_id);
+      await this.#pause(300, 1_200);
+    }
+  }
+
+  /** The answer, or null when there was none. */
+  async #ask(path: string, body: unknown): Promise<ApiAnswer | null> {
+    try {
+      const answer = await this.#options.product.api('POST', path, body);
+      if (answer.status >= 300 && !AWAY.includes(answer.status)) this.strangeAnswers.push(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      return answer;
+    } catch {
+      return null;
+    }
+  }
+
+  #pause(fromMs: number, toMs: number): Promise<void> {
+    return new Promise((done) => setTimeout(done, fromMs + this.#options.random() * (toMs - fromMs)));
+  }
+}

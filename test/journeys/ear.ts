@@ -1,0 +1,55 @@
+/** What was heard, as words: pocketsphinx with a grammar of the sentences that could have been said. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CapturedDatagram } from '#bench/caller/pcap.ts';
+import { PAYLOAD_PCMU, parseRtp, samplesOf, VOICED_PEAK } from '#bench/caller/rtp.ts';
+import { writeWav } from '#bench/caller/wav.ts';
+
+const PHONE_RATE_HZ = 8_000;
+
+/** The sentences of `candidates` heard in a phone call's audio (8 kHz), in order. Candidates are lower-case words. */
+export async function transcribe(samples: Int16Array, candidates: readonly string[]): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'ear-'));
+  try {
+    writeFileSync(join(folder, 'heard.wav'), writeWav(withUpperBand(samples), 2 * PHONE_RATE_HZ));
+    writeFileSync(join(folder, 'sentences.gram'), `#JSGF V1.0;\ngrammar sentences;\npublic <sentence> = ${candidates.join(' | ')};\n`);
+    const child = spawn('pocketsphinx_continuous', ['-infile', 'heard.wav', '-jsgf', 'sentences.gram', '-logfn', '/dev/null'], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const printed: string[] = [];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => printed.push(text));
+    await once(child, 'close');
+    return printed
+      .join('')
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The agent's audio in a capture, in the order it came to this port. */
+export function heardOn(port: number, datagrams: readonly CapturedDatagram[]): Int16Array {
+  const packets = datagrams.filter((datagram) => datagram.destinationPort === port).map(({ payload }) => parseRtp(payload));
+  return Int16Array.from(packets.flatMap((packet) => (packet?.payloadType === PAYLOAD_PCMU ? [...samplesOf(packet.payload)] : [])));
+}
+
+/** Seconds of audio with voice in it, counted in frames of 20 ms. */
+export function voicedSeconds(samples: Int16Array, rateHz: number): number {
+  const frame = rateHz / 50;
+  let voiced = 0;
+  for (let at = 0; at < samples.length; at += frame) if (samples.subarray(at, at + frame).some((sample) => Math.abs(sample) >= VOICED_PEAK)) voiced++;
+  return voiced / 50;
+}
+
+/** Twice the rate by stuffing zeros: the mirror image fills the upper band, without which the 16 kHz model hears nothing. */
+function withUpperBand(samples: Int16Array): Int16Array {
+  const doubled = new Int16Array(2 * samples.length);
+  for (const [index, sample] of samples.entries()) doubled[2 * index] = sample;
+  return doubled;
+}

@@ -1,0 +1,298 @@
+/**
+ * Journey: a process is killed, or a link cut, at a random moment while calls are in flight and clients write. When everything has settled, no acknowledged write,
+ * no outcome of a session and no money is lost or doubled. Every run has a seed, which is in its name; `KILL_RUNS` and `KILL_SEED` choose how many and from where.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CallRecord } from '#bench/caller/caller.ts';
+import { PhoneCaller } from '#bench/caller/phone-caller.ts';
+import { prepareScene, seededRandom } from '#bench/caller/scene.ts';
+import { parseMoney, perMinute } from '#config/money.ts';
+import { ApiClients, TOP_UP } from './api-clients.ts';
+import { type Link, openLink } from './link.ts';
+import { type Product, startProduct } from './product.ts';
+import { findFlaws } from './stored-books.ts';
+import { Tenant } from './tenant.ts';
+
+const RUNS = Number(process.env['KILL_RUNS'] ?? (process.env['CI'] === 'true' ? 10 : 3));
+const FIRST_SEED = Number(process.env['KILL_SEED'] ?? 0);
+const CALLS = 3;
+const PORTS = { first: 43_000, last: 43_199 };
+/** When the strike comes, after calls and clients have begun, and how long the clients go on after it. */
+const STRIKE_WITHIN_MS = { first: 600, last: 2_800 };
+const CLIENTS_GO_ON_MS = 1_200;
+const CUT_MS = { shortest: 100, longest: 3_000 };
+/** Shorter than the supervisor takes a standing process for hung, 2 s. */
+const STALL_MS = { shortest: 300, longest: 1_000 };
+const SETTLE_MS = 30_000;
+/** Prices of the README's table, micro-dollars. */
+const [PRICE_WEB, PRICE_PHONE, PRICE_NUMBER] = [60_000, 70_000, 40_000];
+const KEYED_BEFORE = '11';
+const KEYED_AFTER = '22';
+const LEGAL_ENDS = { completed: ['user_hangup', 'heartbeat_timeout'], failed: ['room_join_timeout', 'cancelled'] };
+
+/** What can happen. */
+const STRIKES = ['control-plane', 'worker', 'supervisor', 'link', 'signalling', 'stall', 'machine'] as const;
+type Strike = (typeof STRIKES)[number];
+/** Calls do not survive these. */
+const LETHAL: readonly Strike[] = ['worker', 'supervisor', 'machine'];
+const IN_WORDS: Record<Strike, string> = {
+  'control-plane': 'kill -9 of the control plane: calls go on',
+  worker: 'kill -9 of the worker: its calls end',
+  supervisor: 'kill -9 of the supervisor: the next start puts everything in order',
+  link: 'the way to the control plane is cut: calls go on',
+  signalling: 'kill -9 of the signalling: answered calls keep their audio',
+  stall: 'the control plane stands still for a moment: calls go on',
+  machine: 'kill -9 of everything at once: the next start puts everything in order',
+};
+
+let dataDir: string;
+let product: Product;
+let link: Link;
+let tenant: Tenant;
+let port: number;
+let agentId: string;
+let number: string;
+
+describe('whatever is killed', () => {
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'parley-kill-'));
+    port = await freeTcpPort();
+    link = await openLink(port);
+    tenant = await Tenant.open();
+    await start();
+    await setUpAgent();
+  });
+  afterAll(async () => {
+    await product?.close();
+    await link?.close();
+    await tenant?.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
+    const strike = STRIKES[seed % STRIKES.length] ?? 'worker';
+    it(`${IN_WORDS[strike]} (seed ${seed})`, { timeout: 120_000 }, () => run(seed, strike));
+  }
+
+  it('the books are right in the end', { timeout: 60_000 }, async () => {
+    expect(await product.stop()).toBe(0);
+    expect(await findFlaws(dataDir)).toEqual([]);
+  });
+});
+
+async function start(): Promise<void> {
+  product = await startProduct({
+    dataDir,
+    environment: {
+      PORT: String(port),
+      CONTROL_PLANE_URL: `http://127.0.0.1:${link.port}`,
+      SESSION_JOIN_SECONDS: '3',
+      DRAIN_SECONDS: '2',
+      LOG_LEVEL: 'warn',
+    },
+  });
+}
+
+/** An agent with a number, a short greeting, ears for keys, and a tenant who is told. */
+async function setUpAgent(): Promise<void> {
+  const created = await product.ask('POST', '/v1/agent/agents', {
+    name: 'Survivor',
+    config: {
+      prompt: { system_prompt: 'You answer the phone.', first_message_mode: 'fixed', first_message: 'Hello.' },
+      conversation: { keypad_input: { enabled: true } },
+    },
+  });
+  agentId = created.agent_id;
+  await tenant.subscribe(product, agentId);
+  const bought = await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: '+15550100999', agent_id: agentId });
+  number = bought.phone_number;
+}
+
+async function run(seed: number, strike: Strike): Promise<void> {
+  const random = seededRandom(seed + 1);
+  const between = (from: number, to: number) => from + random() * (to - from);
+  const before = await balance();
+  const startedAt = new Date();
+  const hangUp = new AbortController();
+  const calls = Array.from({ length: CALLS }, () => placeCall(random, hangUp.signal));
+  const clients = new ApiClients({ product, agentId, run: seed, random });
+  await pause(between(STRIKE_WITHIN_MS.first, STRIKE_WITHIN_MS.last));
+  const struckAt = new Date();
+  await deal(strike, between);
+  if (strike === 'supervisor' || strike === 'machine') hangUp.abort();
+  await pause(CLIENTS_GO_ON_MS);
+  await clients.stop();
+  const records = await Promise.all(calls);
+  if (strike === 'signalling') await endLeftOver(startedAt);
+  await worksAgain();
+  await settled(startedAt);
+  const sessions = await sessionsSince(startedAt);
+
+  expect(clients.strangeAnswers).toEqual([]);
+  expectLegal(sessions);
+  const known = new Set(sessions.map(({ session_id }) => session_id));
+  expect(clients.sessions.filter((id) => !known.has(id))).toEqual([]);
+  await expectNumbers(clients);
+  for (const id of clients.agents) expect((await product.api('GET', `/v1/agent/agents/${id}`)).status).toBe(200);
+  await expectCalls(records, { sessions, strike, struckAt });
+  await expectTold(sessions);
+  const bought = (await numbersOf(clients)).filter(({ status }) => status === 'active').length;
+  const cost = sessions.reduce((sum, session) => sum + costOf(session), 0);
+  expect(await balance()).toBe(before + clients.topUps * (parseMoney(TOP_UP) ?? 0) - bought * PRICE_NUMBER - cost);
+}
+
+/** One caller: keys something in, waits, keys something else in, hangs up. */
+function placeCall(random: () => number, signal: AbortSignal): Promise<CallRecord> {
+  const scene = prepareScene({
+    name: 'keys',
+    seed: Math.floor(random() * 1_000_000),
+    steps: [
+      { do: 'pause', ms: [100, 800] },
+      { do: 'press', digits: `${KEYED_BEFORE}#` },
+      { do: 'pause', ms: [3_600, 4_200] },
+      { do: 'press', digits: `${KEYED_AFTER}#` },
+      { do: 'pause', ms: 1_000 },
+    ],
+  });
+  return new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(number), scene, signal });
+}
+
+async function deal(strike: Strike, between: (from: number, to: number) => number): Promise<void> {
+  if (strike === 'link') {
+    link.cut();
+    await pause(between(CUT_MS.shortest, CUT_MS.longest));
+    link.mend();
+  } else if (strike === 'stall') {
+    const [{ pid } = { pid: 0 }] = product.parts('control-plane');
+    process.kill(pid, 'SIGSTOP');
+    await pause(between(STALL_MS.shortest, STALL_MS.longest));
+    process.kill(pid, 'SIGCONT');
+  } else if (strike === 'machine') {
+    for (const { pid } of product.processes()) process.kill(pid, 'SIGKILL');
+    await startAgain();
+  } else {
+    expect(product.kill(strike)).toBeGreaterThan(0);
+    if (strike === 'supervisor') await startAgain();
+  }
+}
+
+async function startAgain(): Promise<void> {
+  await product.untilGone();
+  await start();
+}
+
+/** Dialogs died with the signalling: whoever watches ends the calls that nobody can hang up. */
+async function endLeftOver(since: Date): Promise<void> {
+  for (const { session_id, status } of await sessionsSince(since)) {
+    if (status === 'active') await product.ask('POST', `/v1/agent/sessions/${session_id}/end`);
+  }
+}
+
+/** Somebody calls until the call is answered. */
+async function worksAgain(): Promise<void> {
+  await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200);
+  const scene = () => prepareScene({ name: 'short', steps: [{ do: 'pause', ms: 200 }] });
+  const call = async () => (await new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(number), scene: scene() })).outcome;
+  await product.until('calls are answered again', async () => (await call()).type === 'answered', 15_000);
+}
+
+async function settled(since: Date): Promise<void> {
+  const isLive = ({ status }: Session) => status !== 'completed' && status !== 'failed';
+  await product.until('every session is over', async () => !(await sessionsSince(since)).some(isLive), SETTLE_MS);
+  const untold = async () =>
+    (await sessionsSince(since)).filter((session) => session.status === 'completed' && tenant.eventsOf(session.session_id).length === 0);
+  await product.until('the tenant was told of every call', async () => (await untold()).length === 0, SETTLE_MS);
+}
+
+/** Every session ended once, for a reason that fits. */
+function expectLegal(sessions: readonly Session[]): void {
+  for (const { status, end_reason } of sessions) expect(LEGAL_ENDS[status as keyof typeof LEGAL_ENDS]).toContain(end_reason);
+}
+
+async function expectNumbers(clients: ApiClients): Promise<void> {
+  const numbers = await numbersOf(clients);
+  for (const id of clients.numbers) expect(numbers.find(({ phone_number_id }) => phone_number_id === id)?.status).toBe('active');
+  for (const { status } of numbers) expect(['active', 'error']).toContain(status);
+}
+
+/** Calls that were answered: lost with their worker, or talked to their end. */
+async function expectCalls(
+  records: readonly CallRecord[],
+  { sessions, strike, struckAt }: { sessions: readonly Session[]; strike: Strike; struckAt: Date },
+): Promise<void> {
+  for (const { callId, outcome } of records) {
+    if (outcome.type !== 'answered') continue;
+    const session = sessions.find(({ sip_call_id }) => sip_call_id === callId);
+    expect(session, `session of the answered call ${callId}`).toBeDefined();
+    if (!session?.started_at || new Date(session.started_at) > struckAt) continue;
+    expect(session.status).toBe('completed');
+    if (LETHAL.includes(strike)) {
+      expect(session.end_reason).toBe('heartbeat_timeout');
+      // Nobody talks to a dead line: signalling hangs up for its worker.
+      if (strike === 'worker') expect(outcome.endedBy).toBe('agent');
+      expect(new Date(session.ended_at ?? 0).getTime() - struckAt.getTime()).toBeLessThan(20_000);
+      continue;
+    }
+    expect(session.end_reason).toBe('user_hangup');
+    const { items } = await product.ask('GET', `/v1/agent/sessions/${session.session_id}`);
+    const said = items.map(({ content }: { content?: string }) => content);
+    expect(said).toContain(`Keypad entry: ${KEYED_AFTER}`);
+  }
+}
+
+/** The tenant was told of every call, with the same bytes however often, and of nothing else. */
+async function expectTold(sessions: readonly Session[]): Promise<void> {
+  for (const { session_id, status } of sessions) {
+    const ends = tenant.eventsOf(session_id).filter(({ event }) => event === 'call.ended');
+    expect(new Set(ends.map(({ raw }) => raw.toString('latin1'))).size).toBe(status === 'completed' ? 1 : 0);
+  }
+}
+
+interface Session {
+  readonly session_id: string;
+  readonly status: string;
+  readonly end_reason: string | null;
+  readonly source: string;
+  readonly sip_call_id: string | null;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  readonly duration_seconds: number | null;
+}
+
+async function sessionsSince(since: Date): Promise<Session[]> {
+  const query = `status=pending,active,unknown,completed,failed&page_size=100&created_after=${since.toISOString()}`;
+  const { sessions, has_more } = await product.ask('GET', `/v1/agent/sessions?${query}`);
+  expect(has_more).toBe(false);
+  return sessions;
+}
+
+async function numbersOf(clients: ApiClients): Promise<{ phone_number_id: string; phone_number: string; status: string }[]> {
+  const { phone_numbers } = await product.ask('GET', '/v1/agent/phone-numbers?page_size=100');
+  return phone_numbers.filter(({ phone_number }: { phone_number: string }) => clients.wantedNumbers.includes(phone_number));
+}
+
+function costOf({ status, source, duration_seconds }: Session): number {
+  return status === 'completed' ? perMinute(source === 'phone' ? PRICE_PHONE : PRICE_WEB, duration_seconds ?? 0) : 0;
+}
+
+/** Micro-dollars. */
+async function balance(): Promise<number> {
+  const { credit } = await product.ask('GET', '/wallet/self/api-credit');
+  return parseMoney(credit) ?? Number.NaN;
+}
+
+async function freeTcpPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}

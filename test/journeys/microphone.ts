@@ -1,0 +1,30 @@
+/** Microphones for callers who are not ours: a recording of someone who listens, asks, and listens again. */
+import { encodeUlaw } from '#bench/caller/g711.ts';
+import { writeWav } from '#bench/caller/wav.ts';
+import { speak } from '#test/fakes/spoken.ts';
+
+/** What a caller does, in order: stays silent for so many seconds, or says something. */
+export type Utterance = number | string;
+
+/** The recording, at `rateHz`. */
+export function record(utterances: readonly Utterance[], rateHz: number): Int16Array {
+  const parts = utterances.map((item) => (typeof item === 'number' ? new Int16Array(Math.round(item * rateHz)) : speak(item, { rateHz }).samples));
+  const samples = new Int16Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    samples.set(part, at);
+    at += part.length;
+  }
+  return samples;
+}
+
+/** The recording as a WAV file. */
+export function recordWav(utterances: readonly Utterance[], rateHz: number): Buffer {
+  return writeWav(record(utterances, rateHz), rateHz);
+}
+
+/** The recording as raw µ-law at 8 kHz, and how long it is. */
+export function recordUlaw(utterances: readonly Utterance[]): { readonly file: Buffer; readonly seconds: number } {
+  const samples = record(utterances, 8_000);
+  return { file: Buffer.from(Array.from(samples, encodeUlaw)), seconds: samples.length / 8_000 };
+}

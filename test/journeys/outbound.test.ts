@@ -1,0 +1,97 @@
+/** Journey: the product calls phones that are not ours, each over a trunk of its own; every way a dial can end is in the session, in the wallet and in the webhooks. */
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
+import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { type Product, startProduct } from './product.ts';
+import { demoAgentId, Tenant } from './tenant.ts';
+
+const NEEDED = ['sipp'];
+let product: Product;
+let tenant: Tenant;
+let agentId: string;
+let next = 4930123000;
+
+describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
+  beforeAll(async () => {
+    [product, tenant] = await Promise.all([startProduct(), Tenant.open()]);
+    agentId = await demoAgentId(product);
+    await tenant.subscribe(product, agentId);
+  });
+  afterAll(async () => {
+    await product?.close();
+    await tenant?.close();
+  });
+
+  itNeeds(NEEDED)('hung up by the one called tells all three events', { timeout: 40_000 }, async () => {
+    const { sessionId, phone } = await call({ does: 'hangUp', afterMs: 2_000 });
+    await untilTold(sessionId, ['phone_call.dial_finished', 'call.ended', 'call.analyzed']);
+    expect(await session(sessionId)).toMatchObject({
+      status: 'completed',
+      end_reason: 'user_hangup',
+      dial_status: 'answered',
+      answered_by: 'unknown',
+    });
+    expect((await session(sessionId)).sip_call_id).not.toBe(null);
+    expect((await phone.ended).code).toBe(0);
+  });
+
+  itNeeds(NEEDED)('answered behind a digest is ended by the API with a BYE', { timeout: 40_000 }, async () => {
+    const { sessionId, phone } = await call({ does: 'answer', digest: 407 });
+    await product.until('it is answered', async () => (await session(sessionId)).status === 'active');
+    await product.ask('POST', `/v1/agent/sessions/${sessionId}/end`);
+    await untilTold(sessionId, ['phone_call.dial_finished', 'call.ended', 'call.analyzed']);
+    expect((await phone.ended).code).toBe(0);
+  });
+
+  for (const [status, dialStatus] of [
+    [486, 'busy'],
+    [480, 'no_answer'],
+    [503, 'failed'],
+  ] as const)
+    itNeeds(NEEDED)(`refused with ${status} is told once, as ${dialStatus}`, { timeout: 40_000 }, async () => {
+      const { sessionId, phone } = await call({ does: 'refuse', status });
+      await expectUnanswered(sessionId, { end_reason: 'dial_failed', dial_status: dialStatus }, phone);
+    });
+
+  itNeeds(NEEDED)('ended while it rings is cancelled at the phone', { timeout: 40_000 }, async () => {
+    const { sessionId, phone } = await call({ does: 'ring' });
+    await product.until('it rings', () => product.log.includes(sessionId));
+    await new Promise((done) => setTimeout(done, 1_500));
+    await product.ask('POST', `/v1/agent/sessions/${sessionId}/end`);
+    await expectUnanswered(sessionId, { end_reason: 'cancelled', dial_status: 'no_answer' }, phone);
+  });
+});
+
+/** Imports a number whose trunk is this phone, and calls through it. */
+async function call(manner: PhoneManner): Promise<{ readonly sessionId: string; readonly phone: SippPhone }> {
+  const phone = await startSippPhone(manner);
+  const number = await product.ask('POST', '/v1/agent/phone-numbers', {
+    provider: 'sip',
+    phone_number: `+${next++}`,
+    inbound_allowed_addresses: ['127.0.0.1'],
+    termination_uri: phone.address,
+    termination_auth_username: 'parley',
+    termination_auth_password: 'secret',
+  });
+  const body = { agent_id: agentId, phone_number_id: number.phone_number_id, to_number: '+4915112345678' };
+  const placed = await product.ask('POST', '/v1/agent/phone-calls', body);
+  return { sessionId: placed.session_id, phone };
+}
+
+function session(sessionId: string) {
+  return product.ask('GET', `/v1/agent/sessions/${sessionId}`);
+}
+
+async function untilTold(sessionId: string, events: readonly string[]): Promise<void> {
+  await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= events.length, 25_000);
+  expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(events);
+}
+
+async function expectUnanswered(sessionId: string, expected: Record<string, unknown>, phone: SippPhone): Promise<void> {
+  await untilTold(sessionId, ['phone_call.dial_finished']);
+  const { code, screen } = await phone.ended;
+  expect(code, screen).toBe(0);
+  await product.until('the session is over', async () => (await session(sessionId)).status === 'failed');
+  expect(await session(sessionId)).toMatchObject({ ...expected, answered_by: null, sip_call_id: null, duration_seconds: null, analysis: null });
+  expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['phone_call.dial_finished']);
+}

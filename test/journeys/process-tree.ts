@@ -1,0 +1,64 @@
+/** The processes of a running product, read from /proc: who they are, the CPU they used and the memory they hold. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Kernel ticks per second of CPU accounting; 100 on every Linux that runs Node. */
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4_096;
+
+/** One process. */
+export interface Process {
+  readonly pid: number;
+  readonly commandLine: string;
+}
+
+/** A process and everything it started, directly or not; empty when it is gone. */
+export function processTree(rootPid: number): Process[] {
+  const children = new Map<number, number[]>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const parent = Number(statOf(Number(name))?.[1]);
+    children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  }
+  const found: Process[] = [];
+  const visit = (pid: number) => {
+    const commandLine = read(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ').trim();
+    if (commandLine !== undefined) found.push({ pid, commandLine });
+    for (const child of children.get(pid) ?? []) visit(child);
+  };
+  visit(rootPid);
+  return found;
+}
+
+/** CPU seconds all threads of these processes have used, user and system. */
+export function cpuSeconds(processes: readonly Process[]): number {
+  return processes.reduce((sum, { pid }) => {
+    const stat = statOf(pid);
+    return sum + (Number(stat?.[11] ?? 0) + Number(stat?.[12] ?? 0)) / TICKS_PER_SECOND;
+  }, 0);
+}
+
+/** Resident memory of these processes, bytes. */
+export function residentBytes(processes: readonly Process[]): number {
+  return processes.reduce((sum, { pid }) => sum + Number(read(`/proc/${pid}/statm`)?.split(' ')[1] ?? 0) * PAGE_BYTES, 0);
+}
+
+/** True while a process exists and has not merely been left unburied. */
+export function isRunning(pid: number): boolean {
+  const state = statOf(pid)?.[0];
+  return state !== undefined && state !== 'Z';
+}
+
+/** Fields of /proc/<pid>/stat from the state on (proc(5): field 3 is index 0). */
+function statOf(pid: number): readonly string[] | undefined {
+  const stat = read(`/proc/${pid}/stat`);
+  // The name in parentheses may hold spaces.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

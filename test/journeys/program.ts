@@ -1,0 +1,67 @@
+/** One program of the product as a person starts it: what it prints, and how it ends. For starts that fail and for parts started alone. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const DEADLINE_MS = 20_000;
+
+/** A started program. */
+export class Program {
+  /** What it printed, both streams, in order. */
+  output = '';
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+
+  /** Starts `main.ts` in a role with these settings and no others. */
+  constructor(role: 'all' | 'control-plane' | 'worker', settings: Readonly<Record<string, string>>) {
+    this.#child = spawn(join(ROOT, 'node_modules/.bin/node'), ['main.ts', role], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
+    });
+    this.#ended = once(this.#child, 'exit');
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text;
+        this.#child.emit('printed');
+      });
+    }
+  }
+
+  /** Lines a person reads: everything but the structured log. */
+  get lines(): string[] {
+    return this.output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+  }
+
+  /** Waits for a line and returns the match. Throws with the output when it does not come. */
+  async printed(pattern: RegExp): Promise<RegExpExecArray> {
+    const limit = AbortSignal.timeout(DEADLINE_MS);
+    for (;;) {
+      const found = pattern.exec(this.output);
+      if (found) return found;
+      await once(this.#child, 'printed', { signal: limit }).catch(() => {
+        throw new Error(`${String(pattern)} was not printed:\n${this.output}`);
+      });
+    }
+  }
+
+  /** Sends a signal to this process alone. */
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** Its exit status, once it has ended; null when a signal ended it. Kills it when it does not end by itself. */
+  async ended(): Promise<number | null> {
+    const limit = setTimeout(() => this.#child.kill('SIGKILL'), DEADLINE_MS);
+    await this.#ended;
+    clearTimeout(limit);
+    return this.#child.exitCode;
+  }
+
+  /** Ends it whatever it does. */
+  async close(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGKILL');
+    await this.#ended;
+  }
+}

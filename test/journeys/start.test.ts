@@ -1,0 +1,225 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { itNeeds } from '../needs.ts';
+import { isRunning } from './process-tree.ts';
+import { type Product, startProduct } from './product.ts';
+import { Program } from './program.ts';
+
+const PORTS = { PORT: '0', SIP_PORT: '0', RTP_PORT_MIN: '41300', RTP_PORT_MAX: '41399' };
+
+describe('starting and stopping', { timeout: 60_000 }, () => {
+  let dataDir: string;
+  const programs: Program[] = [];
+  const products: Product[] = [];
+
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'parley-start-'));
+  });
+  afterEach(async () => {
+    await Promise.all([...programs.splice(0), ...products.splice(0)].map((one) => one.close()));
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  function run(role: 'all' | 'control-plane' | 'worker', settings: Record<string, string> = {}): Program {
+    const program = new Program(role, { DATA_DIR: dataDir, ...PORTS, ...settings });
+    programs.push(program);
+    return program;
+  }
+
+  async function start(settings: Record<string, string> = {}): Promise<Product> {
+    const product = await startProduct({ dataDir, environment: settings });
+    products.push(product);
+    return product;
+  }
+
+  it('says where the console, the key and the number are, and which engines are in use; secrets are never printed; a second start is refused', async () => {
+    const product = await start();
+    const lines = product.log.split('\n');
+    for (const start of ['Console ', 'API docs ', 'API key ', 'Dial ', 'Engines ']) {
+      expect(
+        lines.filter((line) => line.startsWith(start)),
+        start,
+      ).not.toEqual([]);
+    }
+    expect(product.log).toContain(`sip:${product.number}@127.0.0.1:${product.sipPort}`);
+    const credentials = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as Record<string, string>;
+    for (const secret of Object.values(credentials)) expect(product.log).not.toContain(secret);
+    for (const { commandLine } of product.processes()) for (const secret of Object.values(credentials)) expect(commandLine).not.toContain(secret);
+    expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);
+
+    // A second start on the same data is refused with one line, and disturbs nobody.
+    const second = run('all');
+    expect(await second.ended()).not.toBe(0);
+    expect(second.lines).toEqual([expect.stringContaining('in use by another running Parley')]);
+    expect((await fetch(`${product.url}/readyz`)).status).toBe(200);
+  });
+
+  it('two products run side by side', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'parley-start-other-'));
+    try {
+      const both = await Promise.all([start(), startProduct({ dataDir: other })]);
+      products.push(both[1]);
+      for (const product of both) expect((await fetch(`${product.url}/readyz`)).status).toBe(200);
+      expect(await Promise.all(both.map((product) => product.stop()))).toEqual([0, 0]);
+    } finally {
+      rmSync(other, { recursive: true, force: true });
+    }
+  });
+
+  it('malformed settings stop the start, one line each', async () => {
+    const program = run('all', { PORT: 'eighty', LOG_LEVEL: 'loud', TLS_CERT: 'cert.pem', ICE_SERVERS: '{' });
+    expect(await program.ended()).not.toBe(0);
+    expect(program.lines.map((line) => line.split(':')[0]).sort()).toEqual(['ICE_SERVERS', 'LOG_LEVEL', 'PORT']);
+  });
+
+  it('a port in use stops the start, and the line names the settings', async () => {
+    const occupant = createServer().listen(0, '127.0.0.1');
+    await once(occupant, 'listening');
+    const program = run('all', { PORT: String((occupant.address() as AddressInfo).port) });
+    expect(await program.ended()).not.toBe(0);
+    occupant.close();
+    expect(program.lines[0]).toMatch(/^HOST, PORT: 127\.0\.0\.1 port \d+ is in use by another program$/);
+    expect(program.output).not.toContain('starting it again');
+  });
+
+  it('damaged credentials stop the start without being shown', async () => {
+    writeFileSync(join(dataDir, 'credentials.json'), '{"root_api_key": "pk_half_of_a_se');
+    const program = run('all');
+    expect(await program.ended()).not.toBe(0);
+    expect(program.lines).toEqual([expect.stringContaining('credentials.json is damaged')]);
+    expect(program.output).not.toContain('pk_half');
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s ends everything with exit status 0, also when it comes twice at once', async (name) => {
+    const program = run('all');
+    await program.printed(/^ready /m);
+    program.signal(name);
+    program.signal(name);
+    expect(await program.ended()).toBe(0);
+    expect(program.output).not.toMatch(/"level":(50|60)/);
+  });
+
+  it('told to stop, it refuses new calls with 503; told again later, it exits at once', async () => {
+    const product = await start();
+    await expectWebSession(product.url, product.rootKey);
+    process.kill(product.pid, 'SIGTERM');
+    const toldMs = performance.now();
+    await product.until('new calls are refused', async () => (await createWebSession(product.url, product.rootKey)).status === 503);
+    await product.until('a signal is no longer the same one', () => performance.now() - toldMs > 2_200);
+    expect(isRunning(product.pid)).toBe(true);
+    process.kill(product.pid, 'SIGTERM');
+    await product.until('everything has ended', () => !isRunning(product.pid), 2_000);
+  });
+
+  it('a start that is interrupted leaves nothing behind', async () => {
+    const program = run('all', { DRACHTIO_HOST: '127.0.0.1', DRACHTIO_PORT: '1' });
+    await program.printed(/Server listening/);
+    program.signal('SIGTERM');
+    expect(await program.ended()).toBe(0);
+    expect(await Promise.all([start().then((product) => product.stop())])).toEqual([0]);
+  });
+
+  it('nothing outlives a supervisor that was killed, and the next start takes over at once', async () => {
+    const product = await start();
+    const parts = product.processes().filter(({ pid }) => pid !== product.pid);
+    expect(parts.length).toBeGreaterThanOrEqual(3);
+    product.kill('supervisor');
+    const next = await start();
+    expect(next.readyAfterMs).toBeLessThan(20_000);
+    await vi.waitFor(() => expect(parts.filter(({ pid }) => isRunning(pid))).toEqual([]), { timeout: 5_000 });
+  });
+
+  it('a part that stands still is killed and replaced', { timeout: 90_000 }, async () => {
+    const product = await start();
+    for (const part of ['worker', 'signalling', 'control-plane'] as const) {
+      const [before] = product.parts(part);
+      if (!before) throw new Error(`no ${part}`);
+      process.kill(before.pid, 'SIGSTOP');
+      await product.until(`another ${part}`, () => product.parts(part).some(({ pid }) => pid !== before.pid) && !isRunning(before.pid), 15_000);
+      await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200, 15_000);
+    }
+    expect(await product.stop()).toBe(0);
+  });
+
+  it('a control plane and a worker started as programs of their own find each other, again after a restart', async () => {
+    const plane = run('control-plane');
+    const port = (await plane.printed(/^ready \{"port":(\d+)/m))[1] ?? '';
+    expect(plane.lines.join('\n')).toContain(`http://127.0.0.1:${port}/`);
+    const url = `http://127.0.0.1:${port}`;
+    const credentials = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as { worker_token: string; root_api_key: string };
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    const stranger = run('worker', { CONTROL_PLANE_URL: url, WORKER_TOKEN: 'not-the-token-of-the-workers' });
+    const worker = run('worker', { CONTROL_PLANE_URL: url, WORKER_TOKEN: credentials.worker_token, DRAIN_SECONDS: '1' });
+    await worker.printed(/^Works for .*\d$/m);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    await expectWebSession(url, credentials.root_api_key);
+    await stranger.printed(/401/);
+
+    plane.signal('SIGTERM');
+    expect(await plane.ended()).toBe(0);
+    run('control-plane', { PORT: port });
+    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), { timeout: 15_000, interval: 100 });
+    // The control plane that stopped has not taken its workers out of service.
+    await expectWebSession(url, credentials.root_api_key);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toMatch(/^parley_worker_free_slots\{worker="worker-[\w-]+"\} \d+$/m);
+    worker.signal('SIGTERM');
+    expect(await worker.ended()).toBe(0);
+  });
+
+  it('a worker that was not told where its control plane is says so', async () => {
+    const worker = run('worker');
+    expect(await worker.ended()).not.toBe(0);
+    expect(worker.lines).toEqual([expect.stringContaining('CONTROL_PLANE_URL, WORKER_TOKEN')]);
+  });
+
+  itNeeds(['openssl'])('with a certificate the public side speaks TLS, whatever host it names, and the parts still find each other', async () => {
+    const [cert, key] = [join(dataDir, 'cert.pem'), join(dataDir, 'key.pem')];
+    const subject = ['-subj', '/CN=voice.example.org', '-days', '2'];
+    execFileSync(
+      'openssl',
+      ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', cert, ...subject],
+      {
+        stdio: 'ignore',
+      },
+    );
+    const program = run('all', { TLS_CERT: cert, TLS_KEY: key });
+    const port = Number((await program.printed(/^ready \{"port":(\d+)/m))[1]);
+    expect(program.output).toContain(`https://127.0.0.1:${port}/`);
+    await vi.waitFor(async () => expect(await secureStatus(port)).toBe(200), { timeout: 5_000 });
+    program.signal('SIGTERM');
+    expect(await program.ended()).toBe(0);
+  });
+});
+
+/** A web session is created, so there is a worker that takes it. */
+async function expectWebSession(url: string, apiKey: string): Promise<void> {
+  const response = await createWebSession(url, apiKey);
+  expect(response.status, await response.text()).toBe(201);
+}
+
+async function createWebSession(url: string, apiKey: string): Promise<Response> {
+  const demo = (await (await fetch(`${url}/demo.json`)).json()) as { agent_id: string };
+  return fetch(`${url}/v1/agent/sessions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ agent_id: demo.agent_id }),
+  });
+}
+
+function secureStatus(port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path: '/readyz', rejectUnauthorized: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on('error', reject)
+      .end();
+  });
+}

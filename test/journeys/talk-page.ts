@@ -1,0 +1,105 @@
+/** The page at `/` in headless Chromium, used as a visitor uses it: its buttons, its message line and what is written on it. */
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import type { Product } from './product.ts';
+
+/** Time the agent gets to say something, a slow machine included. */
+const ANSWER_MS = 30_000;
+/** Keeps the page's connections where the test can ask them what was received. */
+const KEEP_CONNECTIONS = `
+  window.connections = [];
+  window.RTCPeerConnection = class extends RTCPeerConnection {
+    constructor(...args) { super(...args); window.connections.push(this); }
+  };`;
+/** Seconds of received audio weighed by its loudness (W3C webrtc-stats, totalAudioEnergy). */
+const RECEIVED_ENERGY = `(async () => {
+  const reports = await Promise.all(window.connections.map((connection) => connection.getStats()));
+  const inbound = reports.flatMap((report) => [...report.values()]).filter((item) => item.type === 'inbound-rtp' && item.kind === 'audio');
+  return inbound.reduce((sum, item) => sum + item.totalAudioEnergy, 0);
+})()`;
+
+/** Starts Chromium. With a WAV file its microphone plays that once; without one there is no microphone at all. */
+export function launchBrowser(microphoneFile: string | null = null): Promise<Browser> {
+  return chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--autoplay-policy=no-user-gesture-required',
+      ...(microphoneFile === null
+        ? []
+        : ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${microphoneFile}%noloop`]),
+    ],
+  });
+}
+
+/** How a page is opened. */
+export interface TalkPageOptions {
+  readonly colorScheme?: 'light' | 'dark';
+  readonly viewport?: { readonly width: number; readonly height: number };
+}
+
+/** One visitor. */
+export class TalkPage {
+  readonly page: Page;
+
+  private constructor(page: Page) {
+    this.page = page;
+  }
+
+  static async open(browser: Browser, product: Product, options: TalkPageOptions = {}): Promise<TalkPage> {
+    const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+    const page = await context.newPage();
+    await page.addInitScript(KEEP_CONNECTIONS);
+    await page.goto(`${product.url}/`);
+    return new TalkPage(page);
+  }
+
+  /** Presses a button once it can be pressed. */
+  press(name: string): Promise<void> {
+    return this.page.getByRole('button', { name, exact: true }).click();
+  }
+
+  /** Waits for a line of the transcript. */
+  line(who: 'You' | 'Agent', text: string | RegExp): Promise<void> {
+    return this.lines.filter({ hasText: who }).filter({ hasText: text }).first().waitFor({ timeout: ANSWER_MS });
+  }
+
+  /** Sends a typed message. */
+  async type(text: string): Promise<void> {
+    await this.page.getByRole('textbox', { name: 'Message' }).fill(text);
+    await this.press('Send');
+  }
+
+  /** Waits until the line under the agent's name says this. */
+  status(text: string | RegExp, timeoutMs = ANSWER_MS): Promise<void> {
+    return this.page.getByRole('status').filter({ hasText: text }).waitFor({ timeout: timeoutMs });
+  }
+
+  /** Waits for a problem told to the visitor, and returns it. */
+  async problem(): Promise<string> {
+    return (await this.page.getByRole('alert').textContent({ timeout: ANSWER_MS })) ?? '';
+  }
+
+  /** The session shown at the foot of the page. */
+  async sessionId(): Promise<string> {
+    return (await this.page.locator('footer p', { hasText: 'Session' }).locator('code').textContent()) ?? '';
+  }
+
+  /** How much sound came from the agent: 0 is silence, a spoken sentence is more than 0.001. */
+  receivedEnergy(): Promise<number> {
+    return this.page.evaluate<number>(RECEIVED_ENERGY);
+  }
+
+  close(): Promise<void> {
+    return this.page.context().close();
+  }
+
+  get lines(): Locator {
+    return this.page.getByRole('region', { name: 'Transcript' }).getByRole('listitem');
+  }
+}

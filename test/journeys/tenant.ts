@@ -1,0 +1,63 @@
+/** The tenant of a journey: an endpoint for webhooks that checks every signature, and the demo agent set up to post to it. */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { openWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
+import type { Product } from './product.ts';
+
+const SECRET = 'a secret of the tenant';
+const TOLERANCE_SECONDS = 300;
+
+/** Names of what arrives after a call, in the order it may arrive. */
+export type CallEvent = 'phone_call.dial_finished' | 'call.ended' | 'call.analyzed';
+
+/** A tenant whose endpoint is open. */
+export class Tenant {
+  readonly #receiver: WebhookReceiver;
+
+  private constructor(receiver: WebhookReceiver) {
+    this.#receiver = receiver;
+  }
+
+  static async open(): Promise<Tenant> {
+    return new Tenant(await openWebhookReceiver());
+  }
+
+  /** Has an agent's calls reported here, from its next call on. */
+  async subscribe(product: Product, agentId: string): Promise<void> {
+    await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
+      webhooks: { post_call: [{ url: `${this.#receiver.url}/calls`, secret: SECRET }] },
+    });
+    await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
+  }
+
+  /** What came about a session, in order. Throws when anything of it was not signed with this tenant's secret. */
+  eventsOf(sessionId: string): (Pick<ReceivedWebhook, 'body' | 'raw'> & { readonly event: CallEvent })[] {
+    const about = this.#receiver.received.filter(({ body }) => body.session?.id === sessionId);
+    for (const webhook of about) if (!isSigned(webhook)) throw new Error(`a webhook came with a wrong signature: ${webhook.raw.toString('utf8')}`);
+    return about.map(({ body, raw }) => ({ event: body.event, body, raw }));
+  }
+
+  close(): Promise<void> {
+    return this.#receiver.close();
+  }
+}
+
+/** Id of the agent that answers the number the product prints. */
+export async function demoAgentId(product: Product): Promise<string> {
+  const list = await product.ask('GET', '/v1/agent/phone-numbers');
+  const number = list.phone_numbers.find((item: { phone_number: string }) => item.phone_number === product.number);
+  return number.agent_id;
+}
+
+/** Checks a webhook as S§6.4 tells receivers to. */
+function isSigned({ headers, raw }: ReceivedWebhook): boolean {
+  const parts = new Map(
+    String(headers['x-service-webhook-signature'])
+      .split(',')
+      .map((part) => part.split('=') as [string, string]),
+  );
+  const seconds = Number(parts.get('t'));
+  if (!(Math.abs(Date.now() / 1_000 - seconds) <= TOLERANCE_SECONDS)) return false;
+  const expected = createHmac('sha256', SECRET).update(`${seconds}.`).update(raw).digest();
+  const given = Buffer.from(parts.get('v1') ?? '', 'hex');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

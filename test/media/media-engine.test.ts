@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { createLogger } from '#config/log.ts';
+import type { LegEvent } from '#media/leg.ts';
+import { MediaEngine } from '#media/media-engine.ts';
+import { EventBatcher, type FromMediaThread, type ToMediaThread } from '#media/media-messages.ts';
+import type { RunnerListener } from '#media/media-runner.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+
+const opened = { inRateHz: 8000, outRateHz: 8000, originMs: 0, localPort: 4000, answerSdp: null };
+const openRtp = (leg: number): ToMediaThread => ({ type: 'openRtp', leg, options: { localAddress: '127.0.0.1', remote: null, recording: null } });
+
+/** An engine whose threads are played by the test. */
+function start() {
+  const clock = new ManualClock();
+  const runs: { listener: RunnerListener; posted: ToMediaThread[]; isKilled: boolean }[] = [];
+  const crashes: Error[] = [];
+  const engine = new MediaEngine({
+    run: (listener) => {
+      const run = { listener, posted: [] as ToMediaThread[], isKilled: false };
+      runs.push(run);
+      return {
+        post: (message) => void run.posted.push(message),
+        kill: () => {
+          run.isKilled = true;
+          return Promise.resolve();
+        },
+      };
+    },
+    settings: { rtpPortMin: 4000, rtpPortMax: 4100, publicIp: null, iceServers: [] },
+    clock,
+    logger: createLogger({ level: 'silent', name: 'test' }),
+    onCrash: (error) => crashes.push(error),
+  });
+  const tell = (message: FromMediaThread) => runs.at(-1)?.listener.onMessage(message);
+  const posted = () => runs.at(-1)?.posted ?? [];
+  const open = async () => {
+    const opening = engine.open('rtp', openRtp);
+    const asked = posted().at(-1);
+    tell({ type: 'opened', leg: asked?.type === 'openRtp' ? asked.leg : 0, opened });
+    return (await opening).leg;
+  };
+  return { clock, runs, crashes, engine, tell, posted, open };
+}
+
+describe('the media engine', () => {
+  it('sends commands given together in one message, and one message per 5 ms', async () => {
+    const { clock, tell, posted, open } = start();
+    tell({ type: 'ready' });
+    const leg = await open();
+    await clock.advance(10);
+    leg.send({ do: 'pause' });
+    leg.send({ do: 'clear' });
+    await clock.advance(1);
+    leg.send({ do: 'resume' });
+    leg.send({ do: 'watchVoice', reachMs: 256 });
+    const commands = () => posted().flatMap((message) => (message.type === 'commands' ? [message.commands.map(({ command }) => command.do)] : []));
+    expect(commands()).toEqual([['pause', 'clear']]);
+    await clock.advance(4);
+    expect(commands()).toEqual([
+      ['pause', 'clear'],
+      ['resume', 'watchVoice'],
+    ]);
+  });
+
+  it('keeps what happened before anyone listened, and delivers each leg its own events in order', async () => {
+    const { tell, open } = start();
+    const [first, second] = [await open(), await open()];
+    const batcher = new EventBatcher();
+    batcher.add(2, { type: 'connected', atMs: 1 });
+    batcher.addAudio(1, { slot: 0, atMs: 5, kind: 'audio' }, Int16Array.of(1, 2));
+    batcher.addAudio(2, { slot: 9, atMs: 6, kind: 'absent' }, Int16Array.of(3, 4));
+    batcher.add(1, { type: 'connected', atMs: 7 });
+    const taken = batcher.take();
+    expect(batcher.take()).toBeNull();
+    if (taken) tell({ type: 'events', batch: taken.batch });
+    const heard: LegEvent[][] = [[], []];
+    first.listen((events) => heard[0]?.push(...events));
+    second.listen((events) => heard[1]?.push(...events));
+    expect(heard).toEqual([
+      [
+        { type: 'audio', slot: 0, atMs: 5, kinds: Uint8Array.of(0), samples: Int16Array.of(1, 2) },
+        { type: 'connected', atMs: 7 },
+      ],
+      [
+        { type: 'connected', atMs: 1 },
+        { type: 'audio', slot: 9, atMs: 6, kinds: Uint8Array.of(3), samples: Int16Array.of(3, 4) },
+      ],
+    ]);
+  });
+
+  it('does not take away the arrays it is given to play', async () => {
+    const { posted, open } = start();
+    const leg = await open();
+    const whole = Int16Array.of(1, 2, 3, 4);
+    leg.send({ do: 'play', replyId: 'r', pieceId: 0, samples: whole.subarray(1, 3), marks: Int32Array.of(), last: true });
+    await Promise.resolve();
+    const message = posted().at(-1);
+    expect(message?.type === 'commands' && message.commands[0]?.command).toMatchObject({ do: 'play', samples: Int16Array.of(2, 3) });
+    expect(whole).toEqual(Int16Array.of(1, 2, 3, 4));
+  });
+
+  it('closes every leg as failed when the thread dies, says so, and serves new legs on another', async () => {
+    const { clock, runs, crashes, engine, tell, open } = start();
+    tell({ type: 'ready' });
+    const leg = await open();
+    const events: LegEvent[] = [];
+    leg.listen((batch) => events.push(...batch));
+    const opening = engine.open('rtp', openRtp);
+    runs[0]?.listener.onEnded(new Error('gone'));
+    await expect(opening).rejects.toMatchObject({ code: 'internal' });
+    expect(events).toMatchObject([{ type: 'closed', reason: 'failed' }]);
+    expect(crashes.map((error) => error.message)).toEqual(['gone']);
+    await expect(engine.open('rtp', openRtp)).rejects.toMatchObject({ code: 'no_capacity' });
+    await clock.advance(200);
+    expect(runs).toHaveLength(2);
+    await open();
+  });
+
+  it('reports a first start that failed, and tries again with the next leg', async () => {
+    const { clock, runs, crashes, engine, open } = start();
+    runs[0]?.listener.onEnded(new Error('cannot load'));
+    await expect(engine.started).rejects.toThrow('cannot load');
+    await clock.advance(1000);
+    expect([runs.length, crashes.length]).toEqual([1, 0]);
+    await open();
+    expect(runs).toHaveLength(2);
+  });
+
+  it('stops the thread in order, or ends it when it does not answer', async () => {
+    const orderly = start();
+    orderly.tell({ type: 'ready' });
+    const closing = orderly.engine.close();
+    expect(orderly.posted().at(-1)).toEqual({ type: 'stop' });
+    expect(orderly.runs[0]?.isKilled).toBe(false);
+    orderly.tell({ type: 'stopped' });
+    await closing;
+    expect(orderly.runs[0]?.isKilled).toBe(true);
+    expect(orderly.clock.pendingTimers).toBe(0);
+    await expect(orderly.engine.open('rtp', openRtp)).rejects.toMatchObject({ code: 'draining' });
+    const stuck = start();
+    const forced = stuck.engine.close();
+    await stuck.clock.advance(5000);
+    await forced;
+    expect(stuck.runs[0]?.isKilled).toBe(true);
+  });
+});

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import type { Leg } from '#media/leg.ts';
+import type { MediaHost } from '#media/media-host.ts';
+import { startMediaThread } from '#media/media-thread.ts';
+import { LegLog } from '#test/fakes/leg-log.ts';
+import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
+import { speak } from '#test/fakes/spoken.ts';
+
+const tone = (ms: number, hz = 440) => Int16Array.from({ length: ms * 8 }, (_, n) => 8000 * Math.sin((2 * Math.PI * hz * n) / 8000));
+const play = (leg: Leg, replyId: string, samples: Int16Array, marks: readonly number[] = []) =>
+  leg.send({ do: 'play', replyId, pieceId: 1, samples, marks: Int32Array.from(marks), last: true });
+
+describe('the media thread', () => {
+  let host: MediaHost;
+
+  beforeAll(async () => {
+    const logger = createLogger({ level: 'silent', name: 'test' });
+    host = await startMediaThread({ rtpPortMin: 21_000, rtpPortMax: 21_099, iceServers: [], clock: systemClock, logger });
+  });
+  afterAll(() => host.close());
+
+  async function openLeg(options: { recording?: boolean } = {}) {
+    const peer = await openRtpPeer();
+    const recording = options.recording ? { firstSegment: 3 } : null;
+    const { leg, localPort } = await host.openRtpLeg({ localAddress: '127.0.0.1', remote: peer.remote, recording });
+    const log = new LegLog(leg);
+    const close = async () => {
+      leg.send({ do: 'close' });
+      peer.close();
+      return await log.next('closed');
+    };
+    return { peer, leg, localPort, log, close };
+  }
+
+  it('carries what is played to the peer, every sample once and in order', async () => {
+    const { peer, leg, log, close } = await openLeg();
+    const samples = tone(300);
+    play(leg, 'greeting', samples, [800, 2400]);
+    const finished = await log.next('playout.finished');
+    const started = await log.next('playout.started');
+    expect(finished.atMs - started.atMs).toBeCloseTo(300, 1);
+    expect(log.all('playout.mark').map((mark) => mark.atMs - started.atMs)).toEqual([expect.closeTo(100, 1), expect.closeTo(300, 1)]);
+    await expect.poll(() => peer.heard.filter((packet) => packet.peak > 1000).length).toBe(15);
+    const voiced = peer.heard.filter((packet) => packet.peak > 1000);
+    expect(voiced.map((packet) => packet.timestamp - (voiced[0]?.timestamp ?? 0))).toEqual(voiced.map((_, n) => n * 160));
+    expect((await close()).stats.packetsSent).toBeGreaterThanOrEqual(15);
+  });
+
+  it('sends no voice more than 60 ms after a pause, and goes on from the same sample', async () => {
+    const { peer, leg, log, close } = await openLeg();
+    play(leg, 'reply', tone(600));
+    await expect.poll(() => peer.heard.filter((packet) => packet.peak > 1000).length, { interval: 5 }).toBeGreaterThan(5);
+    const pausedAtMs = systemClock.now();
+    leg.send({ do: 'pause' });
+    const { position } = await log.next('playout.paused');
+    await systemClock.sleep(150);
+    const lastVoiceMs = Math.max(...peer.heard.filter((packet) => packet.peak > 1000).map((packet) => packet.atMs));
+    expect(lastVoiceMs - pausedAtMs).toBeLessThan(60);
+    expect(peer.heard.filter((packet) => packet.peak > 1000).length * 160).toBe(position.sample);
+    leg.send({ do: 'resume' });
+    await log.next('playout.finished');
+    await expect.poll(() => peer.heard.filter((packet) => packet.peak > 1000).length).toBe(30);
+    await close();
+  });
+
+  it('reports keys sent as telephone events, and sends them', async () => {
+    const { peer, leg, localPort, log, close } = await openLeg();
+    const event = (end: number, duration: number) => Uint8Array.of(5, end | 10, duration >> 8, duration & 0xff);
+    for (const [end, duration] of [
+      [0, 160],
+      [0, 320],
+      [0x80, 480],
+      [0x80, 480],
+      [0x80, 480],
+    ] as const) {
+      peer.send(localPort, 101, event(end, duration), { timestamp: 1000 });
+    }
+    expect(await log.next('digit')).toMatchObject({ digit: '5', durationMs: 60, source: 'rfc4733' });
+    leg.send({ do: 'sendDigits', digits: '9' });
+    await expect.poll(() => peer.heard.filter((packet) => packet.payloadType === 101).length).toBe(7);
+    const sent = peer.heard.filter((packet) => packet.payloadType === 101);
+    expect(new Set(sent.map((packet) => packet.timestamp)).size).toBe(1);
+    expect(sent.map((packet) => packet.marker)).toEqual([true, false, false, false, false, false, false]);
+    expect([...(sent.at(-1)?.payload ?? [])]).toEqual([9, 0x8a, 800 >> 8, 800 & 0xff]);
+    await close();
+    expect(log.all('digit')).toHaveLength(1);
+  });
+
+  it('hears the negotiated peer only', async () => {
+    const { peer, localPort, log, close } = await openLeg();
+    const intruder = await openRtpPeer();
+    await peer.speak(localPort, tone(100));
+    await log.next('connected');
+    const heardBefore = log.all('audio').length;
+    await intruder.speak(localPort, tone(400, 1000));
+    const since = log.all('audio').slice(heardBefore + 8);
+    const loud = since.filter((event) => event.samples.some((sample) => Math.abs(sample) > 500));
+    intruder.close();
+    expect(since.length).toBeGreaterThan(5);
+    expect(loud).toEqual([]);
+    expect(intruder.heard).toEqual([]);
+    await close();
+  });
+
+  it('stamps the onset and the offset of real speech within 100 ms, and tells when it has been voiced for long enough', async () => {
+    const { peer, leg, localPort, log, close } = await openLeg();
+    const spoken = speak('Good morning.', { rateHz: 8000, beforeMs: 600, afterMs: 600 });
+    leg.send({ do: 'watchVoice', reachMs: 256 });
+    const startMs = await peer.speak(localPort, spoken.samples);
+    const onset = await log.next('voice.onset');
+    const offset = await log.next('voice.offset');
+    // A packet carries what was spoken in the 20 ms before it is sent.
+    expect(Math.abs(onset.atMs - (startMs - 20 + spoken.startMs))).toBeLessThan(100);
+    const lastOffset = log.all('voice.offset').at(-1) ?? offset;
+    expect(Math.abs(lastOffset.atMs - (startMs - 20 + spoken.endMs))).toBeLessThan(100);
+    const reached = await log.next('voice.reached');
+    expect(reached.atMs - onset.atMs).toBeGreaterThanOrEqual(250);
+    expect(reached.atMs - onset.atMs).toBeLessThan(400);
+    expect(onset.decidedAtMs - onset.atMs).toBeLessThan(160);
+    await close();
+  });
+
+  it('records both sides on one timeline and numbers segments on', async () => {
+    const { peer, leg, localPort, log, close } = await openLeg({ recording: true });
+    const startMs = await peer.speak(localPort, Int16Array.from([...new Int16Array(1600), ...tone(200)]));
+    play(leg, 'reply', tone(200));
+    const started = await log.next('playout.started');
+    await log.next('playout.finished');
+    await close();
+    const [user, agent] = [
+      log.all('recording').find((event) => event.track === 'user'),
+      log.all('recording').find((event) => event.track === 'agent'),
+    ];
+    const firstLoudMs = (event: typeof user) =>
+      event ? event.startMs + event.samples.findIndex((sample) => Math.abs(sample) > 1000) / 8 : Number.NaN;
+    expect(user?.startMs).toBe(agent?.startMs);
+    expect([user?.segment, agent?.segment]).toEqual([3, 3]);
+    expect(Math.abs(firstLoudMs(agent) - started.atMs)).toBeLessThanOrEqual(20);
+    // The caller's side is late by what the jitter buffer holds back, at most two slots here.
+    expect(firstLoudMs(user) - (startMs + 200)).toBeGreaterThanOrEqual(-20);
+    expect(firstLoudMs(user) - (startMs + 200)).toBeLessThan(80);
+  });
+
+  it('gives one frame per slot, whether packets come or not', async () => {
+    const { peer, localPort, log, close } = await openLeg();
+    await peer.speak(localPort, tone(200));
+    peer.stop();
+    const last = await log.next('audio', (event) => event.kinds[0] === 3 && event.slot > 20);
+    const slots = log.all('audio').map((event) => event.slot);
+    expect(slots).toEqual(slots.map((_, n) => (slots[0] ?? 0) + n));
+    expect(log.all('audio').every((event) => event.samples.length === 160)).toBe(true);
+    expect(last.atMs - (log.all('audio')[0]?.atMs ?? 0)).toBeCloseTo((last.slot - (slots[0] ?? 0)) * 20, 3);
+    await close();
+  });
+
+  it('refuses a leg when the ports are used up, and serves again when one is given back', async () => {
+    const small = await startMediaThread({
+      // Below the range the system gives to sockets of its own choice.
+      rtpPortMin: 21_200,
+      rtpPortMax: 21_203,
+      iceServers: [],
+      clock: systemClock,
+      logger: createLogger({ level: 'silent', name: 'test' }),
+    });
+    const open = () => small.openRtpLeg({ localAddress: '127.0.0.1', remote: null, recording: null });
+    const first = await open();
+    await open();
+    await expect(open()).rejects.toMatchObject({ code: 'no_media_port' });
+    first.leg.send({ do: 'close' });
+    await new LegLog(first.leg).next('closed');
+    await expect
+      .poll(() =>
+        open().then(
+          ({ localPort }) => localPort,
+          () => null,
+        ),
+      )
+      .toBe(first.localPort);
+    await small.close();
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { Recorder, type RecordingEvent } from '#media/recorder.ts';
+
+function open(firstSegment = 0) {
+  const events: RecordingEvent[] = [];
+  const recorder = new Recorder({ originMs: 1000, userRateHz: 8000, agentRateHz: 24_000, firstSegment }, (event) => events.push(event));
+  const write = (slot: number) => recorder.write(slot, new Int16Array(160).fill(slot), new Int16Array(480).fill(slot));
+  return { recorder, events, write };
+}
+
+describe('the recorder', () => {
+  it('gives five-second segments of both tracks on one timeline, and the rest at close', () => {
+    const { recorder, events, write } = open(4);
+    for (let slot = 10; slot < 10 + 260; slot++) write(slot);
+    recorder.close();
+    expect(events.map(({ track, segment, startMs, rateHz, samples }) => [track, segment, startMs, rateHz, samples.length])).toEqual([
+      ['user', 4, 1200, 8000, 40_000],
+      ['agent', 4, 1200, 24_000, 120_000],
+      ['user', 5, 6200, 8000, 1600],
+      ['agent', 5, 6200, 24_000, 4800],
+    ]);
+  });
+
+  it('puts every frame at the time of its slot, silence where a slot was left out', () => {
+    const { recorder, events, write } = open();
+    for (const slot of [0, 1, 5, 700, 701]) write(slot);
+    recorder.close();
+    const user = events.filter((event) => event.track === 'user');
+    const at = (slot: number) => {
+      const ms = 1000 + slot * 20;
+      const segment = user.findLast((event) => event.startMs <= ms);
+      return segment?.samples[((ms - segment.startMs) * 8000) / 1000];
+    };
+    expect([0, 1, 2, 4, 5, 6, 300, 699, 700, 701].map(at)).toEqual([0, 1, 0, 0, 5, 0, 0, 0, 700, 701]);
+    expect(user.map((event) => event.segment)).toEqual([0, 1, 2]);
+  });
+
+  it('gives nothing when nothing was recorded', () => {
+    const { recorder, events } = open();
+    recorder.close();
+    expect(events).toEqual([]);
+  });
+});

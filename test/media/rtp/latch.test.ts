@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { Latch } from '#media/rtp/latch.ts';
+
+const carrier = { address: '198.51.100.4', port: 4000 };
+const other = { address: '198.51.100.99', port: 4000 };
+
+function latched(remote = carrier): Latch {
+  const latch = new Latch();
+  latch.negotiate(remote);
+  return latch;
+}
+
+describe('the RTP latch', () => {
+  it('takes nothing before anything was negotiated', () => {
+    expect(new Latch().accepts(carrier, 1, 0)).toBe(false);
+    expect(new Latch().target).toBeNull();
+  });
+
+  it('takes the negotiated source and sends there', () => {
+    const latch = latched();
+    expect(latch.target).toEqual(carrier);
+    expect(latch.accepts(carrier, 1, 0)).toBe(true);
+  });
+
+  it('never takes another host of a public peer, however long it tries', () => {
+    const latch = latched();
+    expect(Array.from({ length: 50 }, (_, n) => latch.accepts(other, 7, n * 20)).some(Boolean)).toBe(false);
+    expect(latch.target).toEqual(carrier);
+  });
+
+  it('follows another port of the negotiated address, then refuses a third', () => {
+    const latch = latched();
+    const natted = { address: carrier.address, port: 61_000 };
+    expect(latch.accepts(natted, 1, 0)).toBe(true);
+    expect(latch.target).toEqual(natted);
+    expect(latch.accepts({ address: carrier.address, port: 61_002 }, 1, 20)).toBe(false);
+    expect(latch.accepts(carrier, 1, 40)).toBe(true);
+    expect(latch.target).toEqual(carrier);
+  });
+
+  it('takes a peer that named a private address by what it sends, after five packets of one stream', () => {
+    const latch = latched({ address: '192.168.1.5', port: 4000 });
+    expect([1, 2, 3, 4, 5].map((n) => latch.accepts(other, 7, n * 20))).toEqual([false, false, false, false, true]);
+    expect(latch.target).toEqual(other);
+    expect(latch.accepts({ address: '203.0.113.50', port: 9 }, 7, 120)).toBe(false);
+  });
+
+  it('lets a source that fell silent move to another port', () => {
+    const latch = latched();
+    latch.accepts(carrier, 1, 0);
+    const moved = { address: carrier.address, port: 5555 };
+    expect(latch.accepts(moved, 1, 500)).toBe(false);
+    expect(latch.accepts(moved, 1, 2500)).toBe(true);
+  });
+
+  it('starts over when another remote is negotiated, and not when the same is', () => {
+    const latch = latched();
+    const natted = { address: carrier.address, port: 61_000 };
+    latch.accepts(natted, 1, 0);
+    latch.negotiate(carrier);
+    expect(latch.target).toEqual(natted);
+    latch.negotiate(other);
+    expect(latch.target).toEqual(other);
+    expect(latch.accepts(natted, 1, 20)).toBe(false);
+  });
+
+  it('knows an address by any of its spellings', () => {
+    const latch = latched();
+    expect(latch.accepts({ address: `::ffff:${carrier.address}`, port: carrier.port }, 1, 0)).toBe(true);
+    expect(latched({ address: '2001:db8:0:0::1', port: 9 }).accepts({ address: '2001:db8::1', port: 9 }, 1, 0)).toBe(true);
+  });
+});

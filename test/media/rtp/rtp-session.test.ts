@@ -1,0 +1,148 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { decodeG711 } from '#media/codecs.ts';
+import type { LegEvent } from '#media/leg.ts';
+import type { MediaShared, TransportLeg } from '#media/leg-audio.ts';
+import { EventBatcher, unpackEvents } from '#media/media-messages.ts';
+import { Pacer } from '#media/pacer.ts';
+import { PortPool } from '#media/rtp/port-pool.ts';
+import { openRtpSession } from '#media/rtp/rtp-session.ts';
+import { SpeechDetector } from '#media/vad.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
+
+/** Power of one frequency in 8 kHz samples. */
+function power(samples: Int16Array, hz: number): number {
+  let [cosine, sine] = [0, 0];
+  for (const [n, sample] of samples.entries()) {
+    cosine += sample * Math.cos((2 * Math.PI * hz * n) / 8000);
+    sine += sample * Math.sin((2 * Math.PI * hz * n) / 8000);
+  }
+  return cosine * cosine + sine * sine;
+}
+
+describe('an RTP session', () => {
+  const closers: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  });
+
+  /** A session under a manual clock with a real socket, and everything it reported. */
+  async function open() {
+    const clock = new ManualClock();
+    const events = new EventBatcher();
+    const detector = new SpeechDetector(systemClock, () => undefined);
+    const pacer = new Pacer(clock, () => undefined);
+    const shared: MediaShared = { clock, pacer, events, detector, log: () => undefined };
+    const peer = await openRtpPeer();
+    const ports = new PortPool(41_300, 41_309);
+    const options = { leg: 1, localAddress: '127.0.0.1', remote: peer.remote, recording: null, ports, onClosed: () => undefined };
+    const { leg, opened } = await openRtpSession(options, shared);
+    closers.push(
+      () => detector.close(),
+      () => pacer.close(),
+      () => peer.close(),
+      () => leg.close(),
+    );
+    const reported: LegEvent[] = [];
+    const report = () => {
+      const taken = events.take();
+      if (taken) reported.push(...(unpackEvents(taken.batch).get(1) ?? []));
+      return reported;
+    };
+    return { clock, peer, leg, port: opened.localPort ?? 0, report, ports };
+  }
+
+  const voiceOf = (peer: RtpPeer) => peer.heard.filter((packet) => packet.peak > 1000).length;
+  const play = (leg: TransportLeg) =>
+    leg.command({ do: 'play', replyId: 'r', pieceId: 0, samples: new Int16Array(1600).fill(8000), marks: Int32Array.of(), last: true });
+
+  it('closes when nothing has arrived for 30 s', async () => {
+    const { clock, peer, port, report } = await open();
+    await clock.advance(20_000);
+    peer.send(port, 0, new Uint8Array(160));
+    await expect.poll(() => report().some((event) => event.type === 'connected')).toBe(true);
+    await clock.advance(29_900);
+    expect(report().some((event) => event.type === 'closed')).toBe(false);
+    await clock.advance(200);
+    expect(report().at(-1)).toMatchObject({ type: 'closed', reason: 'media_timeout', stats: { packetsReceived: 1 } });
+  });
+
+  it('neither sends nor times out on hold, and plays on where it was when the hold ends', async () => {
+    const { clock, peer, leg, report } = await open();
+    leg.command({ do: 'setRemote', remote: { ...peer.remote, sending: false } });
+    play(leg);
+    await clock.advance(40_000);
+    expect(peer.heard).toEqual([]);
+    leg.command({ do: 'setRemote', remote: peer.remote });
+    await clock.advance(300);
+    await expect.poll(() => voiceOf(peer)).toBe(10);
+    expect(report().some((event) => event.type === 'closed')).toBe(false);
+    expect(report().some((event) => event.type === 'playout.finished')).toBe(true);
+  });
+
+  it('speaks the codec of the newest answer to its address', async () => {
+    const { clock, peer, leg } = await open();
+    const second = await openRtpPeer();
+    closers.push(() => second.close());
+    leg.command({ do: 'setRemote', remote: { ...second.remote, codec: 'PCMA', payloadType: 8 } });
+    await clock.advance(100);
+    await expect.poll(() => second.heard.length).toBeGreaterThan(2);
+    expect(second.heard.every((packet) => packet.payloadType === 8 && packet.payload.every((byte) => byte === 0xd5))).toBe(true);
+    expect(peer.heard).toEqual([]);
+  });
+
+  it('presses keys by tone where the peer takes no telephone events', async () => {
+    const { clock, peer, leg } = await open();
+    leg.command({ do: 'setRemote', remote: { ...peer.remote, digitPayloadType: null } });
+    leg.command({ do: 'sendDigits', digits: '5' });
+    await clock.advance(400);
+    await expect.poll(() => peer.heard.length).toBeGreaterThan(15);
+    const loud = peer.heard.filter((packet) => packet.peak > 1000);
+    expect(loud).toHaveLength(5);
+    const tone = Int16Array.from(
+      loud.flatMap((packet) => {
+        const samples = new Int16Array(160);
+        decodeG711('PCMU', packet.payload, samples);
+        return [...samples];
+      }),
+    );
+    const [key, other] = [
+      [770, 1336],
+      [852, 1209],
+    ].map((pair) => pair.map((hz) => power(tone, hz)));
+    expect(Math.min(...(key ?? []))).toBeGreaterThan(20 * Math.max(...(other ?? [])));
+  });
+
+  it('sends nothing to a port of 0', async () => {
+    const { clock, leg, report } = await open();
+    leg.command({ do: 'setRemote', remote: { address: '127.0.0.1', port: 0, codec: 'PCMU', payloadType: 0, digitPayloadType: null, sending: true } });
+    await clock.advance(200);
+    leg.command({ do: 'close' });
+    expect(report().at(-1)).toMatchObject({ type: 'closed', reason: 'local', stats: { packetsSent: 0 } });
+  });
+
+  it('survives whatever is thrown at its port', async () => {
+    const { clock, peer, port, report } = await open();
+    for (let n = 0; n < 200; n++)
+      peer.send(
+        port,
+        n % 128,
+        Uint8Array.from({ length: (n * 37) % 1700 }, (_, at) => at * n),
+      );
+    await clock.advance(500);
+    peer.send(port, 0, new Uint8Array(160));
+    await expect.poll(() => report().some((event) => event.type === 'connected')).toBe(true);
+    expect(report().some((event) => event.type === 'closed')).toBe(false);
+  });
+
+  it('gives its port back once, after the socket is closed', async () => {
+    const { leg, report, ports } = await open();
+    expect(ports.freePorts).toBe(4);
+    leg.command({ do: 'close' });
+    leg.command({ do: 'close' });
+    await leg.close();
+    await expect.poll(() => ports.freePorts).toBe(5);
+    expect(report().filter((event) => event.type === 'closed')).toHaveLength(1);
+  });
+});

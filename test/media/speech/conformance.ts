@@ -1,0 +1,195 @@
+/** What every recogniser and every synthesiser must do, whatever its vendor: one suite, run by each engine's own test file. */
+import { expect, it } from 'vitest';
+import type { RecognitionEvent, RecognitionStream, Recognizer, SpeechError, Synthesizer } from '#media/speech/speech.ts';
+import { collect } from '#test/collect.ts';
+
+/** An engine set up to hear `phrases` in `speech`. */
+export interface RecognizerUnderTest {
+  readonly recognizer: Recognizer;
+  readonly sampleRateHz: number;
+  /** Audio of the phrases, in order, at that rate. */
+  readonly speech: readonly Int16Array[];
+  readonly phrases: readonly string[];
+}
+
+/** A recognition with its events recorded. */
+export class Recording {
+  readonly events: RecognitionEvent[] = [];
+  readonly stream: RecognitionStream;
+  readonly #rateHz: number;
+  #wake: () => void = () => {};
+
+  constructor(recognizer: Recognizer, sampleRateHz: number, keyterms: readonly string[] = []) {
+    this.#rateHz = sampleRateHz;
+    this.stream = recognizer.open({
+      sampleRateHz,
+      language: 'en',
+      multilingual: false,
+      keyterms,
+      onEvent: (event) => {
+        this.events.push(event);
+        this.#wake();
+      },
+    });
+  }
+
+  /** Writes in 20 ms frames from one array that is overwritten each time, as a leg does. */
+  write(samples: Int16Array): void {
+    const frame = new Int16Array(this.#rateHz / 50);
+    for (let at = 0; at < samples.length; at += frame.length) {
+      frame.fill(0).set(samples.subarray(at, at + frame.length));
+      this.stream.write(frame);
+    }
+    frame.fill(12_345);
+  }
+
+  /** Resolves when this many events of the type have come. */
+  async until(type: RecognitionEvent['type'], count = 1): Promise<void> {
+    while (this.of(type).length < count) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  of(type: RecognitionEvent['type']): RecognitionEvent[] {
+    return this.events.filter((event) => event.type === type);
+  }
+
+  get finals(): string {
+    return this.events.flatMap((event) => (event.type === 'final' ? [event.text.toLowerCase()] : [])).join(' ');
+  }
+}
+
+/** Silence, as a caller's line has it. */
+export function silence(sampleRateHz: number, ms: number): Int16Array {
+  return new Int16Array((sampleRateHz * ms) / 1_000);
+}
+
+/** Every recogniser passes these; `setUp` is called once per test. */
+export function recognizerConforms(setUp: () => Promise<RecognizerUnderTest>): void {
+  const begin = async () => {
+    const subject = await setUp();
+    return { ...subject, recording: () => new Recording(subject.recognizer, subject.sampleRateHz, subject.phrases) };
+  };
+
+  it('settles each phrase at finalise, in order, finals before the answer', async () => {
+    const { recording, speech, phrases } = await begin();
+    const heard = recording();
+    for (const [index, samples] of speech.entries()) {
+      heard.write(samples);
+      heard.stream.finalise();
+      await heard.until('finalised', index + 1);
+      expect(heard.finals).toBe(phrases.slice(0, index + 1).join(' '));
+      expect(heard.events.at(-1)?.type).toBe('finalised');
+    }
+    heard.stream.close();
+  });
+
+  it('answers every finalise, also several at once and with nothing to settle', async () => {
+    const { recording, sampleRateHz, speech, phrases } = await begin();
+    const heard = recording();
+    heard.stream.finalise();
+    heard.write(silence(sampleRateHz, 400));
+    heard.stream.finalise();
+    heard.write(speech[0]!);
+    heard.stream.finalise();
+    heard.stream.finalise();
+    await heard.until('finalised', 4);
+    expect(heard.finals).toBe(phrases[0]);
+    expect(heard.of('failed')).toEqual([]);
+    heard.stream.close();
+  });
+
+  it('keeps streams apart that are written in turns', async () => {
+    const { recording, speech, phrases, sampleRateHz } = await begin();
+    const streams = [recording(), recording()];
+    const half = sampleRateHz / 2;
+    for (let at = 0; at < speech[0]!.length; at += half) for (const stream of streams) stream.write(speech[0]!.subarray(at, at + half));
+    streams[0]!.stream.finalise();
+    await streams[0]!.until('finalised');
+    expect(streams[0]!.finals).toBe(phrases[0]);
+    expect(streams[1]!.of('finalised')).toEqual([]);
+    streams[1]!.stream.finalise();
+    await streams[1]!.until('finalised');
+    expect(streams[1]!.finals).toBe(phrases[0]);
+    for (const { stream } of streams) stream.close();
+  });
+
+  it('says nothing after close, though work was under way, and close may be repeated', async () => {
+    const { recording, speech } = await begin();
+    const [closed, kept] = [recording(), recording()];
+    for (const heard of [closed, kept]) {
+      heard.write(speech[0]!);
+      heard.stream.finalise();
+    }
+    closed.stream.close();
+    closed.stream.close();
+    const seen = closed.events.length;
+    closed.write(speech[0]!);
+    closed.stream.finalise();
+    // Once the other stream has its answer, the closed one's would have come, too.
+    await kept.until('finalised');
+    expect(closed.events.length).toBe(seen);
+    kept.stream.close();
+  });
+}
+
+/** A recogniser whose vendor accepts and says nothing must give up by itself; `pass` lets the time go by. */
+export async function expectStalled(heard: Recording, pass: () => Promise<void>): Promise<void> {
+  await pass();
+  await heard.until('failed');
+  const [event] = heard.of('failed');
+  expect((event as { error: SpeechError }).error).toMatchObject({ name: 'SpeechError', category: 'stalled', retryable: true });
+  const seen = heard.events.length;
+  heard.stream.finalise();
+  heard.stream.close();
+  expect(heard.events.length).toBe(seen);
+}
+
+/** Every synthesiser passes these. */
+export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
+  const text = 'One sentence here. And a second one there.';
+  const options = (signal = new AbortController().signal) => ({ voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000, signal });
+
+  it('speaks in chunks of one rate, none of them empty, words inside the text and in order', async () => {
+    const chunks = await collect((await setUp()).synthesise(text, options()));
+    expect(chunks.length).toBeGreaterThan(0);
+    expect(new Set(chunks.map((chunk) => chunk.sampleRateHz)).size).toBe(1);
+    for (const chunk of chunks) expect(chunk.samples.length).toBeGreaterThan(0);
+    const words = chunks.flatMap((chunk) => chunk.words ?? []);
+    expect([...words].sort((a, b) => a.startMs - b.startMs)).toEqual(words);
+    for (const word of words) expect(text.slice(word.textStart, word.textEnd)).toMatch(/^\S+$/);
+  });
+
+  it('rejects with the reason when aborted before and between chunks', async () => {
+    const synthesizer = await setUp();
+    await expect(collect(synthesizer.synthesise(text, options(AbortSignal.abort(new Error('too late')))))).rejects.toThrow('too late');
+    const abort = new AbortController();
+    const run = async () => {
+      for await (const _ of synthesizer.synthesise(text.repeat(5), options(abort.signal))) abort.abort(new Error('interrupted'));
+    };
+    await expect(run()).rejects.toThrow('interrupted');
+  });
+
+  it('keeps syntheses apart that run at once', async () => {
+    const synthesizer = await setUp();
+    const total = async (said: string) =>
+      (await collect(synthesizer.synthesise(said, options()))).reduce((sum, chunk) => sum + chunk.samples.length, 0);
+    const alone = await total(text);
+    expect(await Promise.all([total(text), total('No.'), total(text)])).toEqual([alone, await total('No.'), alone]);
+  });
+
+  it('says nothing for nothing', async () => {
+    expect(await collect((await setUp()).synthesise('   ', options()))).toEqual([]);
+  });
+}
+
+/** Audio that any energy detector takes for speech: bursts of a buzzing tone, with silence around it. */
+export function buzz(sampleRateHz: number, ms: number): Int16Array {
+  const samples = new Int16Array((sampleRateHz * (ms + 400)) / 1_000);
+  const start = (sampleRateHz * 200) / 1_000;
+  const end = samples.length - start;
+  for (let index = start; index < end; index++) samples[index] = Math.round(6_000 * Math.sin(index / 7) * Math.sin(index / 900));
+  return samples;
+}

@@ -1,0 +1,146 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createDeepgramRecognizer } from '#media/speech/deepgram.ts';
+import { type DeepgramServer, type DeepgramServerOptions, startDeepgramServer } from '#test/fakes/deepgram-server.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';
+
+const RATE = 8_000;
+const opened: DeepgramServer[] = [];
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.close();
+});
+
+async function vendor(options: DeepgramServerOptions = {}): Promise<DeepgramServer> {
+  const server = await startDeepgramServer(options);
+  opened.push(server);
+  return server;
+}
+
+const listen = (server: DeepgramServer, clock = systemClock, apiKey?: string) =>
+  new Recording(createDeepgramRecognizer('nova-3', { baseUrl: server.url, apiKey, clock }), RATE, ['Parley']);
+
+describe('conformance', () => {
+  for (const delayMs of [0, 30]) {
+    describe(`answers ${delayMs} ms late`, () => {
+      recognizerConforms(async () => {
+        const phrases = ['hello there', 'book a table'];
+        const server = await vendor({ lines: phrases, delayMs });
+        const recognizer = createDeepgramRecognizer('nova-3', { baseUrl: server.url, apiKey: undefined, clock: systemClock });
+        return { recognizer, sampleRateHz: RATE, speech: [buzz(RATE, 600), buzz(RATE, 600)], phrases };
+      });
+    });
+  }
+});
+
+describe('deepgram', () => {
+  it('opens the stream with the key, the format of the audio and the keyterms', async () => {
+    const server = await vendor({ apiKey: 'dg-key' });
+    const heard = listen(server, systemClock, 'dg-key');
+    heard.write(buzz(RATE, 300));
+    heard.stream.finalise();
+    await heard.until('finalised');
+    const query = Object.fromEntries(server.connections[0]!.query);
+    expect(query).toMatchObject({
+      model: 'nova-3',
+      encoding: 'linear16',
+      sample_rate: '8000',
+      interim_results: 'true',
+      keyterm: 'Parley',
+      language: 'en',
+    });
+    heard.stream.close();
+    await expect.poll(() => server.connections[0]!.isOpen).toBe(false);
+    expect(server.connections[0]!.messages).toEqual(['Finalize', 'CloseStream']);
+  });
+
+  it('gives interims while the caller speaks, and a final of its own after silence', async () => {
+    const server = await vendor({ lines: ['what are your opening hours'] });
+    const heard = listen(server);
+    heard.write(buzz(RATE, 1_500));
+    heard.write(silence(RATE, 500));
+    await heard.until('final');
+    expect(heard.of('interim').length).toBeGreaterThan(2);
+    expect(heard.events.at(-1)).toMatchObject({ type: 'final', text: 'what are your opening hours', startMs: 0 });
+    heard.stream.close();
+  });
+
+  it('loses no audio that was written while the connection opened', async () => {
+    const server = await vendor();
+    const heard = listen(server);
+    heard.write(buzz(RATE, 600));
+    heard.stream.finalise();
+    await heard.until('finalised');
+    expect(server.connections[0]!.audioBytes).toBe(RATE * 2);
+    heard.stream.close();
+  });
+
+  it.each([
+    [401, 'authentication', false],
+    [402, 'quota', false],
+    [429, 'overloaded', true],
+    [500, 'unavailable', false],
+  ])('a refusal with HTTP %i is %s, retryable: %s', async (status, category, retryable) => {
+    const server = await vendor();
+    server.fault = { status };
+    const heard = listen(server);
+    await heard.until('failed');
+    expect(heard.events).toMatchObject([{ type: 'failed', error: { category, retryable } }]);
+  });
+
+  it('a connection that breaks fails the stream once, as connectivity', async () => {
+    const server = await vendor();
+    const heard = listen(server);
+    heard.write(buzz(RATE, 600));
+    heard.stream.finalise();
+    await heard.until('finalised');
+    server.cut();
+    await heard.until('failed');
+    expect(heard.of('failed')).toMatchObject([{ error: { category: 'connectivity', retryable: true } }]);
+  });
+
+  it('nobody at the address is a connectivity failure', async () => {
+    const server = await vendor();
+    await server.close();
+    opened.length = 0;
+    const heard = listen(server);
+    await heard.until('failed');
+    expect(heard.events).toMatchObject([{ type: 'failed', error: { category: 'connectivity' } }]);
+  });
+
+  it('a half-open socket fails as stalled: before the upgrade', async () => {
+    const server = await vendor();
+    server.fault = { halfOpen: 'upgrade' };
+    const clock = new ManualClock();
+    const heard = listen(server, clock);
+    heard.write(buzz(RATE, 600));
+    await expectStalled(heard, () => clock.advance(3_001));
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it.each([true, false])('a half-open socket fails as stalled: audio is taken, finalised %s', async (finalises) => {
+    const server = await vendor();
+    server.fault = { halfOpen: 'results' };
+    const clock = new ManualClock();
+    const heard = listen(server, clock);
+    heard.write(buzz(RATE, 600));
+    if (finalises) heard.stream.finalise();
+    await expect.poll(() => server.connections[0]?.audioBytes).toBe(RATE * 2);
+    await expectStalled(heard, () => clock.advance(finalises ? 2_001 : 6_001));
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('keeps an idle connection alive', async () => {
+    const server = await vendor();
+    const clock = new ManualClock();
+    const heard = listen(server, clock);
+    heard.write(buzz(RATE, 300));
+    heard.stream.finalise();
+    await heard.until('finalised');
+    await clock.advance(4_000);
+    await clock.advance(8_000);
+    await expect.poll(() => server.connections[0]!.messages.filter((type) => type === 'KeepAlive').length).toBe(2);
+    expect(heard.of('failed')).toEqual([]);
+    heard.stream.close();
+  });
+});

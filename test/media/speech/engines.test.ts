@@ -1,0 +1,105 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { readSettings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { detectLocalRecognition, openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
+import { collect } from '#test/collect.ts';
+import { startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { itNeeds } from '#test/needs.ts';
+import { Recording, silence } from './conformance.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const thing of opened.splice(0)) await thing.close();
+});
+
+async function engines(environment: Record<string, string> = {}, searchPath = '/nowhere'): Promise<SpeechEngines> {
+  const dataDir = environment['DATA_DIR'] ?? mkdtempSync(join(tmpdir(), 'parley-engines-'));
+  const open = await openSpeechEngines({ settings: readSettings({ DATA_DIR: dataDir, ...environment }), searchPath, clock: systemClock, logger });
+  opened.push(open);
+  return open;
+}
+
+const options = (voiceId: string | null) => ({ voiceId, language: 'en', speed: 1, sampleRateHz: 16_000, signal: new AbortController().signal });
+
+describe('recognition', () => {
+  it('without a recogniser there is none, and the start says what callers can do and how to get one', async () => {
+    const open = await engines();
+    expect(open.recognizerFor('local:auto')).toBeNull();
+    const lines = open.describe().join('\n');
+    expect(lines).toMatch(/keypad/);
+    expect(lines).toMatch(/pocketsphinx/);
+    expect(detectLocalRecognition({ dataDir: '/nowhere', searchPath: '/nowhere' })).toEqual([]);
+  });
+
+  itNeeds(['pocketsphinx_continuous'])('an installed pocketsphinx serves, also for a model nobody knows', async () => {
+    const open = await engines({}, process.env['PATH']);
+    for (const id of ['local:auto', 'local:pocketsphinx', 'nobody:knows', '']) expect(open.recognizerFor(id)?.id, id).toBe('local:pocketsphinx');
+    expect(open.describe()).toContain('Speech recognition: local:pocketsphinx');
+  });
+
+  it('a vendor serves any of its models once it is configured, and takes over unknown ones when it is the platform’s', async () => {
+    const open = await engines({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' });
+    expect(open.recognizerFor('deepgram:nova-2')?.id).toBe('deepgram:nova-2');
+    expect(open.recognizerFor('openai:whisper-1')?.id).toBe('deepgram:nova-3');
+  });
+
+  it('a vendor that is chosen and cannot be used is said so', async () => {
+    const open = await engines({ ASR_PROVIDER: 'deepgram', TTS_PROVIDER: 'cartesia' });
+    expect(open.describe().join('\n')).toMatch(/TTS_PROVIDER=cartesia cannot be used here[\s\S]*ASR_PROVIDER=deepgram cannot be used here/);
+  });
+
+  it('a streaming model below DATA_DIR is found when it is complete, the quantised file first', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
+    const model = join(dataDir, 'models', 'streaming-en');
+    mkdirSync(model, { recursive: true });
+    for (const file of ['tokens.txt', 'encoder.onnx', 'encoder.int8.onnx', 'decoder.onnx']) writeFileSync(join(model, file), '');
+    expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual([]);
+    writeFileSync(join(model, 'joiner.onnx'), '');
+    expect(detectLocalRecognition({ dataDir, searchPath: '' })).toEqual(['sherpa']);
+    expect((await engines({ DATA_DIR: dataDir })).recognizerFor('local:auto')?.id).toBe('local:sherpa');
+  });
+});
+
+it('a damaged model fails its stream, not the program', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
+  const model = join(dataDir, 'models', 'damaged');
+  mkdirSync(model, { recursive: true });
+  for (const file of ['tokens.txt', 'encoder.onnx', 'decoder.onnx', 'joiner.onnx']) writeFileSync(join(model, file), '');
+  const recognizer = (await engines({ DATA_DIR: dataDir })).recognizerFor('local:sherpa')!;
+  // The second stream finds the first one's process gone and starts another.
+  for (let count = 0; count < 2; count++) {
+    const heard = new Recording(recognizer, 8_000);
+    heard.write(silence(8_000, 100));
+    heard.stream.finalise();
+    await heard.until('failed');
+    expect(heard.events).toMatchObject([{ type: 'failed', error: { category: 'unavailable' } }]);
+  }
+});
+
+describe('synthesis', () => {
+  it('speaks with the voice it was asked for, by its id here or by the engine’s own', async () => {
+    const open = await engines();
+    const rate = async (synthesizer: string, voiceId: string | null) =>
+      (await collect(open.synthesizerFor(synthesizer).synthesise('Yes.', options(voiceId))))[0]?.sampleRateHz;
+    expect(await rate('local:kal', null)).toBe(8_000);
+    expect(await rate('local:kal', 'local:kal')).toBe(8_000);
+    expect(await rate('default', 'kal')).toBe(8_000);
+    for (const voice of ['default', 'local:slt', 'somebody', 'elevenlabs:x', '']) expect(await rate(voice, null), voice).toBe(16_000);
+  });
+
+  it('the platform’s provider speaks by default, and a voice of another one by its name', async () => {
+    const vendor = await startOpenaiServer();
+    opened.push(vendor);
+    const open = await engines({ TTS_PROVIDER: 'openai', OPENAI_BASE_URL: vendor.url });
+    await collect(open.synthesizerFor('default').synthesise('Hi.', options('default')));
+    await collect(open.synthesizerFor('openai:nova').synthesise('Hi.', options(null)));
+    expect(vendor.requests.map((request) => request.json?.['voice'])).toEqual(['alloy', 'nova']);
+    expect(open.synthesizerFor('local:rms').id).toBe('local');
+    expect(open.describe()[0]).toBe('Speech synthesis: openai');
+  });
+});

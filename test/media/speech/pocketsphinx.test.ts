@@ -1,0 +1,143 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { resample } from '#media/pcm.ts';
+import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
+import { keytermGrammar } from '#media/speech/keyterm-grammar.ts';
+import { findPocketsphinx, openPocketsphinx } from '#media/speech/pocketsphinx.ts';
+import type { Recognizer } from '#media/speech/speech.ts';
+import { collect } from '#test/collect.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { describeNeeds } from '#test/needs.ts';
+import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';
+
+const everything = { has: () => true };
+
+describe('the grammar of the keyterms', () => {
+  it('makes every keyterm a whole utterance, digits spelt out and chained', () => {
+    const grammar = keytermGrammar(['Book a table', '7', "o'clock"], everything);
+    expect(grammar).toContain("<phrase> = book a table | seven | o'clock;");
+    expect(grammar).toContain('<digit> = seven;');
+  });
+
+  it('leaves nothing in a keyterm that the grammar would take for its own', () => {
+    const grammar = keytermGrammar(['a | b; <evil> = x', '"}/*{\\'], everything);
+    expect(grammar).toContain('<phrase> = a b evil x;');
+  });
+
+  it('leaves out terms with a word that cannot be pronounced, and is none without any', () => {
+    const dictionary = { has: (word: string) => word !== 'xyzzy' };
+    expect(keytermGrammar(['say xyzzy', 'hello'], dictionary)).toContain('<phrase> = hello;');
+    expect(keytermGrammar(['xyzzy', '!!!'], dictionary)).toBeNull();
+  });
+});
+
+it('absence is found without running anything', () => {
+  expect(findPocketsphinx('/nowhere:relative')).toBeNull();
+});
+
+describeNeeds(['pocketsphinx_continuous'])('pocketsphinx', () => {
+  const phrases = ['what are your opening hours', 'book a table'];
+  let flite: FliteSynthesizer;
+  let recognizer: Recognizer;
+  beforeAll(async () => {
+    process.env['TMPDIR'] = mkdtempSync(join(tmpdir(), 'parley-test-'));
+    flite = await openFlite();
+    recognizer = await openPocketsphinx(findPocketsphinx(process.env['PATH'] ?? '') ?? '', systemClock);
+  });
+  afterAll(async () => {
+    await flite.close();
+    expect(readdirSync(tmpdir())).toEqual([]);
+  });
+
+  async function spoken(text: string, rateHz: number): Promise<Int16Array> {
+    const signal = new AbortController().signal;
+    const [chunk] = await collect(flite.synthesise(text, { voiceId: 'slt', language: 'en', speed: 1, sampleRateHz: 16_000, signal }));
+    const samples = rateHz === 16_000 ? chunk!.samples : resample(chunk!.samples, 16_000, rateHz);
+    return Int16Array.from([...silence(rateHz, 300), ...samples, ...silence(rateHz, 200)]);
+  }
+
+  for (const rateHz of [8_000, 16_000]) {
+    describe(`conformance at ${rateHz} Hz`, () => {
+      recognizerConforms(async () => ({
+        recognizer,
+        sampleRateHz: rateHz,
+        speech: await Promise.all(phrases.map((phrase) => spoken(phrase, rateHz))),
+        phrases,
+      }));
+    });
+  }
+
+  it('hears digits keyed in by voice', async () => {
+    const heard = new Recording(recognizer, 8_000, ['book a table', 'one', 'two', 'three', 'four']);
+    heard.write(await spoken('one two three four', 8_000));
+    heard.stream.finalise();
+    await heard.until('finalised');
+    expect(heard.finals).toBe('one two three four');
+  });
+
+  it('falls back on its own language model without keyterms', async () => {
+    const heard = new Recording(recognizer, 16_000);
+    heard.write(await spoken('what time is it', 16_000));
+    heard.stream.finalise();
+    await heard.until('finalised');
+    expect(heard.finals).toContain('time');
+  });
+
+  it('says plainly that it is for English', async () => {
+    const events: unknown[] = [];
+    await new Promise<void>((resolve) => {
+      const stream = recognizer.open({
+        sampleRateHz: 8_000,
+        language: 'de',
+        multilingual: false,
+        keyterms: [],
+        onEvent: (event) => {
+          events.push(event);
+          resolve();
+        },
+      });
+      void spoken('hello', 8_000).then((samples) => {
+        stream.write(samples);
+        stream.finalise();
+      });
+    });
+    expect(events).toMatchObject([{ type: 'failed', error: { category: 'bad_request' } }]);
+  });
+});
+
+it('a program that cannot be run fails the stream', async () => {
+  const recognizer = await openPocketsphinx('/nowhere/pocketsphinx_continuous', systemClock);
+  const heard = new Recording(recognizer, 8_000);
+  heard.write(buzz(8_000, 600));
+  heard.stream.finalise();
+  await heard.until('failed');
+  expect(heard.events).toMatchObject([{ type: 'failed', error: { category: 'unavailable' } }]);
+});
+
+it('a program that hangs is killed, and its stream fails as stalled', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'parley-hangs-'));
+  const [program, pidFile] = [join(directory, 'hangs'), join(directory, 'pid')];
+  writeFileSync(program, `#!/bin/sh\necho $$ > ${pidFile}.partial && /bin/mv ${pidFile}.partial ${pidFile} && exec /bin/sleep 600\n`, {
+    mode: 0o700,
+  });
+  const clock = new ManualClock();
+  const heard = new Recording(await openPocketsphinx(program, clock), 8_000);
+  heard.write(buzz(8_000, 600));
+  heard.stream.finalise();
+  await expect.poll(() => existsSync(pidFile)).toBe(true);
+  await expectStalled(heard, () => clock.advance(8_001));
+  const pid = Number(readFileSync(pidFile, 'utf8'));
+  await expect.poll(() => isAlive(pid)).toBe(false);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,23 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { cutSentences } from '#media/speech/sentences.ts';
+
+const cut = (text: string) => cutSentences(text).map(({ start, end }) => text.slice(start, end));
+
+it('cuts at the ends of sentences and not at abbreviations or in numbers', () => {
+  expect(cut('Hello. It is $5.50, Dr. Smith! Really?')).toEqual(['Hello.', 'It is $5.50, Dr. Smith!', 'Really?']);
+});
+
+it('cuts an endless sentence at a comma', () => {
+  const pieces = cut(`${'word '.repeat(20)}end, ${'more '.repeat(30)}`);
+  expect(pieces[0]).toMatch(/end,$/);
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThanOrEqual(160);
+});
+
+it('keeps every visible character, in order, whatever the text', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'ab .!?,\n'), maxLength: 600 }), (text) => {
+      expect(cut(text).join('').replace(/\s/g, '')).toBe(text.replace(/\s/g, ''));
+    }),
+  );
+});

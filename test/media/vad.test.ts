@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import type { LegEvent } from '#media/leg.ts';
+import { LevelGate } from '#media/level-gate.ts';
+import { levelDb } from '#media/pcm.ts';
+import { emptyMemory, loadSilero, type SpeechModel, type VoiceRateHz, windowSamples } from '#media/silero.ts';
+import { SpeechDetector } from '#media/vad.ts';
+import { type Spoken, speak } from '#test/fakes/spoken.ts';
+
+const windows = (spoken: Spoken, length: number) =>
+  Array.from({ length: Math.floor(spoken.samples.length / length) }, (_, n) => spoken.samples.subarray(n * length, (n + 1) * length));
+
+/** Steady noise, seeded. */
+function noise(count: number, amplitude: number): Int16Array {
+  let seed = 12_345;
+  return Int16Array.from({ length: count }, () => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return Math.round((seed / 2 ** 30 - 1) * amplitude);
+  });
+}
+
+describe('Silero', () => {
+  let model: SpeechModel;
+  beforeAll(async () => {
+    model = await loadSilero();
+  });
+
+  async function probabilities(spoken: Spoken): Promise<number[]> {
+    const memory = emptyMemory(spoken.rateHz as VoiceRateHz);
+    const scores: number[] = [];
+    for (const samples of windows(spoken, windowSamples(memory.rateHz))) scores.push((await model.run([{ memory, samples }]))[0] ?? 0);
+    return scores;
+  }
+
+  it.each([8000, 16_000])('finds speech at %i Hz within 100 ms of the truth', async (rateHz) => {
+    const spoken = speak('Please transfer me to a human agent.', { rateHz, beforeMs: 1000, afterMs: 500 });
+    const scores = await probabilities(spoken);
+    const first = scores.findIndex((score) => score >= 0.5) * 32;
+    const end = (scores.findLastIndex((score) => score >= 0.35) + 1) * 32;
+    expect(Math.abs(first - spoken.startMs)).toBeLessThan(100);
+    expect(Math.abs(end - spoken.endMs)).toBeLessThan(100);
+  });
+
+  it('judges a window the same alone and in a batch of strangers', async () => {
+    const texts = ['Good morning.', 'I have a question about my bill.', 'Yes, two people, tomorrow at seven.'];
+    const spoken = texts.map((text) => speak(text, { rateHz: 8000, beforeMs: 200, afterMs: 200 }));
+    const alone = await Promise.all(spoken.map(probabilities));
+    const memories = spoken.map(() => emptyMemory(8000));
+    const cut = spoken.map((each) => windows(each, 256));
+    for (let n = 0; cut.some((each) => each[n]); n++) {
+      const live = cut.flatMap((each, stream) => each.slice(n, n + 1).map((samples) => ({ stream, samples })));
+      const scores = await model.run(live.map(({ stream, samples }) => ({ memory: memories[stream] ?? emptyMemory(8000), samples })));
+      for (const [index, { stream }] of live.entries()) expect(scores[index]).toBeCloseTo(alone[stream]?.[n] ?? Number.NaN, 3);
+    }
+  });
+});
+
+describe('the level gate', () => {
+  it('closes after half a second of steady noise and opens with the first window above it', () => {
+    const gate = new LevelGate();
+    const passed = Array.from({ length: 40 }, (_, n) => gate.pass(levelDb(noise(256, 300)) + (n % 2), false));
+    expect(passed.indexOf(false) * 32).toBeGreaterThanOrEqual(448);
+    expect(passed.indexOf(false) * 32).toBeLessThanOrEqual(544);
+    expect(passed.at(-1)).toBe(false);
+    expect(gate.pass(-30, false)).toBe(true);
+  });
+
+  it('never closes while speech runs', () => {
+    const gate = new LevelGate();
+    expect(Array.from({ length: 60 }, () => gate.pass(-60, true)).every(Boolean)).toBe(true);
+  });
+
+  it('tells voice from noise by level alone', () => {
+    const gate = new LevelGate();
+    for (let n = 0; n < 30; n++) gate.pass(-50, false);
+    expect([-50, -45, -41, -30, -20].map((level) => gate.probabilityOf(level))).toEqual([0, 0, 0, 1, 1]);
+  });
+});
+
+describe('speech detection', () => {
+  const warnings: string[] = [];
+  const detector = new SpeechDetector(systemClock, (_, message) => warnings.push(message));
+  afterAll(() => detector.close());
+
+  it('sends silence to nobody, yet hears the first syllable', async () => {
+    const events: LegEvent[] = [];
+    const tap = detector.open(8000, (event) => events.push(event));
+    const spoken = speak('Good morning.', { rateHz: 8000, beforeMs: 1500, afterMs: 400 });
+    const startMs = systemClock.now();
+    for (let frame = 0; (frame + 1) * 160 <= spoken.samples.length; frame++) {
+      // Faster than life, with room for the detector to answer.
+      tap.push(spoken.samples.subarray(frame * 160, (frame + 1) * 160), startMs + frame * 20);
+      detector.flush(systemClock.now());
+      await systemClock.sleep(frame < 60 ? 1 : 8);
+    }
+    await expect.poll(() => events.map((event) => event.type)).toEqual(['voice.onset', 'voice.offset']);
+    const [onset, offset] = events.map((event) => ('atMs' in event ? event.atMs - startMs : Number.NaN));
+    expect(Math.abs((onset ?? 0) - spoken.startMs)).toBeLessThan(100);
+    expect(Math.abs((offset ?? 0) - spoken.endMs)).toBeLessThan(100);
+    tap.close();
+  });
+
+  it('goes by level within 200 ms while the detector does not answer', async () => {
+    let nowMs = 0;
+    const clock = { ...systemClock, now: () => nowMs };
+    const unanswered = new SpeechDetector(clock, () => undefined);
+    const events: LegEvent[] = [];
+    const tap = unanswered.open(8000, (event) => events.push(event));
+    const samples = Int16Array.from([...noise(8000, 20), ...noise(3200, 8000)]);
+    // Its thread is real, but its answers could only be read if this loop ever waited.
+    for (let frame = 0; frame < samples.length / 160; frame++) {
+      tap.push(samples.subarray(frame * 160, (frame + 1) * 160), nowMs - 20);
+      nowMs += 20;
+      unanswered.flush(nowMs);
+    }
+    const onset = events.find((event) => event.type === 'voice.onset');
+    expect(onset).toBeDefined();
+    if (onset?.type === 'voice.onset') expect(onset.decidedAtMs - onset.atMs).toBeLessThan(64 + 200);
+    await unanswered.close();
+  });
+});

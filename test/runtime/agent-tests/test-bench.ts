@@ -1,0 +1,68 @@
+/** Runs agent tests against the OpenAI stand-in over the real protocol: the agent, the caller and the judge are each scripted by a list of answers. */
+import { agentConfig } from '#config/agent-config.ts';
+import { type AgentTestJob, type AgentTestResult, testDefinition } from '#config/agent-test.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import { type Clock, systemClock } from '#config/clock.ts';
+import { createEgressGuard } from '#config/egress.ts';
+import { readSettings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { type AgentTestDeps, runAgentTest } from '#runtime/agent-tests/run-agent-test.ts';
+import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
+import { type ChatScript, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { callPlanOf } from '../call-plan-of.ts';
+
+/** The stand-in with what runs tests against it. */
+export interface TestBench {
+  readonly server: OpenaiServer;
+  /** Requests made in a role, oldest first: the text of all messages. */
+  asked(role: Role): string[];
+  run(test: Record<string, unknown>, over?: RunOptions): Promise<AgentTestResult>;
+  close(): Promise<void>;
+}
+
+type Role = 'agent' | 'caller' | 'judge';
+type Model = ReturnType<AgentTestDeps['modelFor']>;
+
+/** What a run has beside its test. */
+interface RunOptions {
+  readonly config?: Record<string, unknown>;
+  readonly tools?: CallPlan['tools'];
+  readonly channel?: CallPlan['channel'];
+  readonly storedMocks?: AgentTestJob['stored_mocks'];
+  readonly clock?: Clock;
+  /** Put around every model. */
+  readonly wrap?: (model: Model) => Model;
+}
+
+/** Opens it. Each role's answers are used in order, the last one again and again. */
+export async function openTestBench(scripts: Partial<Record<Role, readonly (ChatScript | string)[]>>): Promise<TestBench> {
+  const asked: Record<Role, string[]> = { agent: [], caller: [], judge: [] };
+  const server = await startOpenaiServer({
+    chat: (body) => {
+      const text = body.messages.map((message) => `${message.role}: ${String(message.content)}`).join('\n');
+      const role = text.includes('You judge a test') ? 'judge' : text.includes('You play a person') ? 'caller' : 'agent';
+      const list = scripts[role] ?? [];
+      const script = list[Math.min(asked[role].push(text), list.length) - 1] ?? 'OK.';
+      return typeof script === 'string' ? say(script) : script;
+    },
+  });
+  const settings = readSettings({ OPENAI_BASE_URL: server.url });
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  const egress = createEgressGuard({ allow: ['127.0.0.1'], clock: systemClock });
+  return {
+    server,
+    asked: (role) => asked[role],
+    run: (test, { config = {}, tools = [], channel = 'web_voice', storedMocks = [], clock = systemClock, wrap = (model: Model) => model } = {}) => {
+      const whole = { llm: { model: 'openai/test' }, prompt: { system_prompt: 'You take bookings.', first_message_mode: 'off' }, ...config };
+      const plan = callPlanOf({ config: agentConfig.parse(whole), tools, channel });
+      const job: AgentTestJob = { run_id: 'r1', plan, test: testDefinition.parse(test), stored_mocks: storedMocks };
+      const modelFor: AgentTestDeps['modelFor'] = (llm) =>
+        wrap(createLanguageModel({ settings, plan: { ...plan, config: { ...plan.config, llm } }, egress, clock, logger }));
+      return runAgentTest(job, { modelFor, egress, clock });
+    },
+    close: async () => {
+      await server.close();
+      await egress.close();
+    },
+  };
+}

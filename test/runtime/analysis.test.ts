@@ -1,0 +1,146 @@
+import { expect, it } from 'vitest';
+import { agentConfig } from '#config/agent-config.ts';
+import { systemClock } from '#config/clock.ts';
+import type { SessionItem } from '#config/session-record.ts';
+import type { AnalysisJob } from '#config/worker-link.ts';
+import { analyse } from '#runtime/analysis.ts';
+import { createDemoModel } from '#runtime/llm/demo.ts';
+import { type ChatRequest, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { callPlanOf } from './call-plan-of.ts';
+
+const created_at = '2026-01-01T00:00:00.000Z';
+const said = (role: 'user' | 'assistant', content: string): SessionItem => ({ type: 'message', role, content, turn_id: 1, created_at, id: 'i' });
+const conversation = [said('assistant', 'Hello!'), said('user', 'A table for two, please.'), said('assistant', 'Booked.')];
+
+const analysis = {
+  data_fields: [
+    { name: 'party_size', type: 'number' },
+    { name: 'is_regular', type: 'boolean' },
+    { name: 'mood', type: 'enum', enum_options: ['happy', 'angry'] },
+    { name: 'note' },
+  ],
+  criteria: [{ name: 'polite' }, { name: 'booked' }],
+};
+
+function job(items: readonly SessionItem[], over: object = analysis): AnalysisJob {
+  return { job_id: 'j', plan: callPlanOf({ config: agentConfig.parse({ analysis: over }) }), items: [...items] };
+}
+
+/** A model that answers these texts in order and remembers what it was asked. */
+function scripted(...answers: readonly (string | Error)[]): LanguageModel & { readonly requests: ChatRequest[] } {
+  const requests: ChatRequest[] = [];
+  return {
+    id: 'test/scripted',
+    isCustom: false,
+    requests,
+    async *stream(request) {
+      const answer = answers[Math.min(requests.push(request), answers.length) - 1];
+      if (answer instanceof Error) throw answer;
+      yield { type: 'text', text: answer ?? '' };
+      yield { type: 'finish', usage: { inputTokens: null, outputTokens: null, cachedInputTokens: null } };
+    },
+  };
+}
+
+const run = (subject: AnalysisJob, model: LanguageModel) => analyse(subject, model, { clock: systemClock, signal: new AbortController().signal });
+
+it('S§2.6 gives the summary, every field in its own type and every criterion', async () => {
+  const answer = {
+    summary: 'Two people dine.',
+    data: [
+      { name: 'party_size', value: '2', rationale: 'said so' },
+      { name: 'is_regular', value: 'true', rationale: '' },
+      { name: 'mood', value: 'Happy', rationale: '' },
+      { name: 'invented', value: 1, rationale: '' },
+    ],
+    criteria: [{ name: 'booked', result: 'success', rationale: 'it was' }],
+  };
+  const result = await run(job(conversation), scripted(`Here you are:\n\`\`\`json\n${JSON.stringify(answer)}\n\`\`\``));
+  expect(result).toEqual({
+    status: 'completed',
+    summary: 'Two people dine.',
+    data: [
+      { name: 'party_size', type: 'number', value: 2, rationale: 'said so' },
+      { name: 'is_regular', type: 'boolean', value: true, rationale: '' },
+      { name: 'mood', type: 'enum', value: 'happy', rationale: '' },
+      { name: 'note', type: 'text', value: null, rationale: '' },
+    ],
+    criteria_results: [
+      { name: 'polite', result: 'unknown', rationale: '' },
+      { name: 'booked', result: 'success', rationale: 'it was' },
+    ],
+    error: null,
+  });
+});
+
+it('shows the model the conversation as data, with what the agent asks for', async () => {
+  const model = scripted('{"summary": "x"}');
+  await run(job(conversation), model);
+  const [system, user] = model.requests[0]?.messages ?? [];
+  expect(user?.content).toContain('Caller: A table for two, please.');
+  expect(system?.content).toContain('- mood (one of ["happy","angry"])');
+});
+
+it('S§2.6 a value that is not one of its type is null', async () => {
+  const data = [
+    { name: 'party_size', value: 'many' },
+    { name: 'is_regular', value: 'perhaps' },
+    { name: 'mood', value: 'bored' },
+  ];
+  const result = await run(job(conversation), scripted(JSON.stringify({ data })));
+  expect(result.data.map((entry) => entry.value)).toEqual([null, null, null, null]);
+});
+
+it.each([
+  ['nobody spoke', job([said('assistant', 'Hello?')])],
+  ['everything is off', job(conversation, { summary: { enabled: false } })],
+])('S§6.1 is skipped without asking the model when %s', async (_, subject) => {
+  const model = scripted('{}');
+  expect(await run(subject, model)).toEqual({ status: 'skipped', summary: null, data: [], criteria_results: [], error: null });
+  expect(model.requests).toHaveLength(0);
+});
+
+it('asks once more when the answer is not JSON or the model is briefly down, then settles as an error', async () => {
+  expect(await run(job(conversation), scripted('sorry', '{"summary": "ok"}'))).toMatchObject({ status: 'completed', summary: 'ok' });
+  expect(await run(job(conversation), scripted(new ModelError('down', { retryable: true }), '{"summary": "ok"}'))).toMatchObject({ summary: 'ok' });
+  const model = scripted('sorry', 'still sorry');
+  expect(await run(job(conversation), model)).toEqual({
+    status: 'error',
+    summary: null,
+    data: [],
+    criteria_results: [],
+    error: 'the answer is not JSON',
+  });
+  expect(model.requests).toHaveLength(2);
+});
+
+it('does not ask again after a refusal', async () => {
+  const model = scripted(new ModelError('The model answered HTTP 401', { retryable: false, status: 401 }));
+  expect(await run(job(conversation), model)).toMatchObject({ status: 'error', error: 'The model answered HTTP 401' });
+  expect(model.requests).toHaveLength(1);
+});
+
+it('a model that never answers ends as an error in bounded time', async () => {
+  const clock = new ManualClock();
+  const silent: LanguageModel = {
+    id: 'test/silent',
+    isCustom: false,
+    async *stream({ signal }) {
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  };
+  const result = analyse(job(conversation), silent, { clock, signal: new AbortController().signal });
+  await clock.advance(60_001);
+  await clock.advance(60_001);
+  expect(await result).toMatchObject({ status: 'error', error: 'no answer within 60 s' });
+  expect(clock.pendingTimers).toBe(0);
+});
+
+it('a demo call is completed with what was said, and nothing pretends to be judged', async () => {
+  const result = await run(job(conversation), createDemoModel());
+  expect(result.status).toBe('completed');
+  expect(result.summary).toMatch(/rule-based demo.*A table for two, please\./);
+  expect(result.data.every((entry) => entry.value === null)).toBe(true);
+  expect(result.criteria_results.every((entry) => entry.result === 'unknown')).toBe(true);
+});

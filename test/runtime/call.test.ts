@@ -1,0 +1,222 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import type { CallPlan } from '#config/call-plan.ts';
+import type { DurableReport } from '#config/worker-link.ts';
+import { startCall } from '#runtime/call.ts';
+import type { RecordingSegment } from '#runtime/call-recording.ts';
+import { readFlightLog } from '#runtime/flight-log.ts';
+import type { ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
+import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
+import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
+import { testPlan } from './test-plan.ts';
+
+const FIXED = { prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}, how are you?' } };
+
+/** A call on virtual time with a voice of 200 ms a word and a model that says `Fine, thank you.` */
+function setUp(plan: CallPlan = testPlan(FIXED)) {
+  const world = new SimulatedClock();
+  const words = createSpokenWords();
+  const reports: DurableReport[] = [];
+  const segments: RecordingSegment[] = [];
+  const flightLog: Uint8Array[] = [];
+  const requests: ChatRequest[] = [];
+  const model: LanguageModel = {
+    id: 'test/model',
+    isCustom: false,
+    async *stream(request) {
+      requests.push(request);
+      yield { type: 'text', text: 'Fine, thank you.' };
+      yield { type: 'finish', usage: { inputTokens: 7, outputTokens: 4, cachedInputTokens: null } };
+    },
+  };
+  const clock = world.forCall();
+  const call = startCall({
+    plan: { ...plan, variables: { name: 'Ann' } },
+    clock,
+    logger: pino({ level: 'silent' }),
+    random: () => 0.5,
+    recognizer: null,
+    synthesizer: {
+      id: 'test',
+      voices: [],
+      async *synthesise(text) {
+        for (const match of text.matchAll(/\S+/g)) {
+          const word = { textStart: match.index, textEnd: match.index + match[0].length, startMs: 0, endMs: 0 };
+          const number = words.add(match[0], 200);
+          const position = text.slice(0, word.textEnd).split(' ').length;
+          yield {
+            samples: new Int16Array(200).fill(number),
+            sampleRateHz: SIMULATED_RATE_HZ,
+            words: [{ ...word, startMs: (position - 1) * 200, endMs: position * 200 }],
+          };
+        }
+      },
+    },
+    model,
+    createTools: () => ({
+      runner: { definitions: [], traits: () => null, run: () => Promise.reject(new Error('no tools here')), close: () => undefined },
+      settle: null,
+    }),
+    report: (report) => reports.push(report),
+    live: () => undefined,
+    saveRecording: (segment) => segments.push(segment),
+    saveFlightLog: ({ bytes }) => flightLog.push(bytes),
+  });
+  const openLeg = (kind: 'rtp' | 'webrtc' = 'rtp') => {
+    const leg = new SimulatedLeg({ clock: world, words, latencyMs: 1, kind });
+    call.attach(leg);
+    leg.tell({ type: 'connected', atMs: world.now() });
+    return leg;
+  };
+  const run = (ms: number) => world.run(() => false, world.now() + ms);
+  const messages = () =>
+    reports
+      .flatMap((report) => (report.type === 'items' ? report.items : []))
+      .flatMap((item) => (item.type === 'message' ? [`${item.role}: ${item.content}`] : []));
+  return { call, clock, world, reports, segments, flightLog, requests, openLeg, run, messages };
+}
+
+describe('a call', () => {
+  it('is joined when its leg is connected, greets with its variables filled, and reports its end last', async () => {
+    const { call, openLeg, run, reports, messages, clock } = setUp();
+    const leg = openLeg();
+    await run(3_000);
+    leg.close('remote');
+    await run(100);
+    expect(await call.ended).toBe('user_hangup');
+    expect(messages()).toEqual(['assistant: Hello Ann, how are you?']);
+    expect(reports.map(({ type }) => type)).toEqual(['joined', 'items', 'ended']);
+    expect(clock.pending()).toBe(0);
+  });
+
+  it('a caller who hangs up in the middle of a word heard only the words before it', async () => {
+    const { openLeg, run, messages } = setUp();
+    const leg = openLeg();
+    await run(510);
+    leg.close('remote');
+    await run(100);
+    expect(messages()).toEqual([`assistant: ${leg.played[0]?.words.join(' ')}`]);
+    expect(leg.played[0]?.words).toHaveLength(2);
+  });
+
+  it('ended before anyone joined: no joined, the reason as given', async () => {
+    const { call, reports } = setUp();
+    call.end('room_join_timeout');
+    call.end('cancelled');
+    expect(await call.ended).toBe('room_join_timeout');
+    expect(reports.map(({ type }) => type)).toEqual(['ended']);
+  });
+
+  it('ended from outside with a goodbye: what is being said is cut, the goodbye is heard, then the leg closes', async () => {
+    const { call, openLeg, run, messages } = setUp();
+    const leg = openLeg();
+    await run(510);
+    call.end('internal_error', { sayGoodbye: true });
+    await run(3_000);
+    expect(await call.ended).toBe('internal_error');
+    expect(messages()).toEqual(['assistant: Hello Ann,', 'assistant: Goodbye.']);
+    expect(leg.messages.at(-1)).toEqual({ type: 'session.ended', reason: 'internal_error' });
+  });
+
+  it('supplement 5 a written answer is shown, not spoken', async () => {
+    const { openLeg, run, world, messages, requests } = setUp();
+    const leg = openLeg('webrtc');
+    await run(3_000);
+    leg.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"how are you","audio":false}' });
+    await run(500);
+    expect(leg.played).toHaveLength(1);
+    expect(messages().slice(1)).toEqual(['user: how are you', 'assistant: Fine, thank you.']);
+    expect(leg.messages).toContainEqual({ type: 'transcript', role: 'agent', segmentId: 'r2', text: 'Fine, thank you.', final: true });
+    expect(requests[0]).toMatchObject({ speculative: false, sessionId: 'session' });
+  });
+
+  it('captions follow the playout and close with the words spoken', async () => {
+    const { openLeg, run } = setUp();
+    const leg = openLeg('webrtc');
+    await run(3_000);
+    const captions = leg.messages.filter((message) => message['type'] === 'transcript').map((message) => [message['text'], message['final']]);
+    expect(captions.slice(0, 2)).toEqual([
+      ['Hello', false],
+      ['Hello Ann,', false],
+    ]);
+    expect(captions.at(-1)).toEqual(['Hello Ann, how are you?', true]);
+  });
+
+  it('tokens are reported with each run of the model', async () => {
+    const { openLeg, run, world, reports } = setUp();
+    const leg = openLeg();
+    leg.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"hi"}' });
+    await run(5_000);
+    expect(reports).toContainEqual({ type: 'usage', model: 'test/model', input_tokens: 7, output_tokens: 4, discarded_output_tokens: 0 });
+  });
+});
+
+describe('a browser that comes back', () => {
+  it('takes over: what the first connection played is on record, the conversation goes on', async () => {
+    const { openLeg, run, world, messages } = setUp();
+    const first = openLeg('webrtc');
+    await run(510);
+    first.close('failed');
+    await run(1_000);
+    const second = openLeg('webrtc');
+    second.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"back again"}' });
+    await run(3_000);
+    expect(messages()).toEqual(['assistant: Hello Ann,', 'user: back again', 'assistant: Fine, thank you.']);
+    expect(second.played.map(({ words }) => words.join(' '))).toEqual(['Fine, thank you.']);
+  });
+
+  it('is waited for 15 s', async () => {
+    const { call, openLeg, run, reports } = setUp();
+    const leg = openLeg('webrtc');
+    await run(3_000);
+    leg.close('failed');
+    await run(14_900);
+    expect(reports.map(({ type }) => type)).not.toContain('ended');
+    await run(200);
+    expect(await call.ended).toBe('user_hangup');
+  });
+});
+
+describe('recording and flight log', () => {
+  it('segments are numbered over all legs of the call, and reported once at the end', async () => {
+    const { openLeg, run, world, segments, reports } = setUp();
+    const record = (leg: SimulatedLeg, segment: number) =>
+      leg.tell({ type: 'recording', track: 'user', segment, startMs: world.now(), rateHz: 1_000, samples: new Int16Array(500) });
+    const first = openLeg('webrtc');
+    record(first, 0);
+    record(first, 1);
+    await run(100);
+    const second = openLeg('webrtc');
+    record(second, 0);
+    // The rest of the first leg comes after the change.
+    record(first, 2);
+    await run(100);
+    second.close('remote');
+    await run(1_000);
+    expect(segments.map(({ segment }) => segment)).toEqual([0, 1, 2, 3]);
+    expect(reports.filter(({ type }) => type === 'recording')).toMatchObject([{ tracks: [{ role: 'user', segments: 4, rate_hz: 1_000 }] }]);
+    expect(reports.at(-1)?.type).toBe('ended');
+  });
+
+  it('S§2.3 record_audio false keeps nothing', async () => {
+    const { openLeg, run, world, segments, reports } = setUp({ ...testPlan(FIXED), record_audio: false });
+    const leg = openLeg();
+    leg.tell({ type: 'recording', track: 'user', segment: 0, startMs: world.now(), rateHz: 1_000, samples: new Int16Array(500) });
+    leg.close('remote');
+    await run(1_000);
+    expect(segments).toEqual([]);
+    expect(reports.map(({ type }) => type)).not.toContain('recording');
+  });
+
+  it('a flight log is saved every few seconds; a torn last line is dropped, another version refused', async () => {
+    const { openLeg, run, flightLog } = setUp();
+    openLeg();
+    await run(5_100);
+    expect(flightLog).toHaveLength(1);
+    const whole = readFlightLog(flightLog);
+    expect(whole.header).toMatchObject({ session_id: 'session', config: { greeting: { mode: 'say' } } });
+    expect(readFlightLog([...flightLog, Buffer.from('{"type":"voice.sta')]).inputs).toEqual(whole.inputs);
+    const text = Buffer.concat(flightLog).toString();
+    expect(() => readFlightLog([Buffer.from(text.replace('"machine_version":1', '"machine_version":0'))])).toThrow(/machine version 0/);
+  });
+});

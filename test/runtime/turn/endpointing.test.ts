@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import { judge } from '#runtime/turn/endpointing.ts';
+import { TurnScript } from './turn-script.ts';
+
+describe('completeness of a turn', () => {
+  it.each([
+    ['I would like a table.', 'punctuation'],
+    ['what are your opening hours', 'plain'],
+    ['I would like a table and', 'hanging_word'],
+    ['yes, um', 'hesitation'],
+    ['well, as I said,', 'comma'],
+    ['so…', 'hesitation'],
+    ['my number is five five five one', 'half_number'],
+    ['five five five, one two one, two', 'half_number'],
+    ['my number is 555 123 4567.', 'punctuation'],
+    ['in 1999', 'plain'],
+    ['for two', 'plain'],
+    ['at seven.', 'punctuation'],
+    ['my email is anna at', 'half_email'],
+    ['anna at gmail', 'half_email'],
+    ['my email is anna at gmail dot com', 'plain'],
+    ['it is spelled s m i', 'spelling'],
+    ['Ich hätte gern einen Tisch und', 'plain'],
+  ])('%s: %s', (text, rule) => {
+    expect(judge(text, 'en').rule).toBe(rule);
+  });
+
+  it('knows the hanging words of the language', () => {
+    expect(judge('Ich hätte gern einen Tisch und', 'de').rule).toBe('hanging_word');
+  });
+});
+
+/** When the turn is taken, counted from the end of speech, for a final that is there at once. */
+function takenAfter(text: string, changes: ConstructorParameters<typeof TurnScript>[0]): number {
+  const script = TurnScript.listening(changes).voice(600).take({ type: 'transcript.final', text });
+  const endMs = script.nowMs;
+  script.after(6_000);
+  return (script.all('generate')[0]?.atMs ?? Number.NaN) - endMs;
+}
+
+describe('S§2.3 waits of the conversation', () => {
+  it.each([300, 550, 2_000])('a complete turn is taken response_wait_ms = %i after the end of speech', (responseWaitMs) => {
+    expect(takenAfter('Book a table.', { responseWaitMs })).toBe(responseWaitMs);
+  });
+
+  it('an incomplete turn is taken response_max_wait_ms after the end of speech, or 2.5 × response_wait_ms when that is null', () => {
+    expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: 4_000 })).toBe(4_000);
+    expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: null })).toBe(1_250);
+    expect(takenAfter('book a table and', { responseWaitMs: 500, responseMaxWaitMs: 0 })).toBe(500);
+  });
+
+  it('eagerness moves the line: eager takes a comma for an end, relaxed wants punctuation', () => {
+    const waits = { responseWaitMs: 500, responseMaxWaitMs: 1_500 };
+    expect(takenAfter('tomorrow,', { ...waits, eagerness: 'eager' })).toBe(500);
+    expect(takenAfter('tomorrow,', { ...waits, eagerness: 'balanced' })).toBe(1_500);
+    expect(takenAfter('book a table', { ...waits, eagerness: 'balanced' })).toBe(500);
+    expect(takenAfter('book a table', { ...waits, eagerness: 'relaxed' })).toBe(1_500);
+  });
+
+  it('a caller who pauses long inside turns is given longer before an incomplete turn is taken', () => {
+    const script = TurnScript.listening({ responseMaxWaitMs: null });
+    script.voice(600).take({ type: 'transcript.final', text: 'my name and' }).after(1_200);
+    script.voice(600).take({ type: 'transcript.final', text: 'my address and' });
+    const endMs = script.nowMs;
+    script.after(4_000);
+    expect((script.last('generate')?.atMs ?? 0) - endMs).toBeGreaterThan(1_250);
+  });
+});
+
+/** The orderings of speech (s, e), interims (i) and finals (t) that engines produce, after pipecat's list; every one is answered exactly once. */
+const ORDERINGS = [
+  'ste',
+  'site',
+  'st1iest2e',
+  'siet',
+  'sieit',
+  'set',
+  'seit',
+  'st1et2',
+  'set1t2',
+  'siet1it2',
+  't',
+  'it',
+  'st1est2e',
+  'seset1t2',
+  'sief',
+  'sitef',
+  'setf',
+];
+
+describe('design §5 every ordering of speech and words', () => {
+  it.each(ORDERINGS)('%s is one turn with all its words', (ordering) => {
+    const script = playOrdering(ordering);
+    script.after(2_600);
+    expect(script.all('generate')).toHaveLength(1);
+    const words = script.asked().at(-1) ?? '';
+    expect(words).toMatch(/^user: .*one/);
+    if (ordering.includes('t2')) expect(words).toBe('user: one two');
+  });
+
+  it('of all orders up to length six, none gives two answers to one thought or an answer to silence', () => {
+    const orderings = everyOrdering(6);
+    expect(orderings.length).toBeGreaterThan(500);
+    const wrong = orderings.filter((ordering) => {
+      const script = playOrdering(ordering).after(2_600);
+      return script.all('generate').length - script.all('discard').length !== (/[it]/.test(ordering) ? 1 : 0);
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+function playOrdering(ordering: string): TurnScript {
+  const script = TurnScript.listening();
+  for (const [match] of ordering.matchAll(/[siet]\d?|f/g)) {
+    script.after(60);
+    const code = match.charAt(0);
+    const text = match.charAt(1) === '2' ? 'two' : 'one';
+    if (code === 's') script.take({ type: 'voice.started', speechStartMs: script.nowMs });
+    if (code === 'e') script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 });
+    if (code === 'i') script.take({ type: 'transcript.interim', text });
+    if (code === 't') script.take({ type: 'transcript.final', text });
+    if (code === 'f') script.take({ type: 'transcript.finalised' });
+  }
+  return script;
+}
+
+/** All orders up to a length in which speech starts and ends alternately and is over at the end. */
+function everyOrdering(length: number): string[] {
+  const found: string[] = [];
+  const grow = (text: string, isTalking: boolean) => {
+    if (text !== '' && !isTalking) found.push(text);
+    if (text.length === length) return;
+    grow(`${text}${isTalking ? 'e' : 's'}`, !isTalking);
+    grow(`${text}i`, isTalking);
+    grow(`${text}t`, isTalking);
+  };
+  grow('', false);
+  return found;
+}
+
+describe('design §5 deadlines are anchored to the end of speech', () => {
+  it('a slow final does not add to the wait', () => {
+    const script = TurnScript.listening({ responseWaitMs: 500 }).voice(600);
+    const endMs = script.nowMs;
+    script.after(450).take({ type: 'transcript.final', text: 'book a table' }).after(1_000);
+    expect(script.last('generate')?.atMs).toBe(endMs + 500);
+  });
+
+  it('a late final is awaited up to its engine’s own time and taken as it comes', () => {
+    const script = TurnScript.listening({ responseWaitMs: 500 }).voice(600);
+    const endMs = script.nowMs;
+    script.after(800).take({ type: 'transcript.final', text: 'book a table' });
+    expect(script.last('generate')?.atMs).toBe(endMs + 800);
+  });
+
+  it('without a final the interim is taken at the deadline, and the final that comes then is not a second turn', () => {
+    const script = TurnScript.listening({ recognition: { has: 'interims', finalWithinMs: 700 } }).voice(600);
+    const endMs = script.nowMs;
+    script.take({ type: 'transcript.interim', text: 'book a table' }).after(2_000);
+    expect(script.last('generate')?.atMs).toBe(endMs + 700);
+    script.take({ type: 'transcript.final', text: 'Book a table.' }).after(3_000);
+    expect(script.all('generate')).toHaveLength(1);
+    expect(script.decisions('transcript').map(({ rule }) => rule)).toEqual(['late_final']);
+  });
+
+  it('a late final that says more is answered instead, while nothing is audible', () => {
+    const script = TurnScript.listening().voice(600).take({ type: 'transcript.interim', text: 'book a table' }).after(1_200);
+    script.take({ type: 'transcript.final', text: 'book a table for two' });
+    expect(script.asked()).toEqual(['user: book a table for two']);
+    expect(script.all('discard')).toHaveLength(1);
+  });
+
+  it('a finalised transcript ends the wait for more at once', () => {
+    const script = TurnScript.listening({ responseWaitMs: 300 }).voice(600);
+    const endMs = script.nowMs;
+    script.take({ type: 'transcript.interim', text: 'book a table' }).after(350).take({ type: 'transcript.finalised' });
+    expect(script.all('finalise').map(({ atMs }) => atMs)).toEqual([endMs + 200]);
+    expect(script.last('generate')?.atMs).toBe(endMs + 350);
+  });
+
+  it('words that come long after their voice are still a turn, and voice without words is none', () => {
+    const script = TurnScript.listening().voice(600).after(5_000);
+    expect(script.all('generate')).toHaveLength(0);
+    script.take({ type: 'transcript.final', text: 'book a table' });
+    expect(script.asked()).toEqual(['user: book a table']);
+  });
+
+  it('each decision tells its rule, its anchor and its deadline', () => {
+    const script = TurnScript.listening().voice(600).take({ type: 'transcript.final', text: 'my number is 5 5 5' });
+    const endMs = script.nowMs;
+    script.after(3_000);
+    expect(script.decisions('endpoint')).toEqual([{ about: 'endpoint', rule: 'half_number', anchorMs: endMs, deadlineMs: endMs + 1_500 }]);
+  });
+});
+
+describe('design §5 speech that goes on', () => {
+  it('before the turn is taken, it joins the same turn', () => {
+    const script = TurnScript.listening().voice(600).take({ type: 'transcript.final', text: 'book a table' }).after(300);
+    script.voice(600).take({ type: 'transcript.final', text: 'for two' }).after(3_000);
+    expect(script.all('generate')).toHaveLength(1);
+    expect(script.asked()).toEqual(['user: book a table for two']);
+  });
+
+  it('while the agent only thinks, it takes the answer’s place: one reply to both', () => {
+    const script = TurnScript.listening().say('book a table');
+    script.voice(400).take({ type: 'transcript.final', text: 'for two' }).after(1_000);
+    expect(script.all('generate').map(({ replyId }) => replyId)).toEqual(['r1', 'r2']);
+    expect(script.all('discard').map(({ replyId }) => replyId)).toEqual(['r1']);
+    expect(script.asked()).toEqual(['user: book a table for two']);
+    expect(script.timeline()).toEqual([]);
+    script.answer('Done.');
+    expect(script.timeline()).toEqual(['user: book a table for two']);
+  });
+});

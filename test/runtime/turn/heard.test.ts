@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { addWordTime, completePiece, createPiece, heardText, type VoicedPiece, voicedAlong } from '#runtime/turn/heard.ts';
+import { speakable } from '#runtime/turn/speakable-text.ts';
+
+const RATE_HZ = 1_000;
+
+/** A piece voiced at `msPerWord`, one leg piece a word, numbered from `firstId`. */
+function voiced(text: string, firstId: number, options: { timed: boolean; msPerWord?: number }): VoicedPiece {
+  const speech = speakable(text);
+  const piece = createPiece(text, speech);
+  const msPerWord = options.msPerWord ?? 200;
+  speech.words.forEach(({ spokenEnd }, index) => {
+    if (options.timed) addWordTime(piece, spokenEnd, (index + 1) * msPerWord);
+    const before = piece.chunks.at(-1)?.voicedMs.at(-1) ?? 0;
+    piece.chunks.push({
+      legPieceId: firstId + index,
+      durationMs: msPerWord,
+      voicedMs: voicedAlong(new Int16Array(msPerWord).fill(1_000), RATE_HZ, before),
+    });
+  });
+  completePiece(piece);
+  return piece;
+}
+
+describe('what was heard', () => {
+  const pieces = [voiced('The table is', 1, { timed: true }), voiced('booked for two.', 4, { timed: true })];
+
+  it.each([
+    [null, ''],
+    [{ legPieceId: 1, offsetMs: 0 }, ''],
+    [{ legPieceId: 1, offsetMs: 199 }, ''],
+    [{ legPieceId: 1, offsetMs: 200 }, 'The'],
+    [{ legPieceId: 3, offsetMs: 100 }, 'The table'],
+    [{ legPieceId: 4, offsetMs: 0 }, 'The table is'],
+    [{ legPieceId: 5, offsetMs: 200 }, 'The table is booked for'],
+    [{ legPieceId: 6, offsetMs: 200 }, 'The table is booked for two.'],
+  ])('at %j it is %j, exactly', (position, text) => {
+    expect(heardText(pieces, position)).toEqual({ text, isExact: true });
+  });
+
+  it('only grows with the position', () => {
+    let before = '';
+    for (let legPieceId = 1; legPieceId <= 6; legPieceId++)
+      for (let offsetMs = 0; offsetMs <= 200; offsetMs += 10) {
+        const { text } = heardText(pieces, { legPieceId, offsetMs });
+        expect(text.startsWith(before)).toBe(true);
+        before = text;
+      }
+  });
+
+  it('without word times it is estimated by syllables, in whole words, and says so', () => {
+    const estimated = [voiced('one extraordinary two', 1, { timed: false, msPerWord: 300 })];
+    // 1 + 5 + 1 syllables over 900 ms: the first word ends at about 130 ms, the second at about 770.
+    expect(heardText(estimated, { legPieceId: 1, offsetMs: 250 })).toEqual({ text: 'one', isExact: false });
+    expect(heardText(estimated, { legPieceId: 3, offsetMs: 100 })).toEqual({ text: 'one', isExact: false });
+    expect(heardText(estimated, { legPieceId: 3, offsetMs: 250 })).toEqual({ text: 'one extraordinary', isExact: false });
+  });
+
+  it('silence inside a piece is nobody’s word', () => {
+    const text = 'one two';
+    const piece = createPiece(text, speakable(text));
+    const samples = new Int16Array(800);
+    samples.fill(1_000, 0, 200).fill(1_000, 600, 800);
+    piece.chunks.push({ legPieceId: 1, durationMs: 800, voicedMs: voicedAlong(samples, RATE_HZ, 0) });
+    completePiece(piece);
+    expect(heardText([piece], { legPieceId: 1, offsetMs: 190 }).text).toBe('');
+    expect(heardText([piece], { legPieceId: 1, offsetMs: 500 }).text).toBe('one');
+  });
+
+  it('an address counts as heard once its last spoken word was', () => {
+    const text = 'Mail a@b.co now';
+    const piece = createPiece(text, speakable(text));
+    // "Mail a at b dot co now": the voice times seven words.
+    let endMs = 0;
+    for (const match of 'Mail a at b dot co now'.matchAll(/\S+/g)) {
+      endMs += 100;
+      addWordTime(piece, match.index + match[0].length, endMs);
+    }
+    piece.chunks.push({ legPieceId: 1, durationMs: 700, voicedMs: voicedAlong(new Int16Array(700).fill(9), RATE_HZ, 0) });
+    completePiece(piece);
+    expect(heardText([piece], { legPieceId: 1, offsetMs: 500 }).text).toBe('Mail');
+    expect(heardText([piece], { legPieceId: 1, offsetMs: 600 }).text).toBe('Mail a@b.co');
+  });
+});

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import { judgeOverlap, type OverlapJudgement } from '#runtime/turn/interruption.ts';
+import { TurnScript } from './turn-script.ts';
+
+const reached = { type: 'voice.reached', voicedMs: 256 } as const;
+
+/** The caller has spoken up for long enough to pause the agent. */
+function paused(changes: ConstructorParameters<typeof TurnScript>[0] = {}): TurnScript {
+  const script = TurnScript.speaking('The table is booked for two.', changes).after(300);
+  script.take({ type: 'voice.started', speechStartMs: script.nowMs });
+  return script.after(256).take(reached);
+}
+
+const heard = (text: string) => ({ type: 'playout.cleared', replyId: 'r1', heard: text, isExact: true }) as const;
+
+describe('words said over the agent', () => {
+  const spoken = 'The table is booked for two people tomorrow at seven.';
+  it.each<[string, 'low' | 'balanced' | 'high', boolean, OverlapJudgement]>([
+    ['', 'balanced', true, 'none'],
+    ['Yeah.', 'balanced', true, 'acknowledgement'],
+    ['Yeah, okay, right', 'low', true, 'acknowledgement'],
+    ['Yeah.', 'high', true, 'words'],
+    ['uh', 'balanced', false, 'acknowledgement'],
+    ['all', 'balanced', false, 'open'],
+    ['all', 'balanced', true, 'words'],
+    ['all right but', 'balanced', false, 'words'],
+    ['go on', 'high', true, 'ignore_phrase'],
+    ['booked for two people', 'balanced', true, 'echo'],
+    ['wait', 'low', false, 'words'],
+  ])('%j (%s, final %s) are %s', (text, sensitivity, isFinal, judgement) => {
+    const { config } = new TurnScript({ sensitivity, ignorePhrases: ['Go on!'] }).state;
+    expect(judgeOverlap(text, isFinal, spoken, config)).toBe(judgement);
+  });
+});
+
+describe('S§2.3 interruption', () => {
+  it.each([
+    ['high', 128],
+    ['balanced', 256],
+    ['low', 512],
+  ] as const)('sensitivity %s waits for %i ms of voice', (sensitivity, reachMs) => {
+    expect(TurnScript.listening({ sensitivity }).last('watchVoice')?.reachMs).toBe(reachMs);
+  });
+
+  it('voice pauses the agent, and words cut it off: the timeline keeps what was heard', () => {
+    const script = paused();
+    expect(script.all('pause')).toHaveLength(1);
+    script.take({ type: 'transcript.interim', text: 'wait' });
+    expect(script.all('clear').map(({ replyId }) => replyId)).toEqual(['r1']);
+    script.take(heard('The table is'));
+    expect(script.timeline()).toEqual(['user: book a table', 'assistant: The table is']);
+    script
+      .after(200)
+      .take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 400 }, { type: 'transcript.final', text: 'wait for three' })
+      .after(1_000);
+    expect(script.asked()).toEqual(['user: book a table', 'assistant: The table is […]', 'user: wait for three']);
+  });
+
+  it('nothing said within 900 ms: the agent goes on from the paused word', () => {
+    const script = paused();
+    const pausedMs = script.nowMs;
+    script.after(2_000);
+    expect(script.all('resume').map(({ atMs }) => atMs)).toEqual([pausedMs + 900]);
+    expect(script.all('clear')).toHaveLength(0);
+  });
+
+  it('a bare acknowledgement resumes, and its words never reach a later turn', () => {
+    const script = paused().take({ type: 'transcript.interim', text: 'okay' }, { type: 'voice.stopped', speechEndMs: 0, voicedMs: 300 });
+    script.after(1_500);
+    expect(script.all('resume')).toHaveLength(1);
+    script.take({ type: 'transcript.final', text: 'Okay.' }, { type: 'playout.finished', replyId: 'r1', heard: 'The table is booked for two.' });
+    script.after(500).say('thanks');
+    expect(script.asked().at(-1)).toBe('user: thanks');
+  });
+
+  it('an open endpoint decision owns the pause: the agent does not go on while the words may still come', () => {
+    const script = paused().after(400);
+    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 656 });
+    // 1,000 ms after the pause, and 600 ms after speech whose final may take a second.
+    script.after(600);
+    expect(script.all('resume')).toHaveLength(0);
+    script.take({ type: 'transcript.final', text: 'no, three' });
+    expect(script.all('clear')).toHaveLength(1);
+  });
+
+  it('speech before the first word is heard takes the reply back and goes on with its turn', () => {
+    const script = TurnScript.listening().say('book a table');
+    script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
+    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Done.' }, { type: 'reply.audible', replyId: 'r1' });
+    expect(script.all('hold').map(({ replyId }) => replyId)).toEqual(['r1']);
+    script.take({ type: 'transcript.interim', text: 'for two' }, { type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 });
+    expect(script.all('discard').map(({ replyId }) => replyId)).toEqual(['r1']);
+    script.take({ type: 'transcript.final', text: 'for two' }).after(1_000);
+    expect(script.asked()).toEqual(['user: book a table for two']);
+  });
+
+  it('noise before the first word only delays it', () => {
+    const script = TurnScript.listening().say('book a table');
+    script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
+    script.take(
+      { type: 'reply.piece', replyId: 'r1', text: 'Done.' },
+      { type: 'reply.generated', replyId: 'r1' },
+      { type: 'reply.audible', replyId: 'r1' },
+    );
+    script.after(900);
+    expect(script.last('play')).toMatchObject({ replyId: 'r1', atMs: script.nowMs });
+    expect(script.state.phase.is).toBe('speaking');
+  });
+
+  it('interruptible false: the agent talks through, and what was said is answered afterwards', () => {
+    const script = TurnScript.speaking('The table is booked.', { interruptible: false });
+    script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
+    script
+      .after(300)
+      .take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 556 }, { type: 'transcript.final', text: 'and a parking place.' });
+    script.after(1_000);
+    expect(script.all('pause').length + script.all('clear').length).toBe(0);
+    expect(script.all('generate')).toHaveLength(1);
+    script.take({ type: 'playout.finished', replyId: 'r1', heard: 'The table is booked.' });
+    expect(script.asked()).toEqual(['user: book a table', 'assistant: The table is booked.', 'user: and a parking place.']);
+  });
+
+  it('an engine without interims: 700 ms of voice is an interruption', () => {
+    const script = paused({ recognition: { has: 'finals', finalWithinMs: 1_000 } });
+    expect(script.last('watchVoice')?.reachMs).toBe(700);
+    script.after(444).take({ type: 'voice.reached', voicedMs: 700 });
+    expect(script.all('clear')).toHaveLength(1);
+    expect(script.last('watchVoice')?.reachMs).toBe(256);
+  });
+
+  it('an engine without interims: short voice waits for its final', () => {
+    const script = paused({ recognition: { has: 'finals', finalWithinMs: 1_000 } });
+    script.after(100).take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 356 }).after(300);
+    script.take({ type: 'transcript.final', text: 'yeah' }).after(900);
+    expect(script.all('resume')).toHaveLength(1);
+  });
+
+  it('too little voice is dropped, whatever its words', () => {
+    const script = TurnScript.speaking().after(300);
+    script.voice(150).take({ type: 'transcript.final', text: 'hello there' }).after(1_500);
+    expect(script.all('pause').length + script.all('clear').length).toBe(0);
+    expect(script.decisions('transcript').at(-1)?.rule).toBe('dropped_too_short');
+  });
+
+  it('a reply that ends while its pause is on the way leaves the leg unpaused', () => {
+    const script = paused().take({ type: 'playout.finished', replyId: 'r1', heard: 'The table is booked for two.' });
+    expect(script.all('resume')).toHaveLength(1);
+    expect(script.state.phase.is).toBe('listening');
+  });
+
+  it('without a recogniser voice never pauses the agent', () => {
+    const script = TurnScript.listening({ recognition: { has: 'none', finalWithinMs: 0 } });
+    script.take({ type: 'user.message', text: 'hi', wantsAudio: true }).answer('Hello.');
+    script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256).take(reached);
+    expect(script.all('pause')).toHaveLength(0);
+  });
+
+  it('the stop button silences the agent; a later word is a new turn', () => {
+    const script = TurnScript.speaking().take({ type: 'user.interrupted' }, heard('The table'));
+    expect(script.state.phase.is).toBe('listening');
+    script.after(500).say('thanks');
+    expect(script.asked()).toEqual(['user: book a table', 'assistant: The table […]', 'user: thanks']);
+  });
+
+  it('a leg that never says what was heard does not hold the call up', () => {
+    const script = paused().take({ type: 'transcript.interim', text: 'wait' });
+    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 }, { type: 'transcript.final', text: 'wait' }).after(4_500);
+    expect(script.asked().at(-1)).toBe('user: wait');
+  });
+});

@@ -1,0 +1,324 @@
+import { describe, expect, it } from 'vitest';
+import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
+import { TurnScript } from './turn-script.ts';
+
+const failed = (replyId: string, isRetryable = true): TurnFact => ({
+  type: 'reply.failed',
+  replyId,
+  stage: 'model',
+  message: 'overloaded',
+  status: 503,
+  isRetryable,
+});
+const called = (replyId: string, toolName: string, mode: 'blocking' | 'fire_and_forget' | 'background' | 'hang_up', input = '{}'): TurnFact => ({
+  type: 'reply.tool_called',
+  replyId,
+  call: { callId: 'c1', toolName, input },
+  mode,
+  source: mode === 'hang_up' ? 'builtin' : 'webhook',
+});
+const answered = (modelText: string): TurnFact => ({
+  type: 'tool.finished',
+  callId: 'c1',
+  status: 'completed',
+  output: modelText,
+  outputTruncated: false,
+  error: null,
+  latencyMs: 100,
+  modelText,
+});
+
+describe('S§2.3 first message', () => {
+  it('off: the agent waits', () => {
+    expect(TurnScript.listening().all('say')).toHaveLength(0);
+  });
+
+  it('fixed: it is synthesised before the caller is there and played at once', () => {
+    const script = new TurnScript({ greeting: { mode: 'say', text: 'Hello!' } }).take({ type: 'call.started' });
+    expect(script.all('say').map(({ text }) => text)).toEqual(['Hello!']);
+    expect(script.all('play')).toHaveLength(0);
+    script.take({ type: 'call.connected' });
+    expect(script.last('play')?.replyId).toBe('r1');
+    script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Hello!' });
+    expect(script.timeline()).toEqual(['assistant: Hello!']);
+  });
+
+  it('prompt: it is generated, and the fixed text is said when the model fails', () => {
+    const script = new TurnScript({ greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' } }).take(
+      { type: 'call.started' },
+      { type: 'call.connected' },
+    );
+    expect(script.asked()).toEqual(['user: [The call has just begun. Greet.]']);
+    script.take(failed('r1'), failed('r2'));
+    expect(script.all('say').map(({ text }) => text)).toEqual(['Hi there.']);
+  });
+});
+
+describe('a greeting that does not come', () => {
+  it('is replaced by the fixed text before the caller has waited 4 s', () => {
+    const script = new TurnScript({ greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' } }).take(
+      { type: 'call.started' },
+      { type: 'call.connected' },
+    );
+    script.after(4_000);
+    expect(script.all('say').map(({ text }) => text)).toEqual(['Hi there.']);
+    expect(script.all('discard').map(({ replyId }) => replyId)).toEqual(['r1']);
+  });
+});
+
+describe('design §5 speculation', () => {
+  const speculating = () =>
+    TurnScript.listening({ speculative: true }).voice(600).take({ type: 'transcript.interim', text: 'book a table' }).after(250);
+
+  it('starts at the judgement, plays and runs nothing, and becomes the reply when the words stay the same', () => {
+    const script = speculating();
+    expect(script.last('generate')).toMatchObject({ replyId: 'r1', isSpeculative: true });
+    script.take({ type: 'reply.token', replyId: 'r1' }, called('r1', 'look_up', 'blocking'));
+    expect(script.all('play').length + script.all('runTool').length + script.timeline().length).toBe(0);
+    script.take({ type: 'transcript.final', text: 'Book a table.' }).after(500);
+    expect(script.all('generate')).toHaveLength(1);
+    expect(script.all('commit').map(({ replyId }) => replyId)).toEqual(['r1']);
+    expect(script.all('runTool')).toHaveLength(1);
+  });
+
+  it('is thrown away when the words change, at most three times a turn', () => {
+    const script = speculating();
+    for (const text of ['book a table for', 'book a table for two', 'book a table for two people', 'book a table for two people please'])
+      script.take({ type: 'transcript.interim', text });
+    expect(script.all('generate').filter(({ isSpeculative }) => isSpeculative)).toHaveLength(3);
+    script.after(2_000);
+    expect(script.last('generate')).toMatchObject({ isSpeculative: false });
+  });
+});
+
+describe('S§2.2 tools', () => {
+  it('blocking: the model is asked again with the result, after what it said first', () => {
+    const script = TurnScript.listening().say('is there a table');
+    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Let me look.' }, called('r1', 'look_up', 'blocking'), {
+      type: 'reply.generated',
+      replyId: 'r1',
+    });
+    script.take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs }, answered('yes'));
+    expect(script.asked()).toEqual(['user: is there a table', 'assistant: Let me look.', 'tool: yes']);
+    script.take(
+      { type: 'reply.piece', replyId: 'r2', text: 'There is.' },
+      { type: 'reply.generated', replyId: 'r2' },
+      { type: 'reply.audible', replyId: 'r2' },
+    );
+    expect(script.all('play').map(({ replyId }) => replyId)).not.toContain('r2');
+    script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Let me look.' });
+    expect(script.last('play')?.replyId).toBe('r2');
+  });
+
+  it('a slow blocking tool gets a filler, once', () => {
+    const script = TurnScript.listening().say('is there a table');
+    script.take(called('r1', 'look_up', 'blocking'), { type: 'reply.generated', replyId: 'r1' }).after(1_600);
+    expect(script.all('say')).toHaveLength(1);
+  });
+
+  it('fire_and_forget does not wait, a background result starts a turn when the floor is free', () => {
+    const script = TurnScript.listening().say('order it');
+    script.take(called('r1', 'order', 'background'), { type: 'reply.generated', replyId: 'r1' });
+    expect(script.asked().at(-1)).toMatch(/^tool: Running in the background/);
+    script.answer('It is on its way.').take(answered('order 7'));
+    expect(script.all('generate')).toHaveLength(2);
+    script.take({ type: 'playout.finished', replyId: 'r2', heard: 'It is on its way.' });
+    expect(script.asked().at(-1)).toBe('user: [The background tool order has answered: order 7]');
+  });
+});
+
+describe('supplement 4.8 hanging up', () => {
+  it('is a barrier: the closing words play to their end, and what the caller says meanwhile is not taken', () => {
+    const script = TurnScript.listening().say('bye');
+    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Goodbye!' }, called('r1', '_hang_up_call', 'hang_up'), {
+      type: 'reply.generated',
+      replyId: 'r1',
+    });
+    script.take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs });
+    script.voice(500).take({ type: 'transcript.final', text: 'wait' }, { type: 'user.interrupted' });
+    expect(script.all('hangUp').length + script.all('clear').length).toBe(0);
+    script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Goodbye!' });
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+    expect(script.timeline()).toEqual(['user: bye', 'assistant: Goodbye!']);
+  });
+
+  it.each([
+    ['generated', '{"farewell":"So long."}', ['So long.']],
+    ['generated', '{}', ['Goodbye.']],
+    ['fixed', '{"farewell":"So long."}', ['Thank you.']],
+    ['off', '{}', []],
+  ] as const)('farewell %s with %s says %j', (mode, input, said) => {
+    const script = TurnScript.listening({ hangUpFarewell: { mode, message: 'Thank you.' } }).say('bye');
+    script.take(called('r1', '_hang_up_call', 'hang_up', input), { type: 'reply.generated', replyId: 'r1' });
+    expect(script.all('say').map(({ text }) => text)).toEqual(said);
+    expect(script.all('hangUp')).toHaveLength(said.length === 0 ? 1 : 0);
+  });
+
+  it('refuse_questions: a closing question is asked, and the call goes on', () => {
+    const script = TurnScript.listening({ hangUpRefuseQuestions: true }).say('bye');
+    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Anything else?' }, called('r1', '_hang_up_call', 'hang_up'), {
+      type: 'reply.generated',
+      replyId: 'r1',
+    });
+    script.take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.finished', replyId: 'r1', heard: 'Anything else?' });
+    expect(script.all('hangUp')).toHaveLength(0);
+    expect(script.state.phase.is).toBe('listening');
+  });
+
+  it('a farewell that is never played does not keep the call open', () => {
+    const script = TurnScript.listening().take({ type: 'end.requested', reason: 'user_hangup', sayGoodbye: true }).after(9_000);
+    expect(script.last('hangUp')?.reason).toBe('user_hangup');
+  });
+});
+
+describe('supplement 4.8 silence', () => {
+  it('hangs up after hangup_after_seconds of quiet, with the farewell if it is on', () => {
+    const script = TurnScript.listening({ hangupAfterMs: 10_000, idleFarewell: true }).after(10_000);
+    expect(script.all('say').map(({ text }) => text)).toEqual(['Goodbye.']);
+    script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Goodbye.' });
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+  });
+
+  it('reengage: asks twice before, and only quiet counts', () => {
+    const script = TurnScript.listening({ hangupAfterMs: 30_000, reengage: true }).after(10_000);
+    expect(script.asked().at(-1)).toMatch(/^user: \[The caller has said nothing/);
+    script.after(1_000).answer('Are you there?').after(2_000).take({ type: 'playout.finished', replyId: 'r1', heard: 'Are you there?' });
+    script.after(9_999);
+    expect(script.all('generate')).toHaveLength(1);
+    script.after(1).answer('Hello?').take({ type: 'playout.finished', replyId: 'r2', heard: 'Hello?' }).after(9_999);
+    expect(script.all('hangUp')).toHaveLength(0);
+    script.after(1);
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+  });
+
+  it('S§6.1 user.activity starts the quiet anew', () => {
+    const script = TurnScript.listening({ hangupAfterMs: 10_000 }).after(9_000).take({ type: 'user.active' }).after(9_000);
+    expect(script.all('hangUp')).toHaveLength(0);
+    script.after(1_000);
+    expect(script.all('hangUp')).toHaveLength(1);
+  });
+
+  it('max_duration_seconds ends the call as conversation_timeout', () => {
+    const script = TurnScript.listening({ maxDurationMs: 60_000, hangupAfterMs: 3_600_000 }).after(60_000);
+    script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Our time is up.' });
+    expect(script.last('hangUp')?.reason).toBe('conversation_timeout');
+  });
+});
+
+describe('design §5 failure', () => {
+  it('a failed generation is retried once, then the caller is told and the call goes on', () => {
+    const script = TurnScript.listening().say('hello').take(failed('r1'));
+    expect(script.all('generate')).toHaveLength(2);
+    script.take(failed('r2'));
+    expect(script.all('say')).toHaveLength(1);
+    expect(script.all('record').filter(({ item }) => item.type === 'llm.endpoint_error')).toHaveLength(2);
+  });
+
+  it('supplement 4.16 three failed generations in a row end the call with an apology', () => {
+    const script = TurnScript.listening();
+    for (let turn = 0; turn < 3; turn++) {
+      script.say('hello');
+      script.take(failed(script.last('generate')?.replyId ?? '', false));
+      const replyId = script.last('say')?.replyId ?? '';
+      script.take({ type: 'playout.finished', replyId, heard: 'Sorry.' }).after(100);
+    }
+    expect(script.last('hangUp')?.reason).toBe('llm_endpoint_failure');
+  });
+
+  it('the caller never hears silence for more than 4 s: a hold line is said once, and the answer follows it', () => {
+    const script = TurnScript.listening().voice(600).take({ type: 'transcript.final', text: 'hello.' });
+    const endMs = script.nowMs;
+    script.after(3_500);
+    expect(script.all('say').map(({ atMs }) => atMs - endMs)).toEqual([3_000]);
+    script.take(
+      { type: 'reply.piece', replyId: 'r1', text: 'Hi.' },
+      { type: 'reply.generated', replyId: 'r1' },
+      { type: 'reply.audible', replyId: 'r1' },
+    );
+    script.take({ type: 'playout.finished', replyId: 'r2', heard: 'One moment, please.' });
+    expect(script.last('play')?.replyId).toBe('r1');
+  });
+
+  it('a model that says nothing at all is given up after its cap', () => {
+    const script = TurnScript.listening().say('hello').after(4_000);
+    script.take({ type: 'playout.finished', replyId: 'r2', heard: 'One moment, please.' }).after(12_000);
+    expect(script.all('discard').map(({ replyId }) => replyId)).toEqual(['r1']);
+    expect(script.all('generate')).toHaveLength(2);
+  });
+
+  it('a lost recogniser is opened again, more slowly after three failures, and given up when it refuses for good', () => {
+    const script = TurnScript.listening();
+    const lost: TurnFact = { type: 'recognizer.failed', isRetryable: true };
+    script.take(lost, lost, lost, lost);
+    expect(script.all('openRecognizer')).toHaveLength(4);
+    script.after(2_000);
+    expect(script.all('openRecognizer')).toHaveLength(5);
+    script.take({ type: 'recognizer.failed', isRetryable: false }).voice(800);
+    expect(script.last('say')?.text).toMatch(/can't understand speech/);
+  });
+});
+
+describe('keys and typed messages', () => {
+  const keypad = { terminator: '#', interDigitMs: 2_000 };
+  const press = (script: TurnScript, digits: string) => script.take(...[...digits].map((digit) => ({ type: 'digit.pressed' as const, digit })));
+
+  it('S§2.3 keypad_input: digits are one turn at the terminator or after the inter-digit timeout', () => {
+    expect(press(TurnScript.listening({ keypad }), '1234#').asked()).toEqual(['user: Keypad entry: 1234']);
+    const slow = press(TurnScript.listening({ keypad }), '12').after(1_900);
+    expect(press(slow, '3').after(1_999).all('generate')).toHaveLength(0);
+    expect(slow.after(1).asked()).toEqual(['user: Keypad entry: 123']);
+  });
+
+  it('a lone terminator is no turn, and digits are nothing while keypad input is off', () => {
+    expect(press(TurnScript.listening({ keypad }), '#').after(5_000).all('generate')).toHaveLength(0);
+    expect(press(TurnScript.listening(), '12#').all('generate')).toHaveLength(0);
+  });
+
+  it('the first digit stops the agent', () => {
+    const script = press(TurnScript.speaking('The table is booked.', { keypad }), '1');
+    expect(script.all('clear')).toHaveLength(1);
+  });
+
+  it('supplement 5 user.message interrupts and is answered, in writing when it asks for no audio', () => {
+    const script = TurnScript.speaking().take({ type: 'user.message', text: 'typed', wantsAudio: false });
+    script.take({ type: 'playout.cleared', replyId: 'r1', heard: 'The', isExact: true });
+    expect(script.last('generate')).toMatchObject({ isSpoken: false });
+    expect(script.asked().at(-1)).toBe('user: typed');
+  });
+
+  it('speech on a call without a recogniser is answered once with a note', () => {
+    const script = TurnScript.listening({ recognition: { has: 'none', finalWithinMs: 0 } }).voice(800);
+    script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Sorry.' }).after(500).voice(800).after(3_000);
+    expect(script.all('say')).toHaveLength(1);
+  });
+});
+
+describe('the waterfall of a turn', () => {
+  it('its parts are the critical path and sum to the whole', () => {
+    const script = TurnScript.listening({ responseWaitMs: 500 }).voice(600);
+    const endMs = script.nowMs;
+    script.after(700).take({ type: 'transcript.final', text: 'hello' });
+    script.after(300).take({ type: 'reply.token', replyId: 'r1' });
+    script.after(40).take({ type: 'reply.piece', replyId: 'r1', text: 'Hi.' });
+    script.after(60).take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs + 15 });
+    expect(script.last('reportTurn')?.waterfall).toEqual({
+      turn_id: 1,
+      speechEndMs: endMs,
+      endpoint_ms: 500,
+      transcript_ms: 200,
+      first_token_ms: 300,
+      first_sentence_ms: 40,
+      first_audio_ms: 60,
+      playout_ms: 15,
+      total_ms: 1_115,
+      endpoint_rule: 'plain',
+      speculative: false,
+    });
+  });
+});
+
+it('the end of the leg ends the call, before anyone joined as cancelled', () => {
+  const closed: TurnFact = { type: 'leg.closed', reason: 'remote' };
+  expect(new TurnScript().take({ type: 'call.started' }, closed).last('hangUp')?.reason).toBe('cancelled');
+  expect(TurnScript.listening().take(closed).last('hangUp')?.reason).toBe('user_hangup');
+});

@@ -1,0 +1,133 @@
+/** Drives the turn machine by hand: facts at given times, timers fired as they fall due, a leg and engines that answer only what the test says. */
+import { phrasesFor } from '#runtime/turn/phrases.ts';
+import type { TurnConfig } from '#runtime/turn/turn-config.ts';
+import type { Decision, Effect } from '#runtime/turn/turn-effects.ts';
+import type { TimerName, TurnFact } from '#runtime/turn/turn-inputs.ts';
+import { step } from '#runtime/turn/turn-machine.ts';
+import { initialState, type TurnState } from '#runtime/turn/turn-state.ts';
+
+const CONFIG: TurnConfig = {
+  greeting: { mode: 'off' },
+  language: 'en',
+  phrases: phrasesFor('en'),
+  responseWaitMs: 500,
+  responseMaxWaitMs: 1_500,
+  eagerness: 'balanced',
+  interruptible: true,
+  sensitivity: 'balanced',
+  ignorePhrases: [],
+  speculative: false,
+  reengage: false,
+  hangupAfterMs: 60_000,
+  idleFarewell: false,
+  maxDurationMs: 1_800_000,
+  hangUpFarewell: { mode: 'generated', message: '' },
+  hangUpRefuseQuestions: false,
+  keypad: null,
+  recognition: { has: 'interims', finalWithinMs: 1_000 },
+  generationCapMs: 10_000,
+};
+
+/** One call of the machine alone. */
+export class TurnScript {
+  state: TurnState;
+  readonly effects: (Effect & { readonly atMs: number })[] = [];
+  nowMs = 0;
+  readonly #timers = new Map<TimerName, number>();
+
+  constructor(changes: Partial<TurnConfig> = {}) {
+    this.state = initialState({ ...CONFIG, ...changes });
+  }
+
+  /** A call that is connected and listens. */
+  static listening(changes: Partial<TurnConfig> = {}): TurnScript {
+    const script = new TurnScript(changes);
+    script.take({ type: 'call.started' }, { type: 'call.connected' });
+    return script;
+  }
+
+  /** A call in which the agent says `text` since `nowMs`. */
+  static speaking(text = 'The table is booked for two.', changes: Partial<TurnConfig> = {}): TurnScript {
+    const script = TurnScript.listening(changes);
+    script.say('book a table');
+    script.answer(text);
+    return script;
+  }
+
+  take(...facts: readonly TurnFact[]): this {
+    for (const fact of facts) this.#step(fact);
+    return this;
+  }
+
+  /** Moves to `ms`, firing the timers that fall due. */
+  at(ms: number): this {
+    for (;;) {
+      const [due] = [...this.#timers].sort(([, a], [, b]) => a - b);
+      if (!due || due[1] > ms) break;
+      this.#timers.delete(due[0]);
+      this.nowMs = Math.max(this.nowMs, due[1]);
+      this.#step({ type: 'timer.fired', name: due[0] });
+    }
+    this.nowMs = ms;
+    return this;
+  }
+
+  after(ms: number): this {
+    return this.at(this.nowMs + ms);
+  }
+
+  voice(voicedMs: number): this {
+    this.take({ type: 'voice.started', speechStartMs: this.nowMs });
+    return this.after(voicedMs).take({ type: 'voice.stopped', speechEndMs: this.nowMs, voicedMs });
+  }
+
+  /** The caller says something whole and waits until it is taken. */
+  say(text: string): this {
+    this.voice(600).take({ type: 'transcript.final', text });
+    return this.after(1_500);
+  }
+
+  /** The last generation writes `text` and begins to be played. */
+  answer(text: string): this {
+    const replyId = this.last('generate')?.replyId ?? '';
+    return this.take(
+      { type: 'reply.token', replyId },
+      { type: 'reply.piece', replyId, text },
+      { type: 'reply.generated', replyId },
+      { type: 'reply.audible', replyId },
+      { type: 'playout.started', replyId, wireMs: this.nowMs },
+    );
+  }
+
+  all<D extends Effect['do']>(what: D): readonly (Extract<Effect, { do: D }> & { readonly atMs: number })[] {
+    return this.effects.filter((effect) => effect.do === what) as never;
+  }
+
+  last<D extends Effect['do']>(what: D): (Extract<Effect, { do: D }> & { readonly atMs: number }) | undefined {
+    return this.all(what).at(-1);
+  }
+
+  /** What the model was asked last, as `role: content` lines without the ones before `from`. */
+  asked(): string[] {
+    return (this.last('generate')?.messages ?? []).map(({ role, content }) => `${role}: ${content}`);
+  }
+
+  /** Messages on the timeline. */
+  timeline(): string[] {
+    return this.all('record').flatMap(({ item }) => (item.type === 'message' ? [`${item.role}: ${item.content}`] : []));
+  }
+
+  decisions(about: Decision['about']): Decision[] {
+    return this.all('explain').flatMap(({ decision }) => (decision.about === about ? [decision] : []));
+  }
+
+  #step(fact: TurnFact): void {
+    const { state, effects } = step(this.state, { ...fact, atMs: this.nowMs });
+    this.state = state;
+    for (const effect of effects) {
+      this.effects.push({ ...effect, atMs: this.nowMs });
+      if (effect.do === 'startTimer') this.#timers.set(effect.name, Math.max(effect.atMs, this.nowMs));
+      if (effect.do === 'stopTimer') this.#timers.delete(effect.name);
+    }
+  }
+}

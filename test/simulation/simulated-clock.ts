@@ -1,0 +1,116 @@
+/** Virtual time for whole calls: jumps from timer to timer, and lets promises settle in between. */
+import type { Clock, Timer } from '#config/clock.ts';
+
+interface Pending {
+  readonly dueMs: number;
+  readonly order: number;
+  readonly callback: () => void;
+}
+
+/** The clock of one simulation; `forCall` counts the timers of the product apart from those of the simulated world. */
+export class SimulatedClock implements Clock {
+  #nowMs = 1_000;
+  #order = 0;
+  readonly #pending: Pending[] = [];
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  wallTime(): number {
+    return Date.UTC(2026, 0, 1) + this.#nowMs;
+  }
+
+  after(ms: number, callback: () => void): Timer {
+    const entry = { dueMs: this.#nowMs + Math.max(0, ms), order: this.#order++, callback };
+    let at = this.#pending.length;
+    // Latest first, so that the next one is taken from the end.
+    while (at > 0 && (this.#pending[at - 1] as Pending).dueMs <= entry.dueMs) at--;
+    this.#pending.splice(at, 0, entry);
+    return {
+      cancel: () => {
+        const index = this.#pending.indexOf(entry);
+        if (index >= 0) this.#pending.splice(index, 1);
+      },
+    };
+  }
+
+  every(ms: number, callback: () => void): Timer {
+    const again = (): void => {
+      timer = this.after(ms, again);
+      callback();
+    };
+    let timer = this.after(ms, again);
+    return { cancel: () => timer.cancel() };
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const onAbort = () => {
+        timer.cancel();
+        reject(signal?.reason);
+      };
+      const timer = this.after(ms, () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  /** This clock, counting the timers set through it. */
+  forCall(): Clock & { pending(): number } {
+    let pending = 0;
+    const after = (ms: number, callback: () => void): Timer => {
+      pending += 1;
+      let isOpen = true;
+      const close = () => {
+        if (isOpen) pending -= 1;
+        isOpen = false;
+      };
+      const timer = this.after(ms, () => {
+        close();
+        callback();
+      });
+      return {
+        cancel: () => {
+          close();
+          timer.cancel();
+        },
+      };
+    };
+    return {
+      now: () => this.now(),
+      wallTime: () => this.wallTime(),
+      after,
+      every: (ms, callback) => this.every(ms, callback),
+      sleep: (ms, signal) => this.sleep(ms, signal),
+      pending: () => pending,
+    };
+  }
+
+  /** Runs until `isDone`, or until nothing is left to happen, or until `untilMs`. */
+  async run(isDone: () => boolean, untilMs: number): Promise<void> {
+    await settled();
+    while (!isDone()) {
+      const next = this.#pending.at(-1);
+      if (!next || next.dueMs > untilMs) {
+        this.#nowMs = untilMs;
+        return;
+      }
+      this.#pending.pop();
+      this.#nowMs = Math.max(this.#nowMs, next.dueMs);
+      next.callback();
+      await settled();
+    }
+  }
+}
+
+/** All promises that can be resolved without time passing. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,169 @@
+/** Engines of a simulated call: scripted by chance, with the delays and faults of real ones. */
+import type { Clock } from '#config/clock.ts';
+import {
+  type RecognitionEvent,
+  type RecognitionOptions,
+  type Recognizer,
+  SpeechError,
+  type SpokenWord,
+  type Synthesizer,
+} from '#media/speech/speech.ts';
+import { type ChatDelta, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
+import type { ToolRunner } from '#runtime/tools/tool-runner.ts';
+import { syllables } from '#runtime/turn/speakable-text.ts';
+import type { Random } from './random.ts';
+import { SIMULATED_RATE_HZ, type SpokenWords } from './simulated-leg.ts';
+
+const VOCABULARY = 'alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa'.split(' ');
+
+/** A voice that numbers its words in the samples; times of words are told or not, as the engine would. */
+export function createSimulatedVoice(options: { clock: Clock; random: Random; words: SpokenWords; givesWordTimes: boolean }): Synthesizer {
+  const { clock, random, words, givesWordTimes } = options;
+  return {
+    id: 'simulated',
+    voices: [],
+    async *synthesise(text, { signal }) {
+      await clock.sleep(random.between(5, 250), signal);
+      if (random.chance(0.01)) throw new SpeechError('connectivity', 'the voice was lost');
+      let elapsedMs = 0;
+      for (const match of text.matchAll(/\S+/g)) {
+        // A voice without word times is judged by its syllables, so it speaks by them.
+        const samples = Math.round(givesWordTimes ? random.between(120, 400) : Math.max(1, syllables(match[0])) * random.between(180, 260));
+        const number = words.add(match[0], samples);
+        const audio = new Int16Array(samples).fill(number);
+        const word: SpokenWord = { textStart: match.index, textEnd: match.index + match[0].length, startMs: elapsedMs, endMs: elapsedMs + samples };
+        elapsedMs += samples;
+        yield { samples: audio, sampleRateHz: SIMULATED_RATE_HZ, words: givesWordTimes ? [word] : null };
+        if (random.chance(0.05)) await clock.sleep(random.between(1, 600), signal);
+      }
+    },
+  };
+}
+
+/** A model that writes random sentences, calls tools, hesitates, answers nothing, fails and hangs. */
+export function createSimulatedModel(options: { clock: Clock; random: Random; faults: number; canHangUp: boolean }): LanguageModel {
+  const { clock, random, faults, canHangUp } = options;
+  let calls = 0;
+
+  function toolToCall(): string | null {
+    if (random.chance(0.15)) return random.pick(['look_up', 'look_up', 'notify', 'invented']);
+    return canHangUp && random.chance(0.08) ? '_hang_up_call' : null;
+  }
+
+  async function* sentences(breaks: boolean, signal: AbortSignal): AsyncGenerator<ChatDelta> {
+    const count = Math.floor(random.between(0, 4));
+    for (let sentence = 0; sentence <= count; sentence++) {
+      const said = Array.from({ length: Math.floor(random.between(2, 14)) }, () => random.pick(VOCABULARY));
+      yield { type: 'text', text: `${said.join(' ')}${random.pick(['.', '?', ', papa.'])} ` };
+      if (breaks && sentence === 1) throw new ModelError('the stream broke', { retryable: true });
+      await clock.sleep(random.between(5, 300), signal);
+    }
+  }
+
+  return {
+    id: 'simulated/model',
+    isCustom: false,
+    async *stream({ signal, messages, tools }): AsyncGenerator<ChatDelta> {
+      const stumble = random.chance(faults) ? random.pick(['throw', 'empty', 'hang', 'slow', 'break'] as const) : 'none';
+      await clock.sleep(stumble === 'slow' ? random.between(2_000, 7_000) : random.between(60, 900), signal);
+      if (stumble === 'throw') throw new ModelError('the model is overloaded', { retryable: random.chance(0.8), status: 503 });
+      if (stumble === 'hang') await clock.sleep(3_600_000, signal);
+      if (stumble !== 'empty') yield* sentences(stumble === 'break', signal);
+      const toolName = messages.at(-1)?.role !== 'tool' && stumble === 'none' && tools.length > 0 ? toolToCall() : null;
+      if (toolName) yield { type: 'tool_call', call: { callId: `c${++calls}`, toolName, input: '{"farewell":"So long."}' } };
+      yield { type: 'finish', usage: { inputTokens: 10, outputTokens: 10, cachedInputTokens: null } };
+    },
+  };
+}
+
+/** Tools that take their time. */
+export function createSimulatedTools(options: { clock: Clock; random: Random }): ToolRunner {
+  const { clock, random } = options;
+  const failed = (error: string) => ({ status: 'failed' as const, output: null, outputTruncated: false, error, latencyMs: 0, modelText: error });
+  return {
+    definitions: [
+      { name: 'look_up', description: '', arguments: [] },
+      { name: 'notify', description: '', arguments: [] },
+    ],
+    traits: (name) =>
+      name === 'look_up' ? { mode: 'blocking', source: 'webhook' } : name === 'notify' ? { mode: 'fire_and_forget', source: 'webhook' } : null,
+    async run(call, { signal }) {
+      const latencyMs = random.between(20, 4_000);
+      try {
+        await clock.sleep(latencyMs, signal);
+      } catch {
+        return failed('aborted');
+      }
+      if (call.toolName === 'invented') return failed('no such tool');
+      return { status: 'completed', output: 'found', outputTruncated: false, error: null, latencyMs, modelText: 'found' };
+    },
+    close: () => undefined,
+  };
+}
+
+/** How a simulated recogniser behaves. */
+export interface RecognizerHabits {
+  readonly givesInterims: boolean;
+  readonly finalDelayMs: readonly [number, number];
+  readonly faults: number;
+}
+
+/** A recogniser that is told what it hears. */
+export interface SimulatedRecognizer extends Recognizer {
+  /** The caller says `words`, one after the other, each ending at its time. */
+  hear(words: readonly { readonly text: string; readonly endMs: number }[]): void;
+}
+
+/** Creates a recogniser whose words come late, in pieces, or not at all. */
+export function createSimulatedRecognizer(options: { clock: Clock; random: Random; habits: RecognizerHabits }): SimulatedRecognizer {
+  const { clock, habits, random } = options;
+  let emit: ((event: RecognitionEvent) => void) | null = null;
+  let heard: string[] = [];
+  let unsettled = 0;
+
+  function settle(): void {
+    if (heard.length > 0) emit?.({ type: 'final', text: heard.join(' '), startMs: null, endMs: null, language: null });
+    heard = [];
+  }
+
+  function open({ onEvent }: RecognitionOptions) {
+    emit = onEvent;
+    return {
+      write: () => undefined,
+      finalise: () => {
+        clock.after(random.between(...habits.finalDelayMs), () => {
+          if (random.chance(habits.faults)) return;
+          settle();
+          onEvent({ type: 'finalised' });
+        });
+      },
+      close: () => {
+        if (emit === onEvent) emit = null;
+      },
+    };
+  }
+
+  function catchWord(text: string): void {
+    unsettled -= 1;
+    if (random.chance(habits.faults / 10)) {
+      emit?.({ type: 'failed', error: new SpeechError(random.chance(0.9) ? 'connectivity' : 'quota', 'lost') });
+      return;
+    }
+    heard.push(text);
+    if (habits.givesInterims && random.chance(0.7)) emit?.({ type: 'interim', text: heard.join(' ') });
+    if (unsettled === 0 && random.chance(0.3)) settle();
+  }
+
+  return {
+    id: 'simulated',
+    givesInterims: habits.givesInterims,
+    expectedFinalMs: 700,
+    open,
+    hear(words) {
+      for (const { text, endMs } of words) {
+        unsettled += 1;
+        clock.after(endMs - clock.now() + random.between(60, 300), () => catchWord(text));
+      }
+    },
+  };
+}

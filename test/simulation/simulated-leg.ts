@@ -1,0 +1,228 @@
+/**
+ * A leg without sound: it plays what it is told in virtual time and keeps the truth of it. Every sample carries the number of its word,
+ * so which words were played to their end is known without believing anybody.
+ */
+import type { Clock, Timer } from '#config/clock.ts';
+import type { Leg, LegCloseReason, LegCommand, LegEvent } from '#media/leg.ts';
+
+/** Samples are few in a simulation: one a millisecond. */
+export const SIMULATED_RATE_HZ = 1_000;
+
+/** Words a simulated voice has spoken, by the number in its samples. */
+export interface SpokenWords {
+  /** Returns the number of a new word. */
+  add(word: string, samples: number): number;
+  word(number: number): { readonly text: string; readonly samples: number } | undefined;
+}
+
+/** Creates a register of words. */
+export function createSpokenWords(): SpokenWords {
+  const words: { text: string; samples: number }[] = [];
+  return {
+    add: (text, samples) => words.push({ text, samples }),
+    word: (number) => words[number - 1],
+  };
+}
+
+type Play = Extract<LegCommand, { do: 'play' }>;
+
+/** One reply as it was really played. */
+export interface PlayedReply {
+  readonly replyId: string;
+  startedMs: number | null;
+  readonly words: string[];
+  isOver: boolean;
+}
+
+/** A simulated media path. */
+export class SimulatedLeg implements Leg {
+  readonly id = 'simulated';
+  readonly kind: Leg['kind'];
+  readonly inRateHz = 8_000;
+  readonly outRateHz = SIMULATED_RATE_HZ;
+  readonly originMs = 0;
+  readonly played: PlayedReply[] = [];
+  readonly violations: string[] = [];
+  readonly messages: Record<string, unknown>[] = [];
+  readonly #clock: Clock;
+  readonly #words: SpokenWords;
+  readonly #latencyMs: number;
+  #listener: ((events: readonly LegEvent[]) => void) | null = null;
+  #early: LegEvent[] = [];
+  #queue: Play[] = [];
+  #position = 0;
+  #wordSamples = 0;
+  #mark = 0;
+  #resumedMs: number | null = null;
+  #timer: Timer | null = null;
+  #isPaused = false;
+  #isClosed = false;
+  reachMs = 0;
+  readonly #given = new Set<string>();
+
+  constructor(options: { clock: Clock; words: SpokenWords; latencyMs: number; kind?: Leg['kind'] }) {
+    this.kind = options.kind ?? 'rtp';
+    this.#clock = options.clock;
+    this.#words = options.words;
+    this.#latencyMs = options.latencyMs;
+  }
+
+  /** Agent audio is going out now. */
+  get isTalking(): boolean {
+    return this.#resumedMs !== null;
+  }
+
+  listen(listener: (events: readonly LegEvent[]) => void): void {
+    this.#listener = listener;
+    if (this.#early.length > 0) listener(this.#early);
+    this.#early = [];
+  }
+
+  send(command: LegCommand): void {
+    this.#clock.after(this.#latencyMs, () => this.#take(command));
+  }
+
+  /** Tells the call loop something, after the time a message between the threads takes. */
+  tell(event: LegEvent): void {
+    if (this.#isClosed && event.type !== 'closed') return;
+    this.#clock.after(this.#latencyMs, () => {
+      if (this.#listener) this.#listener([event]);
+      else this.#early.push(event);
+    });
+  }
+
+  /** The far end hangs up. */
+  close(reason: LegCloseReason): void {
+    if (this.#isClosed) return;
+    this.#stop();
+    this.#isClosed = true;
+    this.tell({ type: 'closed', atMs: this.#clock.now(), reason, stats: { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 } });
+  }
+
+  #take(command: LegCommand): void {
+    if (this.#isClosed) return;
+    switch (command.do) {
+      case 'play':
+        this.#play(command);
+        break;
+      case 'pause':
+        this.#stop();
+        this.#isPaused = true;
+        this.tell({ type: 'playout.paused', atMs: this.#clock.now(), position: this.#where() ?? { replyId: '', pieceId: 0, sample: 0 } });
+        break;
+      case 'resume':
+        this.#isPaused = false;
+        this.#go();
+        break;
+      case 'clear':
+        this.#clear();
+        break;
+      case 'watchVoice':
+        this.reachMs = command.reachMs;
+        break;
+      case 'sendMessage':
+        this.messages.push(JSON.parse(command.json));
+        break;
+      case 'close':
+        this.close('local');
+        break;
+      default:
+    }
+  }
+
+  #play(piece: Play): void {
+    const last = this.played.at(-1);
+    let reply = this.played.find(({ replyId }) => replyId === piece.replyId);
+    if (reply?.isOver) this.violations.push(`${piece.replyId} is played after it was over`);
+    if (!reply) {
+      if (last && !last.isOver && !this.#given.has(last.replyId))
+        this.violations.push(`${piece.replyId} begins before the end of ${last.replyId} was given`);
+      reply = { replyId: piece.replyId, startedMs: null, words: [], isOver: false };
+      this.played.push(reply);
+    }
+    if (piece.last) this.#given.add(piece.replyId);
+    this.#queue.push(piece);
+    this.#go();
+  }
+
+  #clear(): void {
+    this.#stop();
+    this.tell({ type: 'playout.cleared', atMs: this.#clock.now(), position: this.#where() });
+    for (const { replyId } of this.#queue) this.#reply(replyId).isOver = true;
+    const last = this.played.at(-1);
+    if (last) last.isOver = true;
+    this.#queue = [];
+    this.#position = 0;
+    this.#mark = 0;
+    this.#wordSamples = 0;
+    this.#isPaused = false;
+  }
+
+  #where() {
+    const piece = this.#queue[0];
+    return piece ? { replyId: piece.replyId, pieceId: piece.pieceId, sample: this.#position } : this.#lastPosition;
+  }
+
+  #lastPosition: { replyId: string; pieceId: number; sample: number } | null = null;
+
+  #reply(replyId: string): PlayedReply {
+    return this.played.find((reply) => reply.replyId === replyId) as PlayedReply;
+  }
+
+  /** Plays on to the next mark or end. */
+  #go(): void {
+    if (this.#timer || this.#isPaused || this.#isClosed) return;
+    const piece = this.#queue[0];
+    if (!piece) return;
+    const reply = this.#reply(piece.replyId);
+    if (reply.startedMs === null && piece.samples.length > 0) {
+      reply.startedMs = this.#clock.now();
+      this.tell({ type: 'playout.started', atMs: this.#clock.now(), replyId: piece.replyId });
+    }
+    this.#resumedMs = this.#clock.now();
+    const until = Math.min(piece.samples.length, piece.marks[this.#mark] ?? piece.samples.length);
+    this.#timer = this.#clock.after(until - this.#position, () => this.#reach(piece));
+  }
+
+  #reach(piece: Play): void {
+    this.#stop();
+    while (this.#mark < piece.marks.length && (piece.marks[this.#mark] as number) <= this.#position) {
+      this.tell({ type: 'playout.mark', atMs: this.#clock.now(), replyId: piece.replyId, pieceId: piece.pieceId, mark: this.#mark });
+      this.#mark += 1;
+    }
+    if (this.#position >= piece.samples.length) this.#endPiece(piece);
+    this.#go();
+  }
+
+  #endPiece(piece: Play): void {
+    this.#queue.shift();
+    this.#lastPosition = { replyId: piece.replyId, pieceId: piece.pieceId, sample: piece.samples.length };
+    this.#position = 0;
+    this.#mark = 0;
+    if (piece.last) {
+      this.#reply(piece.replyId).isOver = true;
+      this.#lastPosition = null;
+      this.tell({ type: 'playout.finished', atMs: this.#clock.now(), replyId: piece.replyId });
+    }
+  }
+
+  /** Counts what has been sent since it went on. */
+  #stop(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    const piece = this.#queue[0];
+    if (this.#resumedMs === null || !piece) return;
+    const until = Math.min(piece.samples.length, Math.round(this.#position + this.#clock.now() - this.#resumedMs));
+    for (let index = this.#position; index < until; index++) this.#count(piece, index);
+    this.#position = until;
+    this.#resumedMs = null;
+  }
+
+  #count(piece: Play, index: number): void {
+    const number = piece.samples[index] as number;
+    if (number === 0) return;
+    this.#wordSamples = index > 0 && piece.samples[index - 1] === number ? this.#wordSamples + 1 : 1;
+    const word = this.#words.word(number);
+    if (word && this.#wordSamples === word.samples) this.#reply(piece.replyId).words.push(word.text);
+  }
+}

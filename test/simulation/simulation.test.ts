@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { durableReport } from '#config/worker-link.ts';
+import { readFlightLog } from '#runtime/flight-log.ts';
+import { replay } from '#runtime/replay.ts';
+import { simulateCall, violations } from './simulate-call.ts';
+
+/** `SIMULATION_SEED=17` runs that call alone; `SIMULATION_CALLS=10000` runs more of them. */
+const onlySeed = process.env['SIMULATION_SEED'];
+const calls = Number(process.env['SIMULATION_CALLS'] ?? 1_000);
+const seeds = onlySeed === undefined ? Array.from({ length: calls }, (_, index) => index + 1) : [Number(onlySeed)];
+
+describe('simulated calls', () => {
+  it(`hold every invariant over ${seeds.length} seeds`, async () => {
+    const failed: string[] = [];
+    const reasons: Record<string, number> = {};
+    for (const seed of seeds) {
+      const call = await simulateCall(seed);
+      const last = call.reports.at(-1);
+      if (last?.type === 'ended') reasons[last.end_reason] = (reasons[last.end_reason] ?? 0) + 1;
+      failed.push(...violations(call).map((violation) => `SIMULATION_SEED=${seed}: ${violation}`));
+      if (failed.length > 20) break;
+    }
+    expect(failed).toEqual([]);
+    // The script of chance reaches the ends a call can come to.
+    if (seeds.length >= 1_000)
+      expect(Object.keys(reasons).sort()).toEqual(
+        expect.arrayContaining(['agent_hangup', 'conversation_timeout', 'llm_endpoint_failure', 'user_hangup']),
+      );
+  }, 120_000);
+
+  it('come out the same from the same seed', async () => {
+    for (const seed of seeds.slice(0, 25)) {
+      const [first, second] = [await simulateCall(seed), await simulateCall(seed)];
+      expect(second.reports, `SIMULATION_SEED=${seed}`).toEqual(first.reports);
+      expect(second.flightLog, `SIMULATION_SEED=${seed}`).toEqual(first.flightLog);
+    }
+  });
+
+  it('report only what the worker link carries', async () => {
+    for (const seed of seeds.slice(0, 25)) {
+      const { reports } = await simulateCall(seed);
+      for (const report of reports)
+        expect(durableReport.safeParse(report), `SIMULATION_SEED=${seed} ${JSON.stringify(report)}`).toMatchObject({ success: true });
+    }
+  });
+});
+
+it('design §5 a flight log replays to the same effects', async () => {
+  for (const seed of seeds.slice(0, 50)) {
+    const { effects, flightLog } = await simulateCall(seed);
+    const replayed = [...replay(readFlightLog(flightLog))].flatMap((step) => step.effects);
+    expect(replayed, `SIMULATION_SEED=${seed}`).toEqual(effects);
+  }
+});

@@ -1,0 +1,89 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import { type Role, Supervisor } from '../supervisor.ts';
+
+const program = new URL('./fakes/part-program.ts', import.meta.url).pathname;
+
+describe('supervisor', () => {
+  let supervisor: Supervisor;
+  const directory = mkdtempSync(join(tmpdir(), 'parley-supervisor-'));
+  const toldFile = join(directory, 'told');
+  afterEach(() => {
+    supervisor.kill();
+    rmSync(toldFile, { force: true });
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  /** Each instance the control plane was told of; it may be told again after a restart. */
+  const told = () => [...new Set(readFileSync(toldFile, 'utf8').trim().split('\n'))];
+
+  interface Started {
+    readonly ready: { readonly name: string; readonly facts: Readonly<Record<string, unknown>> }[];
+    readonly failed: string[];
+  }
+
+  function start(roles: readonly Role[], environment: (role: Role, starts: number) => Record<string, string> = () => ({})): Started {
+    const started: Started = { ready: [], failed: [] };
+    const starts = new Map<Role, number>();
+    supervisor = new Supervisor({
+      clock: systemClock,
+      logger: createLogger({ level: 'silent', name: 'test' }),
+      program,
+      baseEnvironment: { ...process.env, TOLD_FILE: toldFile },
+      onReady: ({ name, facts }) => started.ready.push({ name, facts }),
+      onStartFailed: (name) => started.failed.push(name),
+    });
+    for (const role of roles) {
+      supervisor.start({
+        name: role,
+        role,
+        environment: () => {
+          starts.set(role, (starts.get(role) ?? 0) + 1);
+          return environment(role, starts.get(role) ?? 0);
+        },
+      });
+    }
+    return started;
+  }
+
+  const pids = (started: Started, name: Role) =>
+    started.ready.filter((entry) => entry.name === name && entry.facts['pid'] !== undefined).map((entry) => Number(entry.facts['pid']));
+
+  it('starts again what was killed, and tells the control plane which worker died', async () => {
+    const started = start(['control-plane', 'worker']);
+    await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
+    process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
+    await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 10_000 });
+    await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-/)]), { timeout: 10_000 });
+    expect(supervisor.deadWorkers).toHaveLength(1);
+  });
+
+  it('a control plane that comes back is told of every worker that died meanwhile', async () => {
+    const started = start(['control-plane', 'worker']);
+    await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
+    process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
+    process.kill(pids(started, 'control-plane')[0]!, 'SIGKILL');
+    await vi.waitFor(() => expect(pids(started, 'control-plane')).toHaveLength(2), { timeout: 10_000 });
+    await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-/)]), { timeout: 10_000 });
+  });
+
+  it('kills a process whose event loop stands still, and starts it again', async () => {
+    const started = start(['worker'], (_, starts) => ({ BEHAVIOUR_worker: 'hang', ...(starts === 1 ? { HANG_ONCE: '1' } : {}) }));
+    await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 15_000 });
+  });
+
+  it('a process that never becomes ready makes the start fail', async () => {
+    const started = start(['signalling'], () => ({ BEHAVIOUR_signalling: 'fail' }));
+    await vi.waitFor(() => expect(started.failed).toEqual(['signalling']), { timeout: 10_000 });
+  });
+
+  it('stops the workers first and the control plane last, each by itself', async () => {
+    const started = start(['control-plane', 'signalling', 'worker']);
+    await vi.waitFor(() => expect(started.ready).toHaveLength(3), { timeout: 10_000 });
+    await supervisor.stop(1_000);
+    for (const { facts } of started.ready) expect(() => process.kill(Number(facts['pid']), 0)).toThrow();
+  });
+});

@@ -1,0 +1,243 @@
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Fault } from '#config/errors.ts';
+import { createLogger } from '#config/log.ts';
+import type { Carrier } from '#telephony/carriers/carrier.ts';
+import { chooseCarrier, publicSipAddress } from '#telephony/carriers/choose-carrier.ts';
+import { createTwilioCarrier, type TwilioOptions } from '#telephony/carriers/twilio.ts';
+import { offeredNumber, startTwilioServer, TWILIO_ACCOUNT, type TwilioServer, type TwilioTrouble } from '#test/fakes/twilio-server.ts';
+
+const NUMBER = '+14155550101';
+const SIP_ADDRESS = 'sip.example.com:5060';
+const BUY = 'POST IncomingPhoneNumbers';
+const FIND = 'GET IncomingPhoneNumbers';
+let twilio: TwilioServer;
+let carrier: Carrier;
+
+beforeEach(async () => {
+  twilio = await startTwilioServer();
+  twilio.available.push(offeredNumber(NUMBER), offeredNumber('+12125550102'), offeredNumber('+16045550103', { iso_country: 'CA', region: null }));
+  carrier = carrierWith({});
+});
+afterEach(() => twilio.close());
+
+function carrierWith(more: Partial<TwilioOptions>): Carrier {
+  return createTwilioCarrier({ ...TWILIO_ACCOUNT, baseUrl: twilio.url, sipAddress: SIP_ADDRESS, timeoutMs: 400, ...more });
+}
+const search = (more: object = {}) => carrier.search({ countryCode: 'US', exclude: new Set(), limit: 30, ...more });
+/** The fault a promise ends in. */
+async function faultOf(promise: Promise<unknown>): Promise<Fault> {
+  const error = await promise.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(Fault);
+  return error as Fault;
+}
+const times = (request: string) => twilio.requests.filter((seen) => seen === request).length;
+
+describe('search', () => {
+  it('offers local numbers with where they are, of a country and an area code', async () => {
+    expect(await search()).toEqual([
+      { phoneNumber: NUMBER, countryCode: 'US', region: 'CA', locality: 'San Rafael' },
+      { phoneNumber: '+12125550102', countryCode: 'US', region: 'CA', locality: 'San Rafael' },
+    ]);
+    expect((await search({ areaCode: '415' })).map((number) => number.phoneNumber)).toEqual([NUMBER]);
+    expect(await search({ countryCode: 'CA' })).toEqual([{ phoneNumber: '+16045550103', countryCode: 'CA', region: '', locality: 'San Rafael' }]);
+  });
+
+  it('asks for no more than the limit and leaves out what is on the platform', async () => {
+    expect(await search({ limit: 1 })).toHaveLength(1);
+    expect((await search({ exclude: new Set([NUMBER]) })).map((number) => number.phoneNumber)).toEqual(['+12125550102']);
+  });
+
+  it.each<[string, TwilioTrouble]>([
+    ['429', { status: 429, code: 20429, message: 'Too Many Requests' }],
+    ['503', { status: 503 }],
+    ['a lost connection', 'hang-up'],
+    ['no answer in time', 'silent'],
+    ['something that is not JSON', 'not-json'],
+  ])('is asked again after %s', async (_name, trouble) => {
+    twilio.troubles['GET AvailablePhoneNumbers'] = [trouble];
+    expect(await search()).toHaveLength(2);
+    expect(times('GET AvailablePhoneNumbers')).toBe(2);
+  });
+});
+
+describe('failures', () => {
+  it('S§7 are told in the words of Twilio when it refuses, and not asked again', async () => {
+    twilio.troubles['GET AvailablePhoneNumbers'] = [{ status: 403, code: 20003, message: 'Account is suspended' }];
+    const refusal = await faultOf(search());
+    expect([refusal.status, refusal.code, refusal.message]).toEqual([502, 'provider_refused', 'Twilio refused the request: Account is suspended']);
+    expect(twilio.requests).toHaveLength(1);
+  });
+
+  it('of a limit that stays are refusals', async () => {
+    const busy = { status: 429, code: 20429, message: 'Too Many Requests' };
+    twilio.troubles['GET AvailablePhoneNumbers'] = [busy, busy];
+    expect((await faultOf(search())).message).toBe('Twilio refused the request: Too Many Requests');
+  });
+
+  it('S§7 name Twilio when it cannot be reached', async () => {
+    await twilio.close();
+    const unreachable = await faultOf(search());
+    expect([unreachable.status, unreachable.message]).toEqual([502, 'Twilio is unreachable']);
+    twilio = await startTwilioServer();
+  });
+
+  it('never carry the token or the account', async () => {
+    carrier = carrierWith({ authToken: 'a-wrong-secret-token' });
+    const refused = await faultOf(search());
+    expect(refused.message).toBe('Twilio refused the request: Authenticate');
+    carrier = carrierWith({});
+    twilio.troubles['GET AvailablePhoneNumbers'] = [
+      { status: 404, message: `The resource\n/Accounts/${TWILIO_ACCOUNT.accountSid}/x was not found ${'x'.repeat(1_000)}` },
+    ];
+    const missing = await faultOf(search());
+    expect(missing.message).toMatch(/^Twilio refused the request: The resource \/Accounts\/…\/x was not found x{50,300}$/);
+    twilio.troubles['GET AvailablePhoneNumbers'] = ['hang-up', 'hang-up'];
+    const lost = await faultOf(search());
+    for (const fault of [refused, missing, lost]) {
+      const everything = inspect(fault, { depth: 10, showHidden: true });
+      expect(everything).not.toContain('secret-token');
+      expect(everything).not.toContain(Buffer.from(`${TWILIO_ACCOUNT.accountSid}:`).toString('base64').slice(0, 20));
+      expect(everything).not.toContain(TWILIO_ACCOUNT.accountSid);
+    }
+  });
+});
+
+describe('a purchase', () => {
+  it('makes the trunk once, points it at the deployment, and puts every number on it', async () => {
+    const [first, second] = await Promise.all([carrier.buy(NUMBER), carrier.buy('+12125550102')]);
+    await carrierWith({}).buy('+16045550103');
+    expect(twilio.trunks).toMatchObject([{ friendly_name: `Parley ${SIP_ADDRESS}` }]);
+    const trunkSid = twilio.trunks[0]?.['sid'];
+    expect(twilio.originations).toMatchObject([{ trunk_sid: trunkSid, sip_url: `sip:${SIP_ADDRESS}` }]);
+    expect(twilio.owned.map((row) => row['trunk_sid'])).toEqual([trunkSid, trunkSid, trunkSid]);
+    expect(twilio.owned.map((row) => row['sid'])).toEqual(expect.arrayContaining([first.carrierNumberId, second.carrierNumberId]));
+  });
+
+  it('finds its trunk among many, and finishes one that was cut short', async () => {
+    for (let index = 0; index < 4; index++) twilio.trunks.push({ sid: `TK${index}`, friendly_name: `other ${index}` });
+    twilio.trunks.push({ sid: 'TKours', friendly_name: `Parley ${SIP_ADDRESS}` });
+    await carrier.buy(NUMBER);
+    expect(twilio.trunks).toHaveLength(5);
+    expect(twilio.originations).toMatchObject([{ trunk_sid: 'TKours' }]);
+    expect(twilio.owned).toMatchObject([{ trunk_sid: 'TKours' }]);
+  });
+
+  it('is not sent when the trunk cannot be made', async () => {
+    twilio.troubles['POST Trunks'] = [{ status: 403, message: 'Trunking is not enabled' }];
+    expect((await faultOf(carrier.buy(NUMBER))).message).toBe('Twilio refused the request: Trunking is not enabled');
+    expect(times(BUY)).toBe(0);
+    await carrier.buy(NUMBER);
+    expect(twilio.owned).toHaveLength(1);
+  });
+
+  it('looks for its trunk again when that was deleted', async () => {
+    await carrier.buy(NUMBER);
+    twilio.trunks.length = 0;
+    expect((await faultOf(carrier.buy('+12125550102'))).code).toBe('provider_refused');
+    await carrier.buy('+12125550102');
+    expect(twilio.owned).toHaveLength(2);
+  });
+
+  it('without a public SIP address is connected to nothing', async () => {
+    await carrierWith({ sipAddress: undefined }).buy(NUMBER);
+    expect(twilio.owned).toMatchObject([{ phone_number: NUMBER, trunk_sid: null }]);
+    expect(twilio.trunks).toEqual([]);
+  });
+
+  it('of a number that is gone is refused in the words of Twilio', async () => {
+    expect((await faultOf(carrier.buy('+14155550199'))).message).toBe('Twilio refused the request: +14155550199 is not available');
+  });
+
+  it('is sent again after 429, which did nothing', async () => {
+    twilio.troubles[BUY] = [{ status: 429, code: 20429, message: 'Too Many Requests' }];
+    await carrier.buy(NUMBER);
+    expect(times(BUY)).toBe(2);
+  });
+
+  it.each<TwilioTrouble>(['done-then-hang-up', 'done-then-500', 'done-then-silent'])('that ends in %s is sent once, and found', async (trouble) => {
+    twilio.troubles[BUY] = [trouble];
+    const { carrierNumberId } = await carrier.buy(NUMBER);
+    expect(twilio.owned).toMatchObject([{ sid: carrierNumberId, phone_number: NUMBER }]);
+    expect(times(BUY)).toBe(1);
+  });
+
+  it('that Twilio failed, and does not have, did not happen', async () => {
+    twilio.troubles[BUY] = [{ status: 500 }];
+    expect((await faultOf(carrier.buy(NUMBER))).code).toBe('provider_unreachable');
+    expect(times(BUY)).toBe(1);
+  });
+
+  it.each<[string, TwilioTrouble, TwilioTrouble[]]>([
+    ['it may still be made', 'silent', []],
+    ['nobody can say', 'done-then-500', [{ status: 500 }, { status: 500 }]],
+  ])('without an answer is uncertain while %s', async (_name, trouble, afterwards) => {
+    twilio.troubles[BUY] = [trouble];
+    twilio.troubles[FIND] = afterwards;
+    expect((await faultOf(carrier.buy(NUMBER))).code).toBe('provider_silent');
+    expect(times(BUY)).toBe(1);
+  });
+});
+
+describe('a number of the account', () => {
+  it('is found among many when it was bought here, and only then', async () => {
+    for (let index = 0; index < 5; index++) twilio.owned.push({ sid: `PN${index}`, phone_number: `${NUMBER}${index}`, friendly_name: 'other' });
+    twilio.owned.push({ sid: 'PNtheirs', phone_number: NUMBER, friendly_name: 'Head office' });
+    expect(await carrier.findBought(NUMBER)).toBeNull();
+    const bought = await carrier.buy(NUMBER);
+    expect(await carrier.findBought(NUMBER)).toEqual(bought);
+  });
+
+  it('is given back; one that is gone already is no refusal', async () => {
+    const { carrierNumberId } = await carrier.buy(NUMBER);
+    await carrier.release(carrierNumberId);
+    expect(twilio.owned).toEqual([]);
+    await carrier.release(carrierNumberId);
+  });
+
+  it('is given back although the first answer was lost', async () => {
+    const { carrierNumberId } = await carrier.buy(NUMBER);
+    twilio.troubles['DELETE IncomingPhoneNumbers'] = ['done-then-hang-up'];
+    await carrier.release(carrierNumberId);
+    expect(twilio.owned).toEqual([]);
+  });
+
+  it('stays when Twilio refuses', async () => {
+    const { carrierNumberId } = await carrier.buy(NUMBER);
+    twilio.troubles['DELETE IncomingPhoneNumbers'] = [{ status: 409, message: 'The number is being ported' }];
+    expect((await faultOf(carrier.release(carrierNumberId))).message).toBe('Twilio refused the request: The number is being ported');
+    expect(twilio.owned).toHaveLength(1);
+  });
+});
+
+describe('running.md the carrier of a deployment', () => {
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  const sip = { SIP_HOST: '127.0.0.1', SIP_PORT: 5060, SIP_PUBLIC_IP: undefined };
+
+  it('is the test catalogue without an account, Twilio with one', async () => {
+    const without = { ...sip, TWILIO_ACCOUNT_SID: undefined, TWILIO_AUTH_TOKEN: undefined, TWILIO_BASE_URL: undefined };
+    expect((await chooseCarrier(without, logger)).name).toBe('Test catalogue');
+    const { accountSid, authToken } = TWILIO_ACCOUNT;
+    const chosen = await chooseCarrier({ ...sip, TWILIO_ACCOUNT_SID: accountSid, TWILIO_AUTH_TOKEN: authToken, TWILIO_BASE_URL: twilio.url }, logger);
+    expect(chosen.name).toBe('Twilio');
+    await chosen.buy(NUMBER);
+    expect(twilio.owned).toMatchObject([{ trunk_sid: null }]);
+  });
+
+  it.each([
+    [{ SIP_HOST: '127.0.0.1' }, undefined],
+    [{ SIP_HOST: '0.0.0.0' }, undefined],
+    [{ SIP_HOST: '10.0.0.5' }, undefined],
+    [{ SIP_HOST: 'localhost' }, undefined],
+    [{ SIP_HOST: 'sip.example.com', SIP_PORT: 0 }, undefined],
+    [{ SIP_HOST: 'sip.example.com', SIP_PORT: 5080 }, 'sip.example.com:5080'],
+    [{ SIP_HOST: '0.0.0.0', SIP_PUBLIC_IP: '93.184.215.14' }, '93.184.215.14:5060'],
+    [{ SIP_HOST: '::', SIP_PUBLIC_IP: '2606:2800:21f::1' }, '[2606:2800:21f::1]:5060'],
+  ])('is told to send calls of %j to %s', (settings, address) => {
+    const none = { TWILIO_ACCOUNT_SID: undefined, TWILIO_AUTH_TOKEN: undefined, TWILIO_BASE_URL: undefined };
+    expect(publicSipAddress({ ...sip, ...none, ...settings })).toBe(address);
+  });
+});

@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import type { AdmissionAnswer } from '#config/sip-admission.ts';
+import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { connectSignalling, type IncomingInvite, type Signalling, type SipDialog } from '#telephony/signalling.ts';
+import { openRawCaller, type RawCaller } from './raw-caller.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
+const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
+
+describe('what the network may send at the embedded signalling', () => {
+  let server: EmbeddedSignalling;
+  let worker: Signalling;
+  let caller: RawCaller;
+  let admit: () => Promise<AdmissionAnswer>;
+  let invites: IncomingInvite[];
+
+  beforeEach(async () => {
+    admit = async () => route;
+    invites = [];
+    server = await startEmbeddedSignalling({
+      sipHost: '127.0.0.1',
+      sipPort: 0,
+      publicIp: undefined,
+      appHost: '127.0.0.1',
+      appPort: 0,
+      secret: 'secret',
+      clock: systemClock,
+      logger,
+      admit: () => admit(),
+    });
+    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    worker.onInvite((invite) => invites.push(invite));
+    caller = await openRawCaller(server.sipPort);
+  });
+
+  afterEach(async () => {
+    caller.close();
+    worker.close();
+    await server.close();
+  });
+
+  async function answered(request: Parameters<RawCaller['request']>[0] = {}): Promise<SipDialog> {
+    caller.request({ body: sdp, ...request });
+    await expect.poll(() => invites.length, { interval: 5 }).toBe(1);
+    const dialog = await invites[0]!.answer(sdp);
+    await caller.response(200);
+    return dialog;
+  }
+
+  /** A call like any other: proves that the server still serves. */
+  async function expectNextCallIsNormal(): Promise<void> {
+    const next = await openRawCaller(server.sipPort);
+    try {
+      const before = invites.length;
+      next.request({ body: sdp });
+      await expect.poll(() => invites.length, { interval: 5 }).toBe(before + 1);
+      invites[before]!.refuse(486);
+      await next.response(486);
+    } finally {
+      next.close();
+    }
+  }
+
+  it.each([
+    ['port 0', '<sip:caller@127.0.0.1:0>'],
+    ['an impossible port', '<sip:caller@127.0.0.1:99999>'],
+    ['a name nobody can look up', '<sip:caller@caller.invalid>'],
+  ])('a Contact with %s: the BYE goes back where the caller was heard from', async (_, contact) => {
+    const dialog = await answered({ contact });
+    void dialog.hangUp();
+    await caller.incoming('BYE');
+    await expectNextCallIsNormal();
+  });
+
+  it.each([
+    ['none', null],
+    ['*', '*'],
+    ['an empty address', '<>'],
+    ['a telephone number', '<tel:+15550100>'],
+  ])('an INVITE whose Contact is %s is never left on an open line', async (_, contact) => {
+    caller.request({ contact, body: sdp });
+    await expect.poll(() => invites.length + caller.responses.length, { interval: 5 }).toBeGreaterThan(0);
+    await invites[0]?.answer(sdp).catch(() => undefined);
+    const end = await caller.next(({ start }) => (start.kind === 'response' ? start.status >= 400 : start.method === 'BYE'));
+    expect(end).toBeTruthy();
+    await expectNextCallIsNormal();
+  });
+
+  it.each(['127.0.0.1:0', '127.0.0.1:99999'])('a Via naming %s is answered where it came from, and leaves nothing behind', async (sentBy) => {
+    for (let n = 0; n < 20; n++) caller.request({ method: 'OPTIONS', sentBy });
+    await expect.poll(() => caller.responses.filter((text) => text === '200 OPTIONS').length).toBe(20);
+    expect(server.metrics().malformed).toBe(0);
+    await expectNextCallIsNormal();
+  });
+
+  it('after the caller’s BYE the answer is not sent again, even if its ACK was lost', async () => {
+    await answered();
+    const ok = await caller.response(200);
+    const toTag = /tag=([^;\s]+)/.exec(ok.headers.find(({ name }) => name === 'To')?.value ?? '')?.[1] ?? '';
+    caller.request({ method: 'BYE', toTag, cseq: 2 });
+    await caller.next((message) => message.start.kind === 'response' && caller.responses.includes('200 BYE'));
+    const before = caller.responses.filter((text) => text === '200 INVITE').length;
+    await systemClock.sleep(1200);
+    expect(caller.responses.filter((text) => text === '200 INVITE').length).toBe(before);
+  });
+
+  it('a caller who gives up while admission is asked: 487 at once, and the worker is told that its call is over', async () => {
+    const asked = Promise.withResolvers<AdmissionAnswer>();
+    admit = () => asked.promise;
+    caller.request({ branch: 'z9hG4bK-early', body: sdp });
+    await caller.response(100);
+    caller.request({ method: 'CANCEL', branch: 'z9hG4bK-early', contact: null });
+    await caller.response(487);
+    expect(caller.responses).toContain('200 CANCEL');
+    asked.resolve(route);
+    await expect.poll(() => invites.length, { interval: 5 }).toBe(1);
+    await new Promise<void>((resolve) => invites[0]!.onCancel(resolve));
+  });
+
+  it('an INVITE sent again while admission is asked is admitted once', async () => {
+    let asked = 0;
+    const answer = Promise.withResolvers<AdmissionAnswer>();
+    admit = () => {
+      asked += 1;
+      return answer.promise;
+    };
+    const text = caller.request({ body: sdp });
+    await caller.response(100);
+    caller.send(text);
+    await expect.poll(() => caller.responses.filter((status) => status === '100 INVITE').length).toBe(2);
+    answer.resolve(route);
+    await expect.poll(() => invites.length, { interval: 5 }).toBe(1);
+    expect(asked).toBe(1);
+  });
+
+  it('whatever bytes come, the next call is normal and nothing is kept', async () => {
+    const valid = caller.request({ method: 'OPTIONS' });
+    const mutated = fc
+      .tuple(fc.nat(valid.length), fc.nat(40), fc.string({ maxLength: 40, unit: 'binary' }))
+      .map(([at, cut, put]) => valid.slice(0, at) + put + valid.slice(at + cut));
+    const samples = fc.sample(fc.oneof(mutated, fc.string({ maxLength: 200, unit: 'binary' })), { numRuns: 600, seed: 7 });
+    for (const [n, sample] of samples.entries()) {
+      caller.send(sample);
+      if (n % 50 === 0) await systemClock.sleep(5);
+    }
+    await expectNextCallIsNormal();
+    expect(server.metrics().malformed).toBeGreaterThan(100);
+    expect(server.metrics().dialogs).toBe(0);
+  });
+
+  it('the worker knows when signalling is gone', async () => {
+    expect(worker.isConnected).toBe(true);
+    await server.close();
+    await expect.poll(() => worker.isConnected).toBe(false);
+  });
+});

@@ -1,0 +1,111 @@
+/** A caller for tests that writes its own SIP, word for word: what no well-behaved program would send. */
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { systemClock } from '#config/clock.ts';
+import { header, parseMessage, type SipMessage } from '#telephony/embedded/message.ts';
+
+/** Lines of a request that differ from the usual ones. */
+export interface RawRequest {
+  readonly method?: string;
+  readonly branch?: string;
+  readonly sentBy?: string;
+  readonly callId?: string;
+  readonly cseq?: number;
+  readonly toTag?: string | null;
+  /** Null leaves the header out. */
+  readonly contact?: string | null;
+  readonly body?: string;
+}
+
+/** Opens a caller that talks to the server on `serverPort`. */
+export async function openRawCaller(serverPort: number): Promise<RawCaller> {
+  const socket = createSocket('udp4');
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return new RawCaller(socket, serverPort);
+}
+
+export class RawCaller {
+  readonly heard: SipMessage[] = [];
+  readonly port: number;
+  readonly #socket: Socket;
+  readonly #serverPort: number;
+  #count = 0;
+
+  constructor(socket: Socket, serverPort: number) {
+    this.#socket = socket;
+    this.#serverPort = serverPort;
+    this.port = socket.address().port;
+    socket.on('message', (bytes) => {
+      const message = parseMessage(bytes.toString());
+      if (message) this.heard.push(message);
+    });
+  }
+
+  /** Sends any bytes. */
+  send(text: string | Uint8Array): void {
+    this.#socket.send(text, this.#serverPort, '127.0.0.1');
+  }
+
+  /** Sends a request; returns its text, to send it again. */
+  request(request: RawRequest = {}): string {
+    this.#count += 1;
+    const method = request.method ?? 'INVITE';
+    const contact = request.contact === undefined ? `<sip:caller@127.0.0.1:${this.port}>` : request.contact;
+    const body = request.body ?? '';
+    const text = [
+      `${method} sip:+15550100@127.0.0.1 SIP/2.0`,
+      `Via: SIP/2.0/UDP ${request.sentBy ?? `127.0.0.1:${this.port}`};branch=${request.branch ?? `z9hG4bK-${this.port}-${this.#count}`}`,
+      'Max-Forwards: 70',
+      'From: <sip:caller@127.0.0.1>;tag=caller',
+      `To: <sip:+15550100@127.0.0.1>${request.toTag ? `;tag=${request.toTag}` : ''}`,
+      `Call-ID: ${request.callId ?? `call-${this.port}`}`,
+      `CSeq: ${request.cseq ?? 1} ${method}`,
+      ...(contact === null ? [] : [`Contact: ${contact}`]),
+      ...(body === '' ? [] : ['Content-Type: application/sdp']),
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      '',
+      body,
+    ].join('\r\n');
+    this.send(text);
+    return text;
+  }
+
+  /** Responses so far, as `status method`. */
+  get responses(): string[] {
+    return this.heard.flatMap((message) =>
+      message.start.kind === 'response' ? [`${message.start.status} ${(header(message, 'cseq') ?? '').split(' ')[1]}`] : [],
+    );
+  }
+
+  /** Requests so far, by method. */
+  get requests(): string[] {
+    return this.heard.flatMap((message) => (message.start.kind === 'request' ? [message.start.method] : []));
+  }
+
+  /** The first message that matches, past or future. */
+  async next(matches: (message: SipMessage) => boolean, deadlineMs = 3000): Promise<SipMessage> {
+    const untilMs = systemClock.now() + deadlineMs;
+    for (;;) {
+      const found = this.heard.find(matches);
+      if (found) return found;
+      if (systemClock.now() > untilMs)
+        throw new Error(`not heard within ${deadlineMs} ms; heard: ${[...this.responses, ...this.requests].join(', ')}`);
+      await systemClock.sleep(5);
+    }
+  }
+
+  /** The first response with this status. */
+  response(status: number, deadlineMs?: number): Promise<SipMessage> {
+    return this.next((message) => message.start.kind === 'response' && message.start.status === status, deadlineMs);
+  }
+
+  /** The first request with this method. */
+  incoming(method: string, deadlineMs?: number): Promise<SipMessage> {
+    return this.next((message) => message.start.kind === 'request' && message.start.method === method, deadlineMs);
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}

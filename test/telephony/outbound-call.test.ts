@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { dialOutboundCall, type OutboundCall } from '#telephony/outbound-call.ts';
+import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import { LegLog } from '#test/fakes/leg-log.ts';
+import { SilentMedia } from '#test/fakes/silent-media.ts';
+import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
+import { describeNeeds } from '#test/needs.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+
+describeNeeds(['sipp'])('an outbound call through the embedded signalling', () => {
+  let server: EmbeddedSignalling;
+  let worker: Signalling;
+  let media: SilentMedia;
+  let phone: SippPhone;
+  let abort: AbortController;
+
+  beforeEach(async () => {
+    media = new SilentMedia(systemClock);
+    abort = new AbortController();
+    server = await startEmbeddedSignalling({
+      sipHost: '127.0.0.1',
+      sipPort: 0,
+      publicIp: undefined,
+      appHost: '127.0.0.1',
+      appPort: 0,
+      secret: 'secret',
+      clock: systemClock,
+      logger,
+      admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
+    });
+    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+  });
+  afterEach(async () => {
+    worker.close();
+    await server.close();
+  });
+
+  async function dial(manner: PhoneManner, over: { ringMs?: number; password?: string } = {}): Promise<OutboundCall> {
+    phone = await startSippPhone(manner);
+    const deps = { clock: systemClock, media, signalling: worker, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
+    return dialOutboundCall(
+      deps,
+      {
+        toUri: `sip:+14155550123@${phone.address}`,
+        fromNumber: '+15550100001',
+        headers: { 'X-Service-Session-Id': 'abc123' },
+        credentials: { username: 'parley', password: over.password ?? 'secret' },
+        recordAudio: false,
+        ringMs: over.ringMs ?? 10_000,
+      },
+      abort.signal,
+    );
+  }
+
+  async function expectOver(): Promise<void> {
+    const { code, screen } = await phone.ended;
+    expect(code, screen).toBe(0);
+    await expect.poll(() => server.metrics().dialogs).toBe(0);
+    expect(media.open).toBe(0);
+  }
+
+  it.each([undefined, 401, 407] as const)(
+    'is answered (challenge %s), sends where the answer says, is connected at once, and hangs up',
+    async (digest) => {
+      const call = await dial({ does: 'answer', ...(digest ? { digest } : {}) });
+      if (call.outcome !== 'answered') throw new Error(call.outcome);
+      expect(media.legs[0]?.remotes).toMatchObject([{ address: '127.0.0.1', codec: 'PCMU', sending: true }]);
+      const log = new LegLog(call.leg);
+      await log.next('connected');
+      call.leg.send({ do: 'close' });
+      expect((await log.next('closed')).reason).toBe('local');
+      await expectOver();
+    },
+  );
+
+  it('ends when the one called hangs up', async () => {
+    const call = await dial({ does: 'hangUp', afterMs: 50 });
+    if (call.outcome !== 'answered') throw new Error(call.outcome);
+    expect((await new LegLog(call.leg).next('closed')).reason).toBe('remote');
+    await expectOver();
+  });
+
+  it.each([
+    [486, 'busy'],
+    [600, 'busy'],
+    [408, 'no_answer'],
+    [480, 'no_answer'],
+    [404, 'failed'],
+    [503, 'failed'],
+    [603, 'failed'],
+  ])('running.md %i means %s', async (status, outcome) => {
+    expect((await dial({ does: 'refuse', status })).outcome).toBe(outcome);
+    await expectOver();
+  });
+
+  it('that rings too long is cancelled and not answered', async () => {
+    expect((await dial({ does: 'ring' }, { ringMs: 1_500 })).outcome).toBe('no_answer');
+    await expectOver();
+  });
+
+  it('given up while it rings is cancelled', async () => {
+    const call = dial({ does: 'ring' });
+    await systemClock.sleep(1_500);
+    abort.abort();
+    expect((await call).outcome).toBe('cancelled');
+    await expectOver();
+  });
+
+  it('answered with audio we cannot carry fails, and is hung up', async () => {
+    expect((await dial({ does: 'answerBadly' })).outcome).toBe('failed');
+    await expectOver();
+  });
+
+  it('without its connection to signalling fails', async () => {
+    worker.close();
+    const deps = { clock: systemClock, media, signalling: worker, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
+    const request = { toUri: 'sip:+1@127.0.0.1:9', fromNumber: '+1', headers: {}, credentials: null, recordAudio: false, ringMs: 2_000 };
+    expect((await dialOutboundCall(deps, request, abort.signal)).outcome).toBe('failed');
+    expect(media.open).toBe(0);
+  });
+});

@@ -1,0 +1,77 @@
+import { expect } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import type { Leg } from '#media/leg.ts';
+import { startMediaThread } from '#media/media-thread.ts';
+import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { answerInboundCall } from '#telephony/inbound-call.ts';
+import { connectSignalling } from '#telephony/signalling.ts';
+import { dial } from '#test/fakes/baresip.ts';
+import { LegLog } from '#test/fakes/leg-log.ts';
+import { itNeeds } from '#test/needs.ts';
+
+const RATE_HZ = 8_000;
+const tone = (hz: number, ms: number) =>
+  Int16Array.from({ length: (ms * RATE_HZ) / 1000 }, (_, n) => 8000 * Math.sin((2 * Math.PI * hz * n) / RATE_HZ));
+
+/** Power of one frequency in 8 kHz samples, per sample (Goertzel). */
+function power(samples: Int16Array, hz: number): number {
+  const turn = 2 * Math.cos((2 * Math.PI * hz) / RATE_HZ);
+  let [last, before] = [0, 0];
+  for (const sample of samples) [last, before] = [sample + turn * last - before, last];
+  return (last * last + before * before - turn * last * before) / Math.max(1, samples.length) ** 2;
+}
+
+itNeeds(['baresip'])(
+  'a real phone hears what is played, is heard, presses keys, and hangs up',
+  async () => {
+    const logger = createLogger({ level: 'silent', name: 'test' });
+    const media = await startMediaThread({ rtpPortMin: 23_000, rtpPortMax: 23_019, iceServers: [], clock: systemClock, logger });
+    const server = await startEmbeddedSignalling({
+      sipHost: '127.0.0.1',
+      sipPort: 0,
+      publicIp: undefined,
+      appHost: '127.0.0.1',
+      appPort: 0,
+      secret: 'secret',
+      clock: systemClock,
+      logger,
+      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
+    });
+    const worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
+    const answered = new Promise<Leg>((resolve, reject) => {
+      worker.onInvite((invite) => {
+        answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then(
+          (call) => (call.outcome === 'answered' ? resolve(call.leg) : reject(new Error(call.outcome))),
+          reject,
+        );
+      });
+    });
+    const phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(700, 3_000));
+    try {
+      const leg = await answered;
+      const log = new LegLog(leg);
+      leg.send({ do: 'play', replyId: 'greeting', pieceId: 1, samples: tone(440, 1_000), marks: new Int32Array(0), last: true });
+      await log.next('playout.finished');
+      await phone.press('5');
+      expect(await log.next('digit')).toMatchObject({ digit: '5', source: 'rfc4733' });
+      const heardByUs = () => Int16Array.from(log.all('audio').flatMap((event) => [...event.samples]));
+      await expect.poll(() => power(heardByUs(), 700), { timeout: 5_000 }).toBeGreaterThan(100_000);
+      expect(power(heardByUs(), 440)).toBeLessThan(power(heardByUs(), 700) / 100);
+      await phone.hangUp();
+      expect((await log.next('closed')).reason).toBe('remote');
+      await expect.poll(() => server.metrics().dialogs).toBe(0);
+      await expect.poll(() => phone.heard().length, { timeout: 5_000 }).toBeGreaterThan(RATE_HZ);
+      const heardByPhone = phone.heard();
+      expect(power(heardByPhone, 440)).toBeGreaterThan(100_000);
+      expect(power(heardByPhone, 700)).toBeLessThan(power(heardByPhone, 440) / 100);
+    } finally {
+      await phone.close();
+      worker.close();
+      await server.close();
+      await media.close();
+    }
+  },
+  30_000,
+);

@@ -1,0 +1,10 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+/** Builds the console, served at `/`. */
+export default defineConfig({
+  root: import.meta.dirname,
+  logLevel: 'warn',
+  plugins: [react()],
+  build: { outDir: '../dist/console', emptyOutDir: true },
+});
