@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { variables } from './agent-config.ts';
 import { callPlan } from './call-plan.ts';
 import { LIMITS } from './limits.ts';
+import { isLinearPattern } from './linear-pattern.ts';
 
 /** Kinds of test. */
 export const testType = z.enum(['next_reply', 'tool', 'simulation']);
@@ -34,7 +35,7 @@ const toolParameter = z.strictObject({
 /** What one argument of a call must look like. */
 const paramMatcher = z
   .strictObject({ type: z.enum(['exact', 'regex', 'any']).default('exact'), value: z.string().max(1_000).default('') })
-  .refine(({ type, value }) => type !== 'regex' || isPattern(value), 'is not a regular expression');
+  .refine(({ type, value }) => type !== 'regex' || isLinearPattern(value), 'is not a regular expression of the RE2 syntax');
 const paramMatchers = z
   .record(z.string().min(1).max(100), paramMatcher)
   .refine((params) => Object.keys(params).length <= 100, 'at most 100 parameters');
@@ -190,12 +191,4 @@ export function testError(error: string): AgentTestResult {
     mock_gaps: [],
     simulation_result: null,
   };
-}
-
-function isPattern(text: string): boolean {
-  try {
-    return Boolean(new RegExp(text, 'u'));
-  } catch {
-    return false;
-  }
 }

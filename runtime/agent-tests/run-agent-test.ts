@@ -12,7 +12,7 @@ import { isHangUpCall } from '#runtime/tools/call-tools.ts';
 import type { TestContext } from './ask.ts';
 import { verdictOf } from './assertions.ts';
 import { judgeReply } from './judge.ts';
-import { asText, createArgumentsMatch, parsedArguments } from './patterns.ts';
+import { asText, parsedArguments } from './patterns.ts';
 import { simulate } from './simulation.ts';
 import { createTestTools, type TestTools } from './test-tools.ts';
 import { type AgentReply, createTextAgent, type TextAgent } from './text-agent.ts';
@@ -38,8 +38,7 @@ export async function runAgentTest(job: AgentTestJob, deps: AgentTestDeps): Prom
   const end = new AbortController();
   const timer = deps.clock.after(RUN_MS, () => end.abort(new TestTimeout()));
   const context: TestContext = { plan: job.plan, clock: deps.clock, signal: end.signal };
-  const matches = createArgumentsMatch(deps.clock);
-  const tools = createTestTools(job, { egress: deps.egress, matches }, context);
+  const tools = createTestTools(job, { egress: deps.egress }, context);
   try {
     const agent = createTextAgent(model, tools, context);
     const { simulation, test_type } = job.test;
@@ -48,7 +47,7 @@ export async function runAgentTest(job: AgentTestJob, deps: AgentTestDeps): Prom
     if (simulation === null) return testError('The test has no simulation');
     const user = simulation.simulated_user_model === null ? model : deps.modelFor({ model: simulation.simulated_user_model, custom: null });
     if (user.id === DEMO_MODEL_ID) return testError(cannotJudge('play a caller'));
-    return await simulate({ test: job.test, simulation, agent, tools, matches, judge: model, user }, context);
+    return await simulate({ test: job.test, simulation, agent, tools, judge: model, user }, context);
   } catch (error) {
     if (error instanceof TestTimeout) return testError(`The test took longer than ${RUN_MS / 60_000} minutes`);
     if (error instanceof ModelError) return testError(error.message);

@@ -4,7 +4,6 @@ import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import { ask, type TestContext } from './ask.ts';
 import { checkAssertions, verdictOf } from './assertions.ts';
 import { judgeConversation } from './judge.ts';
-import type { ArgumentsMatch } from './patterns.ts';
 import type { RecordedCall, TestTools } from './test-tools.ts';
 import type { AgentReply, TextAgent } from './text-agent.ts';
 
@@ -24,7 +23,6 @@ export interface SimulationParts {
   readonly simulation: Simulation;
   readonly agent: TextAgent;
   readonly tools: TestTools;
-  readonly matches: ArgumentsMatch;
   readonly judge: LanguageModel;
   readonly user: LanguageModel;
 }
@@ -57,7 +55,7 @@ export async function simulate(parts: SimulationParts, context: TestContext): Pr
     const simulation_result = { transcript: conversation.turns, tool_calls: calls, ...unjudged };
     return { status: 'error', needs_review: false, error: outcome.error, judge_reasoning: null, ...facts, simulation_result };
   }
-  const assertions = checkAssertions(simulation.assertions, { calls, endedBy: outcome.endedBy, tools, matches: parts.matches });
+  const assertions = checkAssertions(simulation.assertions, { calls, endedBy: outcome.endedBy, tools });
   const judged = await judgeConversation(parts.judge, { simulation, turns: conversation.turns, calls, endedBy: outcome.endedBy }, context);
   const verdict = verdictOf({ assertions, conditions: judged.conditions, gaps: tools.gaps.length });
   const simulation_result = { transcript: conversation.turns, tool_calls: calls, assertions, ...judged, passed: verdict.status === 'passed' };

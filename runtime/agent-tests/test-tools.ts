@@ -2,14 +2,14 @@
  * The tools of a test's conversation (S§2.2 rule 6, supplement 2.2 and 4.14): answered from the test's mocks or the tool's own first one, or really called where the test says so.
  * Every webhook tool is blocking here (S§8). A call that nothing answers is a gap: the test cannot pass.
  */
-import { type AgentTestJob, type AgentTestResult, type ParamMatchers, type ToolMock, type ToolMocks, toolMocks } from '#config/agent-test.ts';
+import { type AgentTestJob, type AgentTestResult, type ToolMock, type ToolMocks, toolMocks } from '#config/agent-test.ts';
 import type { PlannedTool } from '#config/call-plan.ts';
 import type { EgressGuard } from '#config/egress.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { createToolRunner, type ToolRunner, worded } from '#runtime/tools/tool-runner.ts';
 import type { TestContext } from './ask.ts';
-import { type ArgumentsMatch, PatternTooSlow, parsedArguments } from './patterns.ts';
+import { argumentsMatch, parsedArguments } from './patterns.ts';
 
 /** Kept of what a tool answered. */
 const OUTPUT_CHARS = 4_000;
@@ -33,11 +33,7 @@ export interface TestTools {
 }
 
 /** Makes them for a job. */
-export function createTestTools(
-  job: AgentTestJob,
-  of: { readonly egress: EgressGuard; readonly matches: ArgumentsMatch },
-  context: TestContext,
-): TestTools {
+export function createTestTools(job: AgentTestJob, of: { readonly egress: EgressGuard }, context: TestContext): TestTools {
   return new MockedTools(job, of, context);
 }
 
@@ -46,12 +42,11 @@ class MockedTools implements TestTools {
   readonly definitions: readonly ToolDefinition[];
   readonly #storedMocks: AgentTestJob['stored_mocks'];
   readonly #mocks: ToolMocks;
-  readonly #matches: ArgumentsMatch;
   readonly #runner: ToolRunner;
   readonly #tools: ReadonlyMap<string, PlannedTool>;
   readonly #gaps = new Map<string, Gap>();
 
-  constructor(job: AgentTestJob, of: { readonly egress: EgressGuard; readonly matches: ArgumentsMatch }, context: TestContext) {
+  constructor(job: AgentTestJob, of: { readonly egress: EgressGuard }, context: TestContext) {
     const { plan } = job;
     const tools = plan.tools.map((tool) => ({
       ...tool,
@@ -60,7 +55,6 @@ class MockedTools implements TestTools {
     }));
     this.#storedMocks = job.stored_mocks;
     this.#mocks = job.test.simulation?.tool_mocks ?? toolMocks.parse({});
-    this.#matches = of.matches;
     this.#runner = createToolRunner({
       tools,
       variables: () => plan.variables,
@@ -109,23 +103,13 @@ class MockedTools implements TestTools {
     // What cannot be really called has no answer where nothing is mocked.
     if (this.#mocks.strategy === 'none') return { source: 'missing' };
     const own = this.#mocks.tools.filter((mock) => this.isNamed(tool.function_name, mock.tool));
-    const fitting = own.find((mock) => mock.when === null || this.#fits(mock.when, call));
+    const fitting = own.find((mock) => mock.when === null || argumentsMatch(mock.when, parsedArguments(call.input)));
     if (fitting) return { source: 'test', ...mockedByTest(fitting) };
     const stored = this.#storedMocks.find((mock) => mock.tool_id === tool.tool_id);
     if (own.length === 0 && stored && this.#mocks.strategy === 'all')
       return { source: 'tool', status: stored.status_code, body: stored.body, isError: false };
     if (this.#mocks.fallback === 'real' && tool.tool_type === 'webhook') return { source: 'real' };
     return { source: own.length > 0 ? 'unmatched' : 'missing' };
-  }
-
-  /** A condition that takes too long to tell does not hold. */
-  #fits(when: ParamMatchers, call: ToolCall): boolean {
-    try {
-      return this.#matches(when, parsedArguments(call.input));
-    } catch (error) {
-      if (error instanceof PatternTooSlow) return false;
-      throw error;
-    }
   }
 
   #isReal(tool: PlannedTool): boolean {

@@ -243,17 +243,15 @@ describe('tools of a simulation', () => {
     expect(phone.server.requests.every((request) => request.json?.['tools'] === undefined)).toBe(true);
   });
 
-  it('a regular expression that runs away decides nothing and holds nothing up', async () => {
-    const bench = await open({ ...booking, agent: [callTool('book', { day: `${'a'.repeat(60)}!` }), 'Done.'] });
-    const slow = Array.from({ length: 100 }, () => ({
+  it('a regular expression that would run away in a backtracking engine is decided', async () => {
+    const bench = await open({ ...booking, agent: [callTool('book', { day: `${'a'.repeat(1_000)}!` }), 'Done.'] });
+    const hostile = Array.from({ length: 100 }, () => ({
       tool: 'book',
       params: { day: { type: 'regex', value: '^(a+)+$' } },
       min_calls: 0,
       max_calls: 0,
     }));
-    const startedMs = performance.now();
-    const result = await bench.run(simulationOf({ assertions: { tool_calls: slow }, tool_mocks: { tools: [mock()] } }), { tools });
-    expect(result).toMatchObject({ status: 'failed', simulation_result: { assertions: slow.map(() => ({ passed: false })) } });
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    const result = await bench.run(simulationOf({ assertions: { tool_calls: hostile }, tool_mocks: { tools: [mock()] } }), { tools });
+    expect(result).toMatchObject({ status: 'passed', simulation_result: { assertions: hostile.map(() => ({ passed: true })) } });
   });
 });
