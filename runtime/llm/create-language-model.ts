@@ -12,6 +12,7 @@ import { createCustomModel } from './custom.ts';
 import { createDemoModel } from './demo.ts';
 import type { LanguageModel } from './llm.ts';
 import { createSdkModel } from './sdk-model.ts';
+import { withSecondAttempt } from './second-attempt.ts';
 import { withProgressDeadline } from './stalled-fetch.ts';
 
 type ModelVendor = keyof typeof LANGUAGE_MODELS;
@@ -29,16 +30,29 @@ export interface LanguageModelOptions {
   readonly logger: Logger;
 }
 
-/** The model of one call. A vendor's model that is no longer configured here is replaced by the deployment's default, and logged. */
+/**
+ * The model of one call. A vendor's model that is no longer configured here is replaced by the deployment's default, and logged.
+ * A vendor's model that is late or fails is helped out by one of another vendor with a key, if there is one.
+ */
 export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
   const { settings, plan, egress, clock, logger } = options;
   const { custom, model } = plan.config.llm;
   if (custom) return createCustomModel({ custom, apiKey: plan.llm_api_key, egress, clock });
   const chosen = model === '' ? null : platformModel(settings, clock, model);
-  if (chosen) return chosen;
-  const fallback = platformModels(settings, { localRecognition: [] }).llm.find((offered) => offered.default)?.id ?? DEMO_MODEL_ID;
-  if (model !== '') logger.warn({ model, fallback }, 'language model is not configured here; using the default');
-  return platformModel(settings, clock, fallback) ?? createDemoModel();
+  if (chosen) return helpedOut(chosen, settings, clock);
+  const standard = platformModels(settings, { localRecognition: [] }).llm.find((offered) => offered.default)?.id ?? DEMO_MODEL_ID;
+  if (model !== '') logger.warn({ model, fallback: standard }, 'language model is not configured here; using the default');
+  return helpedOut(platformModel(settings, clock, standard) ?? createDemoModel(), settings, clock);
+}
+
+/** The demo is never late, and never stands in for a real model. */
+function helpedOut(model: LanguageModel, settings: Settings, clock: Clock): LanguageModel {
+  if (model.id === DEMO_MODEL_ID) return model;
+  const other = (Object.keys(LANGUAGE_MODELS) as ModelVendor[]).find(
+    (vendor) => !model.id.startsWith(`${vendor}/`) && vendorAccess(settings, vendor).apiKey !== undefined,
+  );
+  const fallback = other === undefined ? null : platformModel(settings, clock, `${other}/${LANGUAGE_MODELS[other][0]}`);
+  return withSecondAttempt(model, fallback, clock);
 }
 
 /** The model with this id, or null when this deployment does not have it. */

@@ -42,7 +42,8 @@ export interface ChatRequest {
 export type ChatDelta =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_call'; readonly call: ToolCall }
-  | { readonly type: 'finish'; readonly usage: ChatUsage };
+  /** `modelId` tells which model it was where that is not the one that was asked. */
+  | { readonly type: 'finish'; readonly usage: ChatUsage; readonly modelId?: string };
 
 /** Tokens of one generation; null where the model does not tell. */
 export interface ChatUsage {

@@ -6,6 +6,9 @@ import { APICallError, jsonSchema, type ModelMessage, type LanguageModel as SdkM
 import { type ChatDelta, type ChatMessage, type ChatRequest, type LanguageModel, ModelError, type ToolDefinition } from './llm.ts';
 import { ModelStalled } from './stalled-fetch.ts';
 
+// The SDK prints its warnings about every request to the console; the product's log is written elsewhere.
+Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+
 /** How one vendor's model is reached. */
 export interface SdkModelOptions {
   readonly id: string;
@@ -16,6 +19,9 @@ export interface SdkModelOptions {
   /** The vendor refuses a conversation that does not begin with the user. */
   readonly startsWithUser: boolean;
 }
+
+/** Vendors that cache prompts only where they are told to: the first system message stays the same for the whole call (runtime/prompt.ts). Others ignore it. */
+const CACHED_PREFIX = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const;
 
 /** Wraps a vendor's model. */
 export function createSdkModel(options: SdkModelOptions): LanguageModel {
@@ -101,6 +107,7 @@ function toSdkTools(tools: readonly ToolDefinition[]): ToolSet {
 
 function toSdkMessages(messages: readonly ChatMessage[], startsWithUser: boolean): ModelMessage[] {
   const converted = messages.map(toSdkMessage);
+  if (converted[0]?.role === 'system') converted[0] = { ...converted[0], providerOptions: CACHED_PREFIX };
   const first = converted.findIndex((message) => message.role !== 'system');
   if (!startsWithUser || (first !== -1 && converted[first]?.role === 'user')) return converted;
   const opening: ModelMessage = { role: 'user', content: '(The call is connected.)' };

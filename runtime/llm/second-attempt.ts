@@ -1,0 +1,99 @@
+/**
+ * A platform model that does not keep a caller waiting (design §5): when it has not begun after two seconds, or fails before it began, a second attempt starts
+ * beside it, on another vendor's model where one is configured. Whichever begins first is the answer; the other one is abandoned.
+ * Never used for `llm.custom`, which has its ten seconds and no replacement (supplement 4.16).
+ */
+import type { Clock } from '#config/clock.ts';
+import type { ChatDelta, ChatRequest, LanguageModel } from './llm.ts';
+
+/** Without a first sign of life for this long, a second attempt starts. */
+const SECOND_AFTER_MS = 2_000;
+
+interface Attempt {
+  readonly model: LanguageModel;
+  readonly deltas: AsyncIterator<ChatDelta>;
+  readonly abort: AbortController;
+}
+
+interface Winner {
+  readonly attempt: Attempt;
+  readonly first: IteratorResult<ChatDelta>;
+  /** The other one failed before. */
+  readonly isFailover: boolean;
+}
+
+/** Wraps the models of one call. Without a `fallback` the second attempt goes to the same model, and only for lateness: a failure is the turn loop's to retry. */
+export function withSecondAttempt(primary: LanguageModel, fallback: LanguageModel | null, clock: Clock): LanguageModel {
+  let order: readonly [LanguageModel, LanguageModel] = [primary, fallback ?? primary];
+  return {
+    id: primary.id,
+    isCustom: false,
+    async *stream(request) {
+      const race = new Race(order, request);
+      const timer = clock.after(SECOND_AFTER_MS, () => race.startSecond());
+      try {
+        const { attempt, first, isFailover } = await race.winner;
+        timer.cancel();
+        race.abandonAllBut(attempt);
+        // A model that failed where the other one answered is asked second for the rest of the call.
+        if (isFailover) order = [order[1], order[0]];
+        const { deltas, model } = attempt;
+        for (let next = first; !next.done; next = await deltas.next())
+          yield next.value.type === 'finish' && model !== primary ? { ...next.value, modelId: model.id } : next.value;
+      } finally {
+        timer.cancel();
+        race.abandonAllBut(null);
+      }
+    },
+  };
+}
+
+/** Up to two attempts at one request; the first to yield anything wins. */
+class Race {
+  readonly winner: Promise<Winner>;
+  readonly #settle = Promise.withResolvers<Winner>();
+  readonly #attempts: Attempt[] = [];
+  readonly #second: LanguageModel;
+  readonly #isSameModel: boolean;
+  readonly #request: ChatRequest;
+  readonly #failures: unknown[] = [];
+
+  constructor([first, second]: readonly [LanguageModel, LanguageModel], request: ChatRequest) {
+    this.winner = this.#settle.promise;
+    this.#second = second;
+    this.#isSameModel = first === second;
+    this.#request = request;
+    this.#begin(first);
+  }
+
+  startSecond(): void {
+    if (this.#attempts.length === 1) this.#begin(this.#second);
+  }
+
+  abandonAllBut(winner: Attempt | null): void {
+    for (const attempt of this.#attempts) {
+      if (attempt === winner) continue;
+      attempt.abort.abort(new Error('another attempt answered'));
+      // It ends by the signal; its own error is of no use to anyone.
+      attempt.deltas.return?.().catch(() => undefined);
+    }
+  }
+
+  #begin(model: LanguageModel): void {
+    const abort = new AbortController();
+    const signal = AbortSignal.any([this.#request.signal, abort.signal]);
+    const attempt = { model, abort, deltas: model.stream({ ...this.#request, signal })[Symbol.asyncIterator]() };
+    this.#attempts.push(attempt);
+    attempt.deltas.next().then(
+      (first) => this.#settle.resolve({ attempt, first, isFailover: this.#failures.length > 0 }),
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  #failed(error: unknown): void {
+    this.#failures.push(error);
+    if (this.#request.signal.aborted) this.#settle.reject(this.#request.signal.reason);
+    else if (this.#attempts.length === 1 && !this.#isSameModel) this.startSecond();
+    else if (this.#failures.length === this.#attempts.length) this.#settle.reject(this.#failures[0]);
+  }
+}

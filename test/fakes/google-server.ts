@@ -1,0 +1,34 @@
+/**
+ * A stand-in for Google's Gemini API, speaking its streaming protocol over a real socket: `POST /v1beta/models/<model>:streamGenerateContent?alt=sse`
+ * answered with `GenerateContentResponse` events, text and `functionCall` parts, finish reason and `usageMetadata` in the last one.
+ */
+import type { ChatScript } from './openai-server.ts';
+import { type SseAnswer, type SseServer, startSseServer } from './sse-server.ts';
+
+/** Starts the stand-in; point `GOOGLE_BASE_URL` at its `url`. Scripts are used in order, the last one again and again. */
+export function startGoogleServer(scripts: readonly ChatScript[]): Promise<SseServer> {
+  return startSseServer((_, index) => answerOf(scripts[Math.min(index, scripts.length - 1)] ?? { pieces: [], toolCalls: [] }));
+}
+
+function answerOf({ pieces, toolCalls }: ChatScript): SseAnswer {
+  const calls = toolCalls.map((call) => ({ functionCall: { name: call.name, args: JSON.parse(call.arguments) as unknown } }));
+  const parts = [...pieces.map((text) => ({ text })), ...calls];
+  const usageMetadata = {
+    promptTokenCount: 12,
+    cachedContentTokenCount: 8,
+    candidatesTokenCount: parts.length,
+    totalTokenCount: 12 + parts.length,
+  };
+  return {
+    events: [
+      ...parts.map((part) => event({ content: { role: 'model', parts: [part] }, index: 0 })),
+      event({ finishReason: 'STOP', index: 0 }, usageMetadata),
+    ],
+    faultAt: 1,
+    overloaded: `data: ${JSON.stringify({ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } })}\n\n`,
+  };
+}
+
+function event(candidate: object, usageMetadata?: object): string {
+  return `data: ${JSON.stringify({ candidates: [candidate], ...(usageMetadata ? { usageMetadata } : {}), modelVersion: 'stand-in' })}\n\n`;
+}

@@ -1,0 +1,124 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { agentConfig } from '#config/agent-config.ts';
+import { createEgressGuard } from '#config/egress.ts';
+import { readSettings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
+import type { ChatDelta, ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
+import { collect } from '#test/collect.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const thing of opened.splice(0)) await thing.close();
+});
+
+const POLL = { timeout: 20_000 };
+const request: ChatRequest = {
+  messages: [{ role: 'user', content: 'hello' }],
+  tools: [],
+  maxOutputTokens: null,
+  sessionId: 's1',
+  endUserId: null,
+  extraBody: null,
+  speculative: false,
+  signal: new AbortController().signal,
+};
+const text = (deltas: readonly ChatDelta[]) => deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
+
+/** An agent on OpenAI's model in a deployment that also has a key for Groq, if `groq` is given. */
+async function setUp({ groq: hasGroq = true, custom = false } = {}) {
+  const clock = new ManualClock();
+  const openai = await startOpenaiServer({ chat: [say('From the first.')] });
+  const groq = await startOpenaiServer({ chat: [say('From the second.')] });
+  const egress = createEgressGuard({ allow: ['127.0.0.1'], clock });
+  opened.push(openai, groq, egress);
+  const settings = readSettings({
+    OPENAI_BASE_URL: openai.url,
+    ...(hasGroq ? { GROQ_BASE_URL: groq.url.replace(/\/v1$/, ''), GROQ_API_KEY: 'key' } : {}),
+  });
+  const llm = custom ? { custom: { base_url: openai.url, model: 'mine' } } : { model: 'openai/m' };
+  const model = createLanguageModel({ settings, plan: { config: agentConfig.parse({ llm }), llm_api_key: 'key' }, egress, clock, logger });
+  return { clock, openai, groq, model };
+}
+
+async function isAsked(server: OpenaiServer, times = 1): Promise<void> {
+  await expect.poll(() => server.requests.length, POLL).toBe(times);
+}
+
+const ask = (model: LanguageModel) => collect(model.stream(request));
+
+describe('design §5 a model that has not begun after two seconds', () => {
+  it('is helped out by another vendor, and its own request is given up', async () => {
+    const { clock, openai, groq, model } = await setUp();
+    openai.fault = { halfOpen: 'headers' };
+    const answer = ask(model);
+    await isAsked(openai);
+    await clock.advance(1_999);
+    expect(groq.requests).toHaveLength(0);
+    await clock.advance(1);
+    const deltas = await answer;
+    expect(text(deltas)).toBe('From the second.');
+    expect(deltas.at(-1)).toMatchObject({ type: 'finish', modelId: 'groq/llama-3.3-70b-versatile' });
+    await expect.poll(() => openai.requests[0]?.aborted, POLL).toBe(true);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('is asked once more itself where there is no other', async () => {
+    const { clock, openai, model } = await setUp({ groq: false });
+    openai.fault = { halfOpen: 'headers' };
+    const answer = ask(model);
+    await isAsked(openai);
+    openai.fault = null;
+    await clock.advance(2_000);
+    const deltas = await answer;
+    expect(text(deltas)).toBe('From the first.');
+    expect(deltas.at(-1)).not.toHaveProperty('modelId');
+    expect(openai.requests).toHaveLength(2);
+  });
+
+  it('supplement 4.16 a custom model is waited for: no second attempt, never another model', async () => {
+    const { clock, openai, groq, model } = await setUp({ custom: true });
+    openai.fault = { halfOpen: 'headers' };
+    const failed = ask(model).catch((error: unknown) => error);
+    await isAsked(openai);
+    await clock.advance(9_999);
+    await clock.advance(1);
+    expect(await failed).toMatchObject({ name: 'ModelError', retryable: true });
+    expect([openai.requests.length, groq.requests.length]).toEqual([1, 0]);
+  });
+});
+
+describe('a model that fails before it began', () => {
+  it('is replaced at once, and asked second from then on', async () => {
+    const { openai, groq, model } = await setUp();
+    openai.fault = { status: 500 };
+    expect(text(await ask(model))).toBe('From the second.');
+    expect(text(await ask(model))).toBe('From the second.');
+    expect([openai.requests.length, groq.requests.length]).toEqual([1, 2]);
+  });
+
+  it('is retried by nobody here where there is no other: that is the turn loop’s', async () => {
+    const { openai, model, clock } = await setUp({ groq: false });
+    openai.fault = { status: 500 };
+    await expect(ask(model)).rejects.toMatchObject({ name: 'ModelError', status: 500 });
+    expect(openai.requests).toHaveLength(1);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('when both fail, the first one’s error is told', async () => {
+    const { openai, groq, model } = await setUp();
+    openai.fault = { status: 503 };
+    groq.fault = { status: 401 };
+    await expect(ask(model)).rejects.toMatchObject({ status: 503, retryable: true });
+  });
+
+  it('after words were said nothing replaces it', async () => {
+    const { openai, groq, model } = await setUp();
+    openai.fault = { cut: 'body' };
+    await expect(ask(model)).rejects.toMatchObject({ name: 'ModelError' });
+    expect(groq.requests).toHaveLength(0);
+  });
+});
