@@ -3,26 +3,16 @@ import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { formatMoney, parseMoney } from '#config/money.ts';
 import type { Context } from './context.ts';
+import { accountRecord, toAccountRecord } from './keys/account-record.ts';
 import { createAccount, createKey, listKeys } from './keys/accounts.ts';
 import { createdKey, expiryOf, keyList, newKeyFields, toKeyList } from './keys/key-record.ts';
-import { limitFields, toLimitRecord, toStoredLimits } from './limits/limit-record.ts';
+import { limitFields, toStoredLimits } from './limits/limit-record.ts';
 import type { ApiServer } from './server.ts';
 import { amount, toWalletRecord, walletRecord } from './wallet/wallet-record.ts';
 
 const OPERATOR = { access: 'operator' } as const;
 const userPath = z.object({ user_id: z.string() });
 const numberLimit = z.number().int().min(0).max(100_000);
-
-const accountRecord = z.object({
-  user_id: z.string(),
-  name: z.string(),
-  team_id: z.string(),
-  workspace_id: z.string(),
-  beta_access: z.boolean(),
-  phone_number_limit: z.number().int(),
-  outbound_enabled: z.boolean(),
-  ...limitFields,
-});
 
 /** Registers the operator's routes. */
 export function registerOperatorRoutes(app: ApiServer, context: Context): void {
@@ -102,8 +92,7 @@ function registerUserRoutes(app: ApiServer, context: Context): void {
         )
         .lean();
       if (!user) throw fault('not_found');
-      const { _id, name, team_id, workspace_id, beta_access, phone_number_limit, outbound_enabled } = user;
-      return { user_id: _id, name, team_id, workspace_id, beta_access, phone_number_limit, outbound_enabled, ...toLimitRecord(user) };
+      return toAccountRecord(user);
     },
   );
 }

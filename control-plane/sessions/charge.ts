@@ -46,7 +46,7 @@ export async function openSession(context: Context, draft: SessionDocument): Pro
 
 /** Posts what a finished session is due; does nothing when there is nothing left to do. */
 export async function settleSession(
-  context: Pick<Context, 'models' | 'clock' | 'dataKeys' | 'ledger' | 'metrics'>,
+  context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics'>,
   sessionId: string,
 ): Promise<void> {
   const session = await loadSession(context, sessionId);
@@ -59,7 +59,7 @@ export async function settleSession(
 
 /** Gives back the charge of a creation that nobody finished: a zero entry under the hold's key keeps a late hold out, or finds the one that is there. */
 export async function voidHold(
-  context: Pick<Context, 'models' | 'clock' | 'dataKeys' | 'ledger' | 'metrics'>,
+  context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics'>,
   session: SessionDocument,
 ): Promise<void> {
   const held =

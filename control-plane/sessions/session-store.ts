@@ -8,6 +8,7 @@ import type { Sealer } from '../secrets/secret-box.ts';
 import { type OutboxEvent, type SessionDocument, toBuffer } from '../store/models/session-model.ts';
 import { payloadOf, rankOf } from '../webhooks/payload.ts';
 import { type SessionChange, type SessionEvent, step } from './session-machine.ts';
+import { tellSessionNews } from './session-news.ts';
 
 /** What is written along with a change: more fields, more list entries, or a report's sequence number. */
 export interface Amendment {
@@ -18,7 +19,7 @@ export interface Amendment {
   readonly analysis?: WebhookAnalysis;
 }
 
-type Parts = Pick<Context, 'models' | 'clock' | 'dataKeys' | 'metrics'>;
+type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics'>;
 
 /** Reads a session as stored. */
 export function loadSession(context: Pick<Context, 'models'>, sessionId: string): Promise<SessionDocument | null> {
@@ -64,6 +65,7 @@ export async function storeChange(
   const stored = await context.models.sessions
     .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after' })
     .lean<SessionDocument>();
+  if (stored) tellSessionNews(context, stored);
   if (stored && (set.status === 'completed' || set.status === 'failed')) context.metrics.callsEnded.inc({ reason: stored.end_reason ?? 'none' });
   return stored;
 }

@@ -39,6 +39,8 @@ async function serveConsole(app: ApiServer, directory: string): Promise<void> {
   app.addHook('onRoute', (route) => {
     if (route.url === '/*') route.config = { ...route.config, access: 'none' };
   });
+  // Deep links into the console are the page's own to resolve.
+  for (const url of ['/console', '/console/*']) app.get(url, OPEN, (_request, reply) => reply.sendFile('index.html', directory, { maxAge: 0 }));
   await app.register(fastifyStatic, {
     root: directory,
     wildcard: true,

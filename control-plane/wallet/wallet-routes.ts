@@ -53,7 +53,8 @@ export function registerWalletRoutes(app: ApiServer, context: Context): void {
   });
 }
 
-function readableUser(caller: Caller, userId: string): string {
+/** The user a wallet address names, for a caller who may read it. Throws `not_found`. */
+export function readableUser(caller: Caller, userId: string): string {
   if (userId === 'self' || userId === caller.userId) return caller.userId;
   if (caller.isOperator) return userId;
   throw fault('not_found');

@@ -1,4 +1,4 @@
-/** The delivery log: what became of each webhook of a session at each endpoint. Payloads and signing secrets are never shown. */
+/** The delivery log: what became of each webhook, of a session or of the whole team, and sending one again. Payloads and signing secrets are never shown. */
 import { z } from 'zod';
 import { callerOf } from '../auth.ts';
 import type { Context } from '../context.ts';
@@ -7,15 +7,22 @@ import type { ApiServer } from '../server.ts';
 import { findSession } from '../sessions/find-session.ts';
 import { findPage } from '../store/find-page.ts';
 import type { DeliveryDocument } from '../store/models/delivery-model.ts';
+import { resendDelivery } from './resend.ts';
 
 const timestamp = z.iso.datetime();
+/** Fields a record does without. */
+const NOT_SHOWN = ['payload', 'secret'] as const;
+
+const state = z.enum(['queued', 'pending', 'delivered', 'dropped']);
+const sessionPath = z.object({ session_id: z.string() });
 
 const deliveryRecord = z.object({
   delivery_id: z.string(),
+  session_id: z.string(),
   event: z.string(),
   url: z.string(),
   /** `queued` waits for the endpoint's earlier event of the session. */
-  state: z.enum(['queued', 'pending', 'delivered', 'dropped']),
+  state,
   attempts: z.number().int(),
   /** HTTP status of the last answer; null when there was none. */
   last_status: z.number().int().nullable(),
@@ -36,7 +43,7 @@ export function registerDeliveryRoutes(app: ApiServer, context: Context): void {
       schema: {
         tags: ['sessions'],
         summary: 'What became of each webhook of a session',
-        params: z.object({ session_id: z.string() }),
+        params: sessionPath,
         querystring: z.strictObject(listQuery),
         response: { 200: listOf('deliveries', deliveryRecord) },
       },
@@ -46,9 +53,48 @@ export function registerDeliveryRoutes(app: ApiServer, context: Context): void {
       const { rows, ...page } = await findPage(context.models.deliveries, {
         filter: { session_id: session._id },
         query: request.query,
-        without: ['payload', 'secret'],
+        without: NOT_SHOWN,
       });
       return { deliveries: rows.map(toDeliveryRecord), ...page };
+    },
+  );
+
+  app.get(
+    '/v1/agent/deliveries',
+    {
+      schema: {
+        tags: ['sessions'],
+        summary: 'What became of the webhooks of every session',
+        querystring: z.strictObject({ ...listQuery, state: state.optional() }),
+        response: { 200: listOf('deliveries', deliveryRecord) },
+      },
+    },
+    async (request) => {
+      const { query } = request;
+      const { rows, ...page } = await findPage(context.models.deliveries, {
+        filter: { team_id: callerOf(request).teamId, ...(query.state === undefined ? {} : { state: query.state }) },
+        query,
+        without: NOT_SHOWN,
+      });
+      return { deliveries: rows.map(toDeliveryRecord), ...page };
+    },
+  );
+
+  app.post(
+    '/v1/agent/sessions/:session_id/deliveries/:delivery_id/resend',
+    {
+      config: { bodyOptional: true },
+      schema: {
+        tags: ['sessions'],
+        summary: 'Sends a delivered or dropped webhook once more, the same bytes signed afresh',
+        params: sessionPath.extend({ delivery_id: z.string().max(256) }),
+        response: { 202: deliveryRecord },
+      },
+    },
+    async (request, reply) => {
+      const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
+      const delivery = await resendDelivery(context, { sessionId: session._id, deliveryId: request.params.delivery_id });
+      return reply.code(202).send(toDeliveryRecord(delivery));
     },
   );
 }
@@ -58,6 +104,7 @@ function toDeliveryRecord(delivery: DeliveryDocument): z.output<typeof deliveryR
   const isStatus = /^\d{3}$/.test(result);
   return {
     delivery_id: delivery._id,
+    session_id: delivery.session_id,
     event: delivery.event,
     url: delivery.url,
     state: delivery.state,

@@ -63,6 +63,9 @@ describe('the site', () => {
     const page = await app.inject('/');
     expect(page.body).toContain('Console');
     expect(page.headers['content-security-policy']).toContain("default-src 'self'");
+    const deepLink = await app.inject('/console/calls/0123');
+    expect(deepLink.body).toContain('Console');
+    expect(deepLink.headers['content-security-policy']).toBe(page.headers['content-security-policy']);
     expect((await app.inject('/assets/app-1.js')).headers['cache-control']).toContain('immutable');
     for (const path of ['/widget.js', '/sdk.js']) {
       const script = await app.inject({ url: path, headers: { origin: 'https://shop.example.com' } });

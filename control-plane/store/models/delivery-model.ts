@@ -58,6 +58,7 @@ export function defineDeliveries(connection: Connection): Model<DeliveryDocument
   schema.index({ session_id: 1, url: 1 }, { unique: true, partialFilterExpression: { state: 'pending' } });
   schema.index({ session_id: 1, url: 1, rank: 1 });
   schema.index({ session_id: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, created_at: -1, _id: -1 });
   schema.index({ team_id: 1, finished_at: 1 });
   return connection.model<DeliveryDocument>('Delivery', schema);
 }

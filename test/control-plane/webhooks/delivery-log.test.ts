@@ -43,6 +43,7 @@ describe('the delivery log of a session', () => {
     const of = (path: string) => body.deliveries.find((row: { url: string }) => row.url.endsWith(path));
     expect(of('/good')).toEqual({
       delivery_id: `${id}:call.ended:0`,
+      session_id: id,
       event: 'call.ended',
       url: `${receiver.url}/good`,
       state: 'delivered',
@@ -91,5 +92,44 @@ describe('the delivery log of a session', () => {
     const numbered = (await log(id, '?page_size=2&page=2')).body;
     expect([first.deliveries.length, first.has_more, second.deliveries.length, second.has_more]).toEqual([2, true, 1, false]);
     expect(numbered).toMatchObject({ deliveries: second.deliveries, total: 3 });
+  });
+});
+
+describe('sending a webhook again', () => {
+  const resend = (session: string, delivery: string, key = user.key) =>
+    api.request('POST', `/v1/agent/sessions/${session}/deliveries/${delivery}/resend`, { key });
+
+  it('brings the same bytes once more, signed afresh, and starts its attempts anew', async () => {
+    receiver.answer = () => ({ status: 204 });
+    const id = await endedCall([`${receiver.url}/again`]);
+    await api.clock.advance(60_000);
+    const { status, body } = await resend(id, `${id}:call.ended:0`);
+    expect([status, body.state, body.attempts]).toEqual([202, 'pending', 0]);
+    await deliverer.idle();
+    const [first, second] = receiver.received.filter(({ path }) => path === '/again');
+    expect(second?.raw).toEqual(first?.raw);
+    expect(second?.headers['x-service-webhook-signature']).not.toBe(first?.headers['x-service-webhook-signature']);
+    expect((await log(id)).body.deliveries[0]).toMatchObject({ state: 'delivered', attempts: 1, finished_at: api.at() });
+  });
+
+  it('is refused while it is on its way, and of deliveries that are not there or another team’s', async () => {
+    receiver.answer = () => ({ status: 500 });
+    const id = await endedCall([`${receiver.url}/busy`]);
+    expect((await resend(id, `${id}:call.ended:0`)).status).toBe(409);
+    expect((await resend(id, 'nothing')).status).toBe(404);
+    expect((await resend(id, `${id}:call.ended:0`, (await api.createUser()).key)).status).toBe(404);
+  });
+});
+
+describe('the delivery log of a team', () => {
+  it('has the webhooks of every session, by state, and nobody else’s', async () => {
+    receiver.answer = () => ({ status: 204 });
+    const id = await endedCall([`${receiver.url}/team`]);
+    const all = (query = '', key = user.key) => api.request('GET', `/v1/agent/deliveries${query}`, { key });
+    const sessions = (await all('?state=delivered')).body.deliveries.map((row: { session_id: string }) => row.session_id);
+    expect(sessions).toContain(id);
+    expect((await all('?state=queued')).body.deliveries).toEqual([]);
+    expect((await all('', (await api.createUser()).key)).body.deliveries).toEqual([]);
+    expect((await all('?state=lost')).status).toBe(422);
   });
 });

@@ -1,0 +1,25 @@
+/** `GET /v1/account`: whose key this is, and what the account may do. */
+
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import { callerOf } from '../auth.ts';
+import type { Context } from '../context.ts';
+import type { ApiServer } from '../server.ts';
+import type { UserDocument } from '../store/models/user-model.ts';
+import { accountRecord, toAccountRecord } from './account-record.ts';
+
+const ownAccount = accountRecord.extend({
+  /** The operator's own key: the `/admin` routes are open to it. */
+  is_operator: z.boolean(),
+  key_id: z.string(),
+});
+
+/** Registers the route of a caller's own account. */
+export function registerAccountRoutes(app: ApiServer, context: Context): void {
+  app.get('/v1/account', { schema: { tags: ['keys'], summary: 'Whose key this is', response: { 200: ownAccount } } }, async (request) => {
+    const { userId, keyId, isOperator } = callerOf(request);
+    const user = await context.models.users.findById(userId).lean<UserDocument>();
+    if (!user) throw fault('not_found');
+    return { ...toAccountRecord(user), is_operator: isOperator, key_id: keyId };
+  });
+}
