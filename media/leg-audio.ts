@@ -4,10 +4,12 @@
  */
 import type { Clock } from '#config/clock.ts';
 import type { FrameKind, LegCommand, LegEvent } from './leg.ts';
-import { type EventBatcher, frameSamples } from './media-messages.ts';
+import type { LegRecording } from './media-host.ts';
+import { type EventBatcher, frameSamples, rtpLegNumber } from './media-messages.ts';
 import type { Pacer } from './pacer.ts';
 import { Playout } from './playout.ts';
 import { Recorder } from './recorder.ts';
+import { SideAudio } from './side-audio.ts';
 import type { VoiceRateHz } from './silero.ts';
 import type { SpeechDetector, VoiceTap } from './vad.ts';
 
@@ -17,6 +19,8 @@ export interface MediaShared {
   readonly pacer: Pacer;
   readonly events: EventBatcher;
   readonly detector: SpeechDetector;
+  /** The audio of every open leg, by the number the thread knows the leg by. */
+  readonly audios: Map<number, LegAudio>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, detail?: unknown) => void;
 }
 
@@ -36,7 +40,7 @@ export interface LegAudioOptions {
   readonly inRateHz: VoiceRateHz;
   readonly outRateHz: number;
   readonly originMs: number;
-  readonly recording: { readonly firstSegment: number } | null;
+  readonly recording: LegRecording | null;
 }
 
 /** The transport-independent half of a leg. */
@@ -50,6 +54,14 @@ export class LegAudio {
   readonly #playout: Playout;
   readonly #recorder: Recorder | null;
   readonly #voice: VoiceTap;
+  readonly #rateHz: number;
+  readonly #side: SideAudio;
+  readonly #isHuman: boolean;
+  /** The agent's part of `sent`. */
+  readonly #said: Int16Array;
+  #bridged: LegAudio | null = null;
+  /** Nobody has answered yet: nothing is recorded. */
+  isEarly = false;
 
   constructor(options: LegAudioOptions, shared: MediaShared) {
     this.#leg = options.leg;
@@ -59,6 +71,11 @@ export class LegAudio {
     const emit = (event: LegEvent) => this.emit(event);
     this.#playout = new Playout(options.outRateHz, emit);
     this.#voice = shared.detector.open(options.inRateHz, emit);
+    this.#rateHz = options.outRateHz;
+    this.#side = new SideAudio(options.outRateHz, this.sent.length);
+    this.#said = new Int16Array(this.sent.length);
+    this.#isHuman = options.recording?.of === 'human';
+    shared.audios.set(options.leg, this);
     const { inRateHz: userRateHz, outRateHz: agentRateHz, originMs } = options;
     this.#recorder = options.recording ? new Recorder({ originMs, userRateHz, agentRateHz, ...options.recording }, emit) : null;
   }
@@ -87,6 +104,12 @@ export class LegAudio {
       case 'watchVoice':
         this.#voice.watch(command.reachMs);
         return true;
+      case 'bridge':
+        this.#bridge(command.otherLegId === null ? null : (this.#shared.audios.get(rtpLegNumber(command.otherLegId)) ?? null));
+        return true;
+      case 'holdMusic':
+        this.#side.playMusic(command.isOn);
+        return true;
       default:
         return false;
     }
@@ -97,23 +120,44 @@ export class LegAudio {
     this.#voice.push(samples, atMs);
   }
 
-  /** Fills `sent` with the slot's reply audio, or with silence while the transport cannot send; returns the number of reply samples. */
+  /** Fills `sent` with the slot's reply audio and what goes out beside it, or with silence while the transport cannot send; returns the number of reply samples. */
   fillSent(atMs: number, canSend: boolean): number {
-    if (canSend) return this.#playout.next(this.sent, atMs);
-    this.sent.fill(0);
-    return 0;
+    const count = canSend ? this.#playout.next(this.sent, atMs) : 0;
+    if (!canSend) this.sent.fill(0);
+    this.#said.set(this.sent);
+    if (canSend) this.#side.addTo(this.sent);
+    return count;
   }
 
-  /** Ends the slot: reports `received` as caller audio and records both frames. */
+  /** Ends the slot: reports `received` as caller audio, hands it to the leg it is bridged to, and records both sides. */
   endSlot(slot: number, atMs: number, kind: FrameKind): void {
     this.#shared.events.addAudio(this.#leg, { slot, atMs, kind }, this.received);
-    this.#recorder?.write(slot, this.received, this.sent);
+    if (this.#bridged) this.#bridged.#side.push(this.received);
+    if (!this.isEarly && (!this.#isHuman || this.#bridged)) this.#recorder?.write(slot, this.received, this.#said);
     this.#voice.tick(this.#shared.clock.now());
   }
 
   /** Stops listening and emits the rest of the recording. */
   close(): void {
+    this.#bridge(null);
+    this.#shared.audios.delete(this.#leg);
     this.#voice.close();
     this.#recorder?.close();
+  }
+
+  /** Joins two legs, or parts them; legs of different rates stay apart. */
+  #bridge(other: LegAudio | null): void {
+    if (other === this || (other && other.#rateHz !== this.#rateHz)) return;
+    const before = this.#bridged;
+    if (before) before.#joinTo(null);
+    this.#joinTo(other);
+    if (!other) return;
+    if (other.#bridged) other.#bridged.#joinTo(null);
+    other.#joinTo(this);
+  }
+
+  #joinTo(other: LegAudio | null): void {
+    this.#bridged = other;
+    this.#side.bridge(other !== null);
   }
 }

@@ -41,7 +41,15 @@ export type LegCommand =
   /** Duration of voiced audio within one speech, in ms, at which `voice.reached` is reported; 0 turns it off. */
   | { readonly do: 'watchVoice'; readonly reachMs: number }
   /** Changes where an RTP leg sends to and how (outbound answer, re-INVITE). */
-  | { readonly do: 'setRemote'; readonly remote: RtpRemote }
+  | {
+      readonly do: 'setRemote';
+      readonly remote: RtpRemote /** Before the answer (early media): heard, never recorded. */;
+      readonly isEarly?: boolean;
+    }
+  /** Lets the far ends of two RTP legs of one host hear each other, beside what either is played, until one closes; null parts them. */
+  | { readonly do: 'bridge'; readonly otherLegId: string | null }
+  /** Plays music to a far end that waits (RTP legs). */
+  | { readonly do: 'holdMusic'; readonly isOn: boolean }
   /** Closes the transport; `closed` follows with reason `local`. */
   | { readonly do: 'close' };
 
@@ -113,8 +121,8 @@ export type LegEvent =
 /** Why a leg closed. `remote`: the far end hung up or left; `media_timeout`: nothing arrived for too long. */
 export type LegCloseReason = 'local' | 'remote' | 'media_timeout' | 'failed';
 
-/** Which side a recorded track holds. */
-export type RecordingTrack = 'user' | 'agent';
+/** Which side a recorded track holds; `human` is the person joined by a transfer. */
+export type RecordingTrack = 'user' | 'agent' | 'human';
 
 /** What a leg counted over its life. */
 export interface LegStats {

@@ -9,6 +9,7 @@ import type { Leg, LegCommand, LegEvent } from './leg.ts';
 import {
   type AddressedCommand,
   type FromMediaThread,
+  legId,
   type MediaThreadSettings,
   type OpenedLeg,
   type ToMediaThread,
@@ -33,7 +34,7 @@ export interface MediaEngineOptions {
 }
 
 interface Opening {
-  readonly kind: 'rtp' | 'webrtc';
+  readonly kind: Leg['kind'];
   readonly resolve: (result: { leg: Leg; opened: OpenedLeg }) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -67,7 +68,7 @@ export class MediaEngine {
   }
 
   /** Opens a leg; `message` names it by the number it is given. */
-  open(kind: ThreadedLeg['kind'], message: (leg: number) => ToMediaThread): Promise<{ leg: Leg; opened: OpenedLeg }> {
+  open(kind: Leg['kind'], message: (leg: number) => ToMediaThread): Promise<{ leg: Leg; opened: OpenedLeg }> {
     return new Promise((resolve, reject) => {
       if (this.#closing !== null) throw fault('draining');
       // One that could not even start is tried again with the next leg.
@@ -206,7 +207,7 @@ export class MediaEngine {
 /** A leg whose transport lives in an engine. */
 class ThreadedLeg implements Leg {
   readonly id: string;
-  readonly kind: 'rtp' | 'webrtc';
+  readonly kind: Leg['kind'];
   readonly inRateHz: number;
   readonly outRateHz: number;
   readonly originMs: number;
@@ -215,8 +216,8 @@ class ThreadedLeg implements Leg {
   #listener: ((events: readonly LegEvent[]) => void) | null = null;
   #early: LegEvent[] = [];
 
-  constructor(number: number, kind: 'rtp' | 'webrtc', opened: OpenedLeg, host: MediaEngine) {
-    this.id = `${kind}-${number}`;
+  constructor(number: number, kind: Leg['kind'], opened: OpenedLeg, host: MediaEngine) {
+    this.id = legId(kind, number);
     this.kind = kind;
     this.inRateHz = opened.inRateHz;
     this.outRateHz = opened.outRateHz;

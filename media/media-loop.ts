@@ -3,6 +3,7 @@ import { systemClock } from '#config/clock.ts';
 import { Fault } from '#config/errors.ts';
 import type { LegCommand } from './leg.ts';
 import type { MediaShared, TransportLeg } from './leg-audio.ts';
+import { openLivekitSession } from './livekit-leg.ts';
 import { EventBatcher, type FromMediaThread, type MediaThreadSettings, type ToMediaThread } from './media-messages.ts';
 import { Pacer } from './pacer.ts';
 import { PortPool } from './rtp/port-pool.ts';
@@ -10,7 +11,7 @@ import { openRtpSession } from './rtp/rtp-session.ts';
 import { SpeechDetector } from './vad.ts';
 import { openWebrtcSession } from './webrtc-leg.ts';
 
-type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' }>;
+type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' | 'openLivekit' }>;
 
 /** The media thread's legs and what they share; speaks to the call loop through `post`. */
 export class MediaThread {
@@ -28,7 +29,7 @@ export class MediaThread {
     const log: MediaShared['log'] = (level, message, detail) => this.#log(level, message, detail);
     this.#detector = new SpeechDetector(systemClock, log);
     this.#pacer = new Pacer(systemClock, (nowMs) => this.#flush(nowMs));
-    this.#shared = { clock: systemClock, pacer: this.#pacer, events: this.#events, detector: this.#detector, log };
+    this.#shared = { clock: systemClock, pacer: this.#pacer, events: this.#events, detector: this.#detector, audios: new Map(), log };
   }
 
   /** Takes one message of the call loop. */
@@ -42,6 +43,7 @@ export class MediaThread {
         return;
       case 'openRtp':
       case 'openWebrtc':
+      case 'openLivekit':
         void this.#open(message);
         return;
       case 'stop':
@@ -83,9 +85,10 @@ export class MediaThread {
 
   #opening(message: OpenMessage) {
     const onClosed = () => void this.#legs.delete(message.leg);
-    return message.type === 'openRtp'
-      ? openRtpSession({ ...message.options, leg: message.leg, ports: this.#ports, onClosed }, this.#shared)
-      : openWebrtcSession({ ...message.options, leg: message.leg, settings: this.#settings, onClosed }, this.#shared);
+    const { leg } = message;
+    if (message.type === 'openRtp') return openRtpSession({ ...message.options, leg, ports: this.#ports, onClosed }, this.#shared);
+    if (message.type === 'openWebrtc') return openWebrtcSession({ ...message.options, leg, settings: this.#settings, onClosed }, this.#shared);
+    return openLivekitSession({ ...message.options, leg, onClosed }, this.#shared);
   }
 
   #flush(nowMs: number): void {

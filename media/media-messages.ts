@@ -3,8 +3,8 @@
  * Caller audio of a whole batch travels in one transferred buffer; everything rarer travels as the event itself.
  */
 import type { FaultCode } from '#config/errors.ts';
-import { FRAME_KINDS, FRAME_MS, type FrameKind, type LegCommand, type LegEvent } from './leg.ts';
-import type { RtpLegOptions, WebrtcLegOptions } from './media-host.ts';
+import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegCommand, type LegEvent } from './leg.ts';
+import type { LivekitLegOptions, RtpLegOptions, WebrtcLegOptions } from './media-host.ts';
 
 /** What the media thread is started with. */
 export interface MediaThreadSettings {
@@ -34,6 +34,7 @@ export type ToMediaThread =
   | { readonly type: 'commands'; readonly commands: readonly AddressedCommand[] }
   | { readonly type: 'openRtp'; readonly leg: number; readonly options: RtpLegOptions }
   | { readonly type: 'openWebrtc'; readonly leg: number; readonly options: WebrtcLegOptions }
+  | { readonly type: 'openLivekit'; readonly leg: number; readonly options: LivekitLegOptions }
   | { readonly type: 'stop' };
 
 /** Media thread → call loop. */
@@ -50,9 +51,9 @@ export interface OpenedLeg {
   readonly inRateHz: number;
   readonly outRateHz: number;
   readonly originMs: number;
-  /** Bound RTP port, or null for WebRTC. */
+  /** Bound RTP port; null for other legs. */
   readonly localPort: number | null;
-  /** SDP answer, or null for RTP. */
+  /** SDP answer of a WebRTC leg; null for other legs. */
   readonly answerSdp: string | null;
 }
 
@@ -138,6 +139,16 @@ export function unpackEvents(batch: EventBatch): Map<number, LegEvent[]> {
     events.push({ type: 'audio', slot: slot as number, atMs: atMs as number, kinds: Uint8Array.of(kind as number), samples });
   }
   return byLeg;
+}
+
+/** The id a leg has on the call loop's side. */
+export function legId(kind: Leg['kind'], number: number): string {
+  return `${kind}-${number}`;
+}
+
+/** The number behind an RTP leg's id; NaN for any other leg's. */
+export function rtpLegNumber(id: string): number {
+  return id.startsWith('rtp-') ? Number(id.slice('rtp-'.length)) : Number.NaN;
 }
 
 /** Number of samples in one frame at this rate. */

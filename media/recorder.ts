@@ -1,5 +1,5 @@
 /**
- * Records both sides of one leg on the call's clock: each track has one frame per slot, silence where nothing was given,
+ * Records the sides of one leg on the call's clock: each track has one frame per slot, silence where nothing was given,
  * and leaves in five-second segments, so that a lost worker loses at most five seconds.
  */
 import { FRAME_MS, type LegEvent, type RecordingTrack } from './leg.ts';
@@ -17,27 +17,32 @@ export interface RecorderOptions {
   readonly userRateHz: number;
   readonly agentRateHz: number;
   readonly firstSegment: number;
+  /** `human`: one track, of what the far end says. */
+  readonly of?: 'human' | undefined;
 }
 
-/** Two tracks, one timeline. */
+/** Two tracks (or one), one timeline. */
 export class Recorder {
-  readonly #tracks: readonly [Track, Track];
+  readonly #far: Track;
+  readonly #agent: Track | null;
 
   constructor(options: RecorderOptions, emit: (event: RecordingEvent) => void) {
     const { originMs, firstSegment } = options;
     const track = (name: RecordingTrack, rateHz: number) => new Track({ name, rateHz, originMs, segment: firstSegment }, emit);
-    this.#tracks = [track('user', options.userRateHz), track('agent', options.agentRateHz)];
+    this.#far = track(options.of ?? 'user', options.userRateHz);
+    this.#agent = options.of === 'human' ? null : track('agent', options.agentRateHz);
   }
 
-  /** Adds one slot: what the caller was heard to say and what was sent to them. Slots ascend; those left out are silent. */
+  /** Adds one slot: what the far end was heard to say and what the agent said to them. Slots ascend; those left out are silent. */
   write(slot: number, user: Int16Array, agent: Int16Array): void {
-    this.#tracks[0].write(slot, user);
-    this.#tracks[1].write(slot, agent);
+    this.#far.write(slot, user);
+    this.#agent?.write(slot, agent);
   }
 
   /** Emits the rest. */
   close(): void {
-    for (const track of this.#tracks) track.close();
+    this.#far.close();
+    this.#agent?.close();
   }
 }
 

@@ -39,7 +39,7 @@ function requestOf(plan: CallPlan, transport: Transport) {
     fromNumber: from_number,
     headers,
     credentials: username === null || password === null ? null : { username, password },
-    recordAudio: plan.record_audio,
+    recording: plan.record_audio ? { firstSegment: 0 } : null,
     ringMs: ring_seconds * 1000,
   };
 }

@@ -8,7 +8,7 @@ import type { Leg } from '#media/leg.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { localAddressFor } from './local-address.ts';
 import { answerAudio } from './sdp.ts';
-import { type DialogFacts, type IncomingInvite, InviteCancelled } from './signalling.ts';
+import { type DialogFacts, type IncomingInvite, InviteCancelled, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
 
 /** Stands in for our own address while an offer is only looked at. */
@@ -27,7 +27,7 @@ export interface InboundCallDeps {
 
 /** An answered call, or why there is none. */
 export type InboundCall =
-  | { readonly outcome: 'answered'; readonly leg: Leg; readonly dialog: DialogFacts }
+  | { readonly outcome: 'answered'; readonly leg: Leg; readonly dialog: DialogFacts; readonly refer: SipDialog['refer'] }
   /** The caller gave up first. */
   | { readonly outcome: 'cancelled' }
   /** Refused by us, with this SIP status. */
@@ -63,7 +63,8 @@ export async function answerInboundCall(
       rtp.send({ do: 'close' });
       throw error;
     });
-    return { outcome: 'answered', leg: createSipLeg({ clock: deps.clock, dialog, rtp, local }), dialog: dialog.facts };
+    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local });
+    return { outcome: 'answered', leg, dialog: dialog.facts, refer: (request, listener) => dialog.refer(request, listener) };
   } catch (error) {
     return error instanceof InviteCancelled ? { outcome: 'cancelled' } : refuse(invite, error);
   }

@@ -1,10 +1,10 @@
 /**
  * The worker's side of an outbound phone call (running.md "Phone calls"): an INVITE with our offer, ringing until somebody answers or the time is over, a leg out of the answered dialog.
- * Early media is not listened to: a 183 rings like a 180.
+ * Early media is taken as it is offered (announcements, ringing of the far network), and never recorded: nobody has answered.
  */
 import type { Clock } from '#config/clock.ts';
-import type { Leg, RtpRemote } from '#media/leg.ts';
-import type { MediaHost } from '#media/media-host.ts';
+import type { Leg, LegEvent, RtpRemote } from '#media/leg.ts';
+import type { LegRecording, MediaHost } from '#media/media-host.ts';
 import { localAddressFor } from './local-address.ts';
 import { offerAudio, readAnswer } from './sdp.ts';
 import { type DialogFacts, type DialRequest, InviteRefused, type OutgoingInvite, type Signalling, type SipDialog } from './signalling.ts';
@@ -24,16 +24,18 @@ export interface OutboundCallDeps {
 
 /** Who is called, and how. */
 export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer'> {
-  readonly recordAudio: boolean;
+  readonly recording: LegRecording | null;
   /** How long it may ring, ms. */
   readonly ringMs: number;
+  /** What comes from the far network before anybody answers; nobody listens without it. */
+  readonly onEarlyMedia?: (events: readonly LegEvent[]) => void;
 }
 
 /** How a dial ended. */
 export type OutboundCall =
-  | { readonly outcome: 'answered'; readonly leg: Leg; readonly dialog: DialogFacts }
+  | { readonly outcome: 'answered'; readonly leg: Leg; readonly dialog: DialogFacts; readonly refer: SipDialog['refer'] }
   | { readonly outcome: 'busy' | 'no_answer' | 'failed'; readonly error: unknown }
-  /** Given up by us. */
+  /** Given up by whoever asked for it. */
   | { readonly outcome: 'cancelled' };
 
 /** Dials; never rejects. `signal` gives the call up while it rings. */
@@ -41,17 +43,19 @@ export async function dialOutboundCall(deps: OutboundCallDeps, request: Outbound
   let rtp: Leg | null = null;
   try {
     const bound = localAddressFor(hostOf(request.toUri), { boundHost: deps.sipHost, publicIp: undefined });
-    const recording = request.recordAudio ? { firstSegment: 0 } : null;
-    const opened = await deps.media.openRtpLeg({ localAddress: bound, remote: null, recording });
+    const opened = await deps.media.openRtpLeg({ localAddress: bound, remote: null, recording: request.recording });
     rtp = opened.leg;
     const local = { address: deps.sipPublicIp ?? bound, port: opened.localPort, sessionId: Math.floor(deps.random() * 2 ** 31), version: 1 };
-    const end = await ring(deps, deps.signalling.dial({ ...request, sdpOffer: offerAudio(local) }), { ringMs: request.ringMs, signal });
+    const invite = deps.signalling.dial({ ...request, sdpOffer: offerAudio(local) });
+    const early = listenEarly(rtp, invite, request.onEarlyMedia);
+    const end = await ring(deps, invite, { ringMs: request.ringMs, signal });
     if (end === 'cancelled' || end === 'no_answer') {
       rtp.send({ do: 'close' });
       return end === 'cancelled' ? { outcome: end } : { outcome: end, error: null };
     }
-    rtp.send({ do: 'setRemote', remote: await remoteOf(end) });
-    return { outcome: 'answered', leg: createSipLeg({ clock: deps.clock, dialog: end, rtp, local, isConnected: true }), dialog: end.facts };
+    rtp.send({ do: 'setRemote', remote: await remoteOf(end, early) });
+    const leg = createSipLeg({ clock: deps.clock, dialog: end, rtp, local, isConnected: true });
+    return { outcome: 'answered', leg, dialog: end.facts, refer: (referRequest, listener) => end.refer(referRequest, listener) };
   } catch (error) {
     rtp?.send({ do: 'close' });
     return { outcome: error instanceof InviteRefused ? outcomeOf(error.status) : 'failed', error };
@@ -83,10 +87,31 @@ async function ring(
   }
 }
 
-/** Where the answer wants its audio. An answer without audio we could carry ends the call it began. */
-async function remoteOf(dialog: SipDialog): Promise<RtpRemote> {
+/** Where early media comes from, as it was described last. */
+interface Early {
+  sdp: string;
+}
+
+/** Has the leg take early media; what it hears then is not the caller's, and ends with the answer. */
+function listenEarly(rtp: Leg, invite: OutgoingInvite, listener: OutboundCallRequest['onEarlyMedia']): Early {
+  const early: Early = { sdp: '' };
+  rtp.listen((events) => listener?.(events));
+  invite.onEarlyMedia((sdp) => {
+    try {
+      rtp.send({ do: 'setRemote', remote: readAnswer(sdp), isEarly: true });
+      early.sdp = sdp;
+    } catch {
+      // Audio we cannot carry before the answer: it rings in silence, and the answer decides.
+    }
+  });
+  return early;
+}
+
+/** Where the answer wants its audio; a 200 without a description stands by the one before it. An answer without audio we could carry ends the call it began. */
+async function remoteOf(dialog: SipDialog, early: Early): Promise<RtpRemote> {
   try {
-    return readAnswer(dialog.facts.remoteSdp);
+    const { remoteSdp } = dialog.facts;
+    return readAnswer(remoteSdp.trim() === '' ? early.sdp : remoteSdp);
   } catch (error) {
     await dialog.hangUp();
     throw error;

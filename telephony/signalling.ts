@@ -44,6 +44,26 @@ export interface SipDialog {
   listen(listener: SipDialogListener): void;
   /** BYE. Idempotent; never rejects: the call is over whatever the answer is. */
   hangUp(): Promise<void>;
+  /** REFER (RFC 3515): asks the other side to call somebody else instead of us. `listener` is told everything that follows; one REFER at a time. */
+  refer(request: ReferRequest, listener: ReferListener): void;
+}
+
+/** Whom the other side is asked to call. */
+export interface ReferRequest {
+  /** Refer-To, a SIP URI. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly credentials: DialRequest['credentials'];
+}
+
+/** What becomes of a REFER, in any order the network likes. */
+export interface ReferListener {
+  /** Its final response; 0 when it could not be sent. */
+  onResponse(status: number): void;
+  /** A NOTIFY: the status its `message/sipfrag` begins with, null when it has none, and whether it is the last one. */
+  onNotify(status: number | null, isLast: boolean): void;
+  /** The dialog is over. */
+  onEnded(): void;
 }
 
 /** What the other side asks for inside a dialog. */
@@ -82,6 +102,8 @@ export class InviteRefused extends Error {
 export interface OutgoingInvite {
   /** The dialog once it is answered. Rejects with `InviteRefused`; with another error when the INVITE could not be sent. */
   readonly answered: Promise<SipDialog>;
+  /** Sets what is told of session descriptions that come before the answer (early media). */
+  onEarlyMedia(listener: (sdp: string) => void): void;
   /** Gives it up: CANCEL, or BYE when the answer has crossed it. `answered` settles as if nobody had. Idempotent. */
   cancel(): void;
 }
@@ -164,7 +186,8 @@ class DrachtioSignalling implements Signalling {
 
   dial(request: DialRequest): OutgoingInvite {
     // drachtio-srf would keep the INVITE for a connection that may come too late.
-    if (!this.isConnected) return { answered: Promise.reject(new Error('not connected to signalling')), cancel: () => undefined };
+    if (!this.isConnected)
+      return { answered: Promise.reject(new Error('not connected to signalling')), onEarlyMedia: () => undefined, cancel: () => undefined };
     return new DrachtioOutgoingInvite(this.#srf, request);
   }
 
@@ -229,6 +252,7 @@ class DrachtioOutgoingInvite implements OutgoingInvite {
   readonly answered: Promise<SipDialog>;
   #request: Srf.SrfRequest | null = null;
   #isCancelled = false;
+  #onEarlyMedia: ((sdp: string) => void) | null = null;
 
   constructor(srf: Srf, { toUri, fromNumber, sdpOffer, headers, credentials }: DialRequest) {
     // The server writes its own address for localhost. In lower case, as drachtio-srf takes them out again to answer a challenge.
@@ -237,9 +261,16 @@ class DrachtioOutgoingInvite implements OutgoingInvite {
     const onSent = (error: unknown, request: Srf.SrfRequest) => {
       if (!error) this.#sent(request);
     };
+    const progress = {
+      cbRequest: onSent as unknown as (request: Srf.SrfRequest) => void,
+      cbProvisional: (response: Srf.SrfResponse) => {
+        const { body } = response as unknown as { readonly body: string };
+        if (body.trim() !== '') this.#onEarlyMedia?.(body);
+      },
+    };
     this.answered = new Promise((resolve, reject) => {
       // By callback, for the same reason as an answer of ours.
-      srf.createUAC(toUri, options, { cbRequest: onSent as unknown as (request: Srf.SrfRequest) => void }, (error: unknown, dialog) => {
+      srf.createUAC(toUri, options, progress, (error: unknown, dialog) => {
         if (error) reject(asRefusal(error));
         else if (this.#isCancelled) {
           void new DrachtioDialog(dialog).hangUp();
@@ -249,6 +280,10 @@ class DrachtioOutgoingInvite implements OutgoingInvite {
     });
     // Whoever gave it up does not wait for the end.
     this.answered.catch(() => undefined);
+  }
+
+  onEarlyMedia(listener: (sdp: string) => void): void {
+    this.#onEarlyMedia = listener;
   }
 
   cancel(): void {
@@ -272,6 +307,7 @@ class DrachtioDialog implements SipDialog {
   readonly facts: DialogFacts;
   readonly #dialog: Srf.Dialog;
   #listener: SipDialogListener | null = null;
+  #referListener: ReferListener | null = null;
   #isOver = false;
 
   constructor(dialog: Srf.Dialog) {
@@ -281,6 +317,10 @@ class DrachtioDialog implements SipDialog {
     dialog.on('info', (request, response) => {
       response.send(200);
       this.#listener?.onInfo({ contentType: request.get('Content-Type') ?? '', body: request.body });
+    });
+    dialog.on('notify', (request, response) => {
+      response.send(200);
+      this.#referListener?.onNotify(sipfragStatus(request.body), /^\s*terminated\b/i.test(request.get('Subscription-State') ?? ''));
     });
     dialog.on('modify', (request, response) => {
       const answer = request.body.trim() === '' ? dialog.local.sdp : (this.#listener?.onOffer(request.body) ?? null);
@@ -304,11 +344,37 @@ class DrachtioDialog implements SipDialog {
     }
   }
 
+  refer(request: ReferRequest, listener: ReferListener): void {
+    this.#referListener = listener;
+    if (this.#isOver) {
+      listener.onEnded();
+      return;
+    }
+    const { target, headers, credentials } = request;
+    this.#dialog
+      .request({
+        method: 'REFER',
+        headers: { ...headers, 'Refer-To': `<${target}>`, 'Referred-By': `<${this.facts.localContact}>` },
+        ...(credentials ? { auth: { ...credentials } } : {}),
+      } as unknown as Srf.SrfRequest)
+      .then(
+        (response) => listener.onResponse(response.status),
+        () => listener.onResponse(0),
+      );
+  }
+
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#referListener?.onEnded();
     this.#listener?.onEnded();
   }
+}
+
+/** The status line of a `message/sipfrag` body (RFC 3420). */
+function sipfragStatus(body: string): number | null {
+  const status = /^\s*SIP\/2\.0 (\d{3})\b/.exec(body)?.[1];
+  return status === undefined ? null : Number(status);
 }
 
 function hasContact(request: Srf.SrfRequest): boolean {

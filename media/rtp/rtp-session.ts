@@ -124,7 +124,10 @@ class RtpSession implements TransportLeg, Paced {
   command(command: LegCommand): void {
     if (this.#isClosed || this.#audio.command(command)) return;
     if (command.do === 'sendDigits') this.#digitSender.enqueue(command.digits);
-    if (command.do === 'setRemote') this.#setRemote(command.remote);
+    if (command.do === 'setRemote') {
+      this.#audio.isEarly = command.isEarly === true;
+      this.#setRemote(command.remote);
+    }
     if (command.do === 'close') this.#end('local');
   }
 

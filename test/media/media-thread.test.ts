@@ -1,16 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
+import { decodeG711 } from '#media/codecs.ts';
 import type { Leg } from '#media/leg.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
-import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
+import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { speak } from '#test/fakes/spoken.ts';
+import { power } from '#test/fakes/tone.ts';
 
 const tone = (ms: number, hz = 440) => Int16Array.from({ length: ms * 8 }, (_, n) => 8000 * Math.sin((2 * Math.PI * hz * n) / 8000));
 const play = (leg: Leg, replyId: string, samples: Int16Array, marks: readonly number[] = []) =>
   leg.send({ do: 'play', replyId, pieceId: 1, samples, marks: Int32Array.from(marks), last: true });
+
+/** Everything a peer heard. */
+const heardBy = (peer: RtpPeer) =>
+  Int16Array.from(
+    peer.heard.flatMap(({ payload }) => {
+      const samples = new Int16Array(payload.length);
+      decodeG711('PCMU', payload, samples);
+      return [...samples];
+    }),
+  );
 
 describe('the media thread', () => {
   let host: MediaHost;
@@ -21,9 +33,9 @@ describe('the media thread', () => {
   });
   afterAll(() => host.close());
 
-  async function openLeg(options: { recording?: boolean } = {}) {
+  async function openLeg(options: { recording?: true | 'human' } = {}) {
     const peer = await openRtpPeer();
-    const recording = options.recording ? { firstSegment: 3 } : null;
+    const recording = options.recording ? { firstSegment: 3, ...(options.recording === 'human' ? { of: 'human' as const } : {}) } : null;
     const { leg, localPort } = await host.openRtpLeg({ localAddress: '127.0.0.1', remote: peer.remote, recording });
     const log = new LegLog(leg);
     const close = async () => {
@@ -46,6 +58,38 @@ describe('the media thread', () => {
     const voiced = peer.heard.filter((packet) => packet.peak > 1000);
     expect(voiced.map((packet) => packet.timestamp - (voiced[0]?.timestamp ?? 0))).toEqual(voiced.map((_, n) => n * 160));
     expect((await close()).stats.packetsSent).toBeGreaterThanOrEqual(15);
+  });
+
+  it('bridged, each far end hears the other and what it is played, nobody hears themselves, and only the agent is on the agent’s track', async () => {
+    const [caller, human] = [await openLeg({ recording: true }), await openLeg({ recording: 'human' })];
+    caller.leg.send({ do: 'holdMusic', isOn: true });
+    await expect.poll(() => caller.peer.heard.filter((packet) => packet.peak > 500).length).toBeGreaterThan(10);
+    caller.leg.send({ do: 'holdMusic', isOn: false });
+    caller.leg.send({ do: 'bridge', otherLegId: human.leg.id });
+    play(caller.leg, 'goodbye', tone(400, 700));
+    await Promise.all([caller.peer.speak(caller.localPort, tone(1_200, 440)), human.peer.speak(human.localPort, tone(1_200, 1_000))]);
+    await expect.poll(() => power(heardBy(caller.peer), 1_000)).toBeGreaterThan(100_000);
+    await expect.poll(() => power(heardBy(human.peer), 440)).toBeGreaterThan(100_000);
+    expect(power(heardBy(caller.peer), 700)).toBeGreaterThan(1_000);
+    for (const [peer, own] of [
+      [caller.peer, 440],
+      [human.peer, 1_000],
+      [human.peer, 700],
+    ] as const)
+      expect(power(heardBy(peer), own)).toBeLessThan(100);
+    await human.close();
+    // Parted by the end of the other.
+    caller.peer.heard.length = 0;
+    await expect.poll(() => caller.peer.heard.length).toBeGreaterThan(10);
+    expect(caller.peer.heard.every((packet) => packet.peak < 100)).toBe(true);
+    await caller.close();
+    const track = (of: typeof caller, name: string) =>
+      Int16Array.from(of.log.all('recording').flatMap((segment) => (segment.track === name ? [...segment.samples] : [])));
+    expect(power(track(human, 'human'), 1_000)).toBeGreaterThan(100_000);
+    expect(human.log.all('recording').map(({ track: name }) => name)).toEqual(['human']);
+    expect(power(track(caller, 'agent'), 700)).toBeGreaterThan(10_000);
+    expect(power(track(caller, 'agent'), 1_000)).toBeLessThan(100);
+    expect(track(caller, 'agent').filter((sample) => Math.abs(sample) > 500).length).toBeLessThan(0.5 * 8_000);
   });
 
   it('sends no voice more than 60 ms after a pause, and goes on from the same sample', async () => {

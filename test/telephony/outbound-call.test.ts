@@ -49,7 +49,7 @@ describeNeeds(['sipp'])('an outbound call through the embedded signalling', () =
         fromNumber: '+15550100001',
         headers: { 'X-Service-Session-Id': 'abc123' },
         credentials: { username: 'parley', password: over.password ?? 'secret' },
-        recordAudio: false,
+        recording: null,
         ringMs: over.ringMs ?? 10_000,
       },
       abort.signal,
@@ -118,7 +118,7 @@ describeNeeds(['sipp'])('an outbound call through the embedded signalling', () =
   it('without its connection to signalling fails', async () => {
     worker.close();
     const deps = { clock: systemClock, media, signalling: worker, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
-    const request = { toUri: 'sip:+1@127.0.0.1:9', fromNumber: '+1', headers: {}, credentials: null, recordAudio: false, ringMs: 2_000 };
+    const request = { toUri: 'sip:+1@127.0.0.1:9', fromNumber: '+1', headers: {}, credentials: null, recording: null, ringMs: 2_000 };
     expect((await dialOutboundCall(deps, request, abort.signal)).outcome).toBe('failed');
     expect(media.open).toBe(0);
   });

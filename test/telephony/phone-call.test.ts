@@ -8,19 +8,10 @@ import { answerInboundCall } from '#telephony/inbound-call.ts';
 import { connectSignalling } from '#telephony/signalling.ts';
 import { dial } from '#test/fakes/baresip.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
+import { power, tone } from '#test/fakes/tone.ts';
 import { itNeeds } from '#test/needs.ts';
 
 const RATE_HZ = 8_000;
-const tone = (hz: number, ms: number) =>
-  Int16Array.from({ length: (ms * RATE_HZ) / 1000 }, (_, n) => 8000 * Math.sin((2 * Math.PI * hz * n) / RATE_HZ));
-
-/** Power of one frequency in 8 kHz samples, per sample (Goertzel). */
-function power(samples: Int16Array, hz: number): number {
-  const turn = 2 * Math.cos((2 * Math.PI * hz) / RATE_HZ);
-  let [last, before] = [0, 0];
-  for (const sample of samples) [last, before] = [sample + turn * last - before, last];
-  return (last * last + before * before - turn * last * before) / Math.max(1, samples.length) ** 2;
-}
 
 itNeeds(['baresip'])(
   'a real phone hears what is played, is heard, presses keys, and hangs up',

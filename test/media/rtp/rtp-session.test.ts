@@ -33,7 +33,7 @@ describe('an RTP session', () => {
     const events = new EventBatcher();
     const detector = new SpeechDetector(systemClock, () => undefined);
     const pacer = new Pacer(clock, () => undefined);
-    const shared: MediaShared = { clock, pacer, events, detector, log: () => undefined };
+    const shared: MediaShared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
     const peer = await openRtpPeer();
     const ports = new PortPool(41_300, 41_309);
     const options = { leg: 1, localAddress: '127.0.0.1', remote: peer.remote, recording: null, ports, onClosed: () => undefined };
