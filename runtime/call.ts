@@ -16,7 +16,7 @@ import { createFlightLog, type FlightLog } from './flight-log.ts';
 import type { LanguageModel } from './llm/llm.ts';
 import { stablePrompt } from './prompt.ts';
 import { hangUpCallTool } from './tools/call-tools.ts';
-import { turnConfig } from './turn/turn-config.ts';
+import { renderedTexts, turnConfig } from './turn/turn-config.ts';
 import type { Effect } from './turn/turn-effects.ts';
 import { type CallTools, TurnLoop } from './turn/turn-loop.ts';
 import { renderText } from './variables.ts';
@@ -47,6 +47,8 @@ export interface CallDeps {
   live(event: Record<string, unknown>): void;
   saveRecording(segment: RecordingSegment): void;
   saveFlightLog(chunk: { readonly index: number; readonly bytes: Uint8Array }): void;
+  /** The leg broke, and the call waits for another one: a room can be joined again, a browser comes back by itself. */
+  readonly onLegLost?: () => void;
   /** Sees every effect of the turn machine, for tests of replays. */
   readonly onEffects?: (effects: readonly Effect[]) => void;
 }
@@ -91,14 +93,15 @@ class RunningCall implements Call {
       this.#settle = resolve;
     });
     const { clock, plan, random, recognizer, saveFlightLog, saveRecording } = deps;
-    const rules = { variables: plan.variables, systemVariables: plan.system_variables, onMissing: plan.config.variables.on_missing };
-    const render = (text: string) => renderText(text, rules);
+    const rules = { systemVariables: plan.system_variables, onMissing: plan.config.variables.on_missing };
+    let variables = plan.variables;
+    const render = (text: string) => renderText(text, { ...rules, variables });
     const config = turnConfig(plan, recognizer, render);
     this.#flightLog = createFlightLog({ sessionId: plan.session_id, seed: random(), config, clock, save: saveFlightLog });
     this.#recording = createCallRecording({ isWanted: plan.record_audio, clock, save: saveRecording });
     const tools = deps.createTools({
       send: (event) => this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) }),
-      variables: () => plan.variables,
+      variables: () => variables,
     });
     const hangUp = hangUpCallTool(plan.config);
     this.#loop = new TurnLoop({
@@ -108,6 +111,10 @@ class RunningCall implements Call {
       tools,
       toolDefinitions: [...(plan.config.tools.enabled ? tools.runner.definitions : []), ...(hangUp ? [hangUp] : [])],
       flightLog: this.#flightLog,
+      setVariable: (name, value) => {
+        variables = { ...variables, [name]: value };
+        return { stablePrompt: stablePrompt(plan, render), texts: renderedTexts(plan, render) };
+      },
       onHangUp: (reason) => this.#hangUp(reason),
       onBroken: (error) => this.#onBroken(error),
     });
@@ -163,12 +170,13 @@ class RunningCall implements Call {
     }
     // Nothing more comes from it: the end need not wait for it to close.
     this.#leg = null;
-    const mayComeBack = leg.kind !== 'rtp' && event.reason !== 'remote' && this.#hasJoined;
+    const mayComeBack = leg.kind !== 'rtp' && event.reason !== 'remote' && (this.#hasJoined || leg.kind === 'livekit');
     if (!mayComeBack) {
       this.#loop.onLegEvent(event);
       return;
     }
     this.#timer = this.#deps.clock.after(RECONNECT_WITHIN_MS, () => this.#loop.onLegEvent({ ...event, reason: 'media_timeout' }));
+    this.#deps.onLegLost?.();
   }
 
   /** The conversation is over: the leg closes, and tells the rest of its recording before it says so. */

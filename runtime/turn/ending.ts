@@ -3,6 +3,7 @@
  * Timer: `endCap` starts with the barrier, is moved by every sign that the farewell is being played, and ends the call when those stop.
  */
 import type { EndReason } from '#config/session-record.ts';
+import type { LegCloseReason } from '#media/leg.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { closeAnswer, dropPendingGeneration, prepare, recordHeard, recordUser, utteranceOf } from './floor.ts';
 import { answerOf, setAnswer } from './generating.ts';
@@ -27,9 +28,16 @@ const STOPPED_BY_ENDING: readonly TimerName[] = [
   'maxDuration',
   'keypad',
   'reopen',
+  'menu',
 ];
 
 type Ending = Extract<Phase, { is: 'ending' }>;
+
+/** Supplement 3: a call that ends before anyone could be heard was cancelled. */
+export function closedReason(draft: Draft, reason: LegCloseReason): EndReason {
+  if (draft.phase.is === 'connecting') return 'cancelled';
+  return reason === 'failed' ? 'internal_error' : 'user_hangup';
+}
 
 /** Ends the call after a farewell, or at once when there is none to say. Whatever is being said is cut. */
 export function beginEnding(draft: Draft, reason: EndReason, farewell: string | null): void {
@@ -40,7 +48,7 @@ export function beginEnding(draft: Draft, reason: EndReason, farewell: string | 
   const audible = 'utterance' in phase ? phase.utterance : null;
   const hasLeg = phase.is !== 'connecting';
   dropPendingGeneration(draft, answer, audible);
-  if (audible && (phase.is === 'speaking' || phase.is === 'paused')) emit(draft, { do: 'clear', replyId: audible.replyId });
+  if (audible && (phase.is === 'speaking' || phase.is === 'paused' || phase.is === 'menu')) emit(draft, { do: 'clear', replyId: audible.replyId });
   draft.phase = { is: 'ending', reason, cut: audible, utterance: null, answer };
   if (farewell !== null && farewell.trim() !== '' && hasLeg) sayFarewell(draft, farewell);
   capEnding(draft);

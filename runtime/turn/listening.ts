@@ -230,6 +230,7 @@ function admitTurn(draft: Draft, turn: Turn): void {
       draft.phase = { ...phase, next: phase.next ? { ...turn, text: `${phase.next.text} ${turn.text}` } : turn };
       return;
     case 'connecting':
+    case 'menu':
     case 'ending':
     case 'ended':
       return;

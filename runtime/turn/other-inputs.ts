@@ -55,6 +55,7 @@ function giveTurn(draft: Draft, turn: Turn): void {
     case 'speaking':
       draft.waiting = [...draft.waiting, turn];
       return;
+    case 'menu':
     case 'ending':
     case 'ended':
       return;

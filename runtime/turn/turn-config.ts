@@ -5,6 +5,7 @@
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
+import type { KeypadMenu } from '../keypad.ts';
 import { type Phrases, phrasesFor } from './phrases.ts';
 
 /** How the conversation begins (S§2.3 prompt.first_message_mode; supplement 4.1 for an overridden first message). */
@@ -34,6 +35,8 @@ export interface TurnConfig {
   readonly hangUpRefuseQuestions: boolean;
   /** Null where digits are not taken: switched off, or not a phone call. */
   readonly keypad: { readonly terminator: string; readonly interDigitMs: number } | null;
+  /** Null where the call has no keypad menu: switched off, without options, or not an inbound phone call. */
+  readonly menu: KeypadMenu | null;
   /** `none`: speech is heard and not understood. */
   readonly recognition: { readonly has: 'interims' | 'finals' | 'none'; readonly finalWithinMs: number };
   /** Longest wait for a generation's next sign of life (supplement 4.16: ten seconds for a custom model). */
@@ -46,10 +49,9 @@ const GENERATION_CAP_MS = 10_000;
 
 /** Reads the machine's settings out of a plan. `render` fills the placeholders of a text. */
 export function turnConfig(plan: CallPlan, recognizer: Recognizer | null, render: (text: string) => string): TurnConfig {
-  const { conversation, prompt, tools, voice } = plan.config;
-  const farewell = tools.system_tools;
+  const { conversation, voice } = plan.config;
   return {
-    greeting: greetingOf(plan, render),
+    ...renderedTexts(plan, render),
     language: voice.speaking_language,
     phrases: phrasesFor(voice.speaking_language),
     responseWaitMs: conversation.response_wait_ms,
@@ -63,27 +65,52 @@ export function turnConfig(plan: CallPlan, recognizer: Recognizer | null, render
     hangupAfterMs: conversation.hangup_after_seconds * 1_000,
     idleFarewell: conversation.hangup_farewell_enabled,
     maxDurationMs: plan.max_duration_seconds * 1_000,
-    hangUpFarewell: { mode: farewell.hang_up_call_farewell_mode, message: render(farewell.hang_up_call_farewell_message) },
-    hangUpRefuseQuestions: farewell.hang_up_call_refuse_questions,
+    hangUpRefuseQuestions: plan.config.tools.system_tools.hang_up_call_refuse_questions,
     keypad:
       conversation.keypad_input.enabled && plan.channel !== 'web_voice'
         ? { terminator: conversation.keypad_input.terminator, interDigitMs: conversation.keypad_input.inter_digit_timeout_seconds * 1_000 }
         : null,
+    menu: menuOf(plan, render),
     recognition: {
       has: recognizer === null ? 'none' : recognizer.givesInterims ? 'interims' : 'finals',
       finalWithinMs: Math.min(LATE_FINAL_CAP_MS, recognizer?.expectedFinalMs ?? 0),
     },
     generationCapMs: GENERATION_CAP_MS,
   };
+}
 
-  function greetingOf(from: CallPlan, fill: (text: string) => string): Greeting {
-    const override = from.first_message_override;
-    if (override !== null) return { mode: 'say', text: fill(override) };
-    if (prompt.first_message_mode === 'off') return { mode: 'off' };
-    const fixed = fill(prompt.first_message).trim();
-    if (prompt.first_message_mode === 'prompt') return { mode: 'generate', instruction: fill(prompt.first_message_prompt), fallback: fixed };
-    return fixed === '' ? { mode: 'off' } : { mode: 'say', text: fixed };
-  }
+/** The texts that name variables: rendered when the call is assembled, and again when a keypad menu has set one (supplement 2.3). */
+export function renderedTexts(plan: CallPlan, render: (text: string) => string): Pick<TurnConfig, 'greeting' | 'hangUpFarewell'> {
+  const { hang_up_call_farewell_mode, hang_up_call_farewell_message } = plan.config.tools.system_tools;
+  return {
+    greeting: greetingOf(plan, render),
+    hangUpFarewell: { mode: hang_up_call_farewell_mode, message: render(hang_up_call_farewell_message) },
+  };
+}
+
+function greetingOf(plan: CallPlan, render: (text: string) => string): Greeting {
+  const { prompt } = plan.config;
+  const override = plan.first_message_override;
+  if (override !== null) return { mode: 'say', text: render(override) };
+  if (prompt.first_message_mode === 'off') return { mode: 'off' };
+  const fixed = render(prompt.first_message).trim();
+  if (prompt.first_message_mode === 'prompt') return { mode: 'generate', instruction: render(prompt.first_message_prompt), fallback: fixed };
+  return fixed === '' ? { mode: 'off' } : { mode: 'say', text: fixed };
+}
+
+function menuOf(plan: CallPlan, render: (text: string) => string): KeypadMenu | null {
+  const menu = plan.config.conversation.keypad_menu;
+  if (!menu.enabled || menu.options.length === 0 || plan.channel !== 'phone_inbound') return null;
+  return {
+    prompt: render(menu.prompt).trim(),
+    retryMessage: render(menu.retry_message).trim(),
+    options: menu.options,
+    acceptsSpeech: menu.accept_speech,
+    variable: menu.variable,
+    noInputMs: menu.no_input_timeout_seconds * 1_000,
+    maxAttempts: menu.max_attempts,
+    fallbackValue: menu.fallback_value,
+  };
 }
 
 /** Voiced audio that pauses the agent, by sensitivity (design §5). */

@@ -14,7 +14,7 @@ export type TurnWaterfall = Omit<TurnLatency, 'speech_ended_at'> & { readonly sp
 
 /** Why the machine did what it did: the rule, the moment it counts from, and the moment it decided for. */
 export interface Decision {
-  readonly about: 'endpoint' | 'interruption' | 'transcript' | 'speculation' | 'progress' | 'failure' | 'silence';
+  readonly about: 'endpoint' | 'interruption' | 'transcript' | 'speculation' | 'progress' | 'failure' | 'silence' | 'menu';
   readonly rule: string;
   readonly anchorMs: number;
   readonly deadlineMs: number;
@@ -35,6 +35,7 @@ export type Effect =
   | {
       readonly do: 'generate';
       readonly replyId: string;
+      readonly turnId: number;
       readonly messages: readonly ChatMessage[];
       readonly isSpeculative: boolean;
       /** False: the reply is only written to the client (supplement 5, `audio: false`). */
@@ -52,6 +53,10 @@ export type Effect =
   /** Stops generation, synthesis and playout of the reply being played; answered by `playout.cleared`. */
   | { readonly do: 'clear'; readonly replyId: string }
   | { readonly do: 'runTool'; readonly call: ToolCall }
+  /** Nobody waits for its result any more; `tool.finished` follows all the same. */
+  | { readonly do: 'cancelTool'; readonly callId: string }
+  /** Gives a dynamic variable its value; answered by `variables.changed`. */
+  | { readonly do: 'setVariable'; readonly name: string; readonly value: string }
   | { readonly do: 'record'; readonly item: TimelineItem }
   | { readonly do: 'event'; readonly event: AgentEvent }
   | { readonly do: 'explain'; readonly decision: Decision }

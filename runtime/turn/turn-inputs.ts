@@ -6,9 +6,21 @@
 import type { EndReason } from '#config/session-record.ts';
 import type { LegCloseReason } from '#media/leg.ts';
 import type { ToolCall } from '#runtime/llm/llm.ts';
+import type { Greeting, TurnConfig } from './turn-config.ts';
 
 /** Names of the machine's timers; each exists at most once. */
-export type TimerName = 'judge' | 'commit' | 'falseInterruption' | 'hold' | 'progress' | 'idle' | 'maxDuration' | 'keypad' | 'endCap' | 'reopen';
+export type TimerName =
+  | 'judge'
+  | 'commit'
+  | 'falseInterruption'
+  | 'hold'
+  | 'progress'
+  | 'idle'
+  | 'maxDuration'
+  | 'keypad'
+  | 'endCap'
+  | 'reopen'
+  | 'menu';
 
 /** A fact without its time. */
 export type TurnFact =
@@ -59,6 +71,8 @@ export type TurnFact =
       readonly modelText: string;
     }
   | { readonly type: 'digit.pressed'; readonly digit: string }
+  /** A variable was set: the texts that name it, rendered again. */
+  | { readonly type: 'variables.changed'; readonly greeting: Greeting; readonly hangUpFarewell: TurnConfig['hangUpFarewell'] }
   | { readonly type: 'user.message'; readonly text: string; readonly wantsAudio: boolean }
   | { readonly type: 'user.active' }
   | { readonly type: 'user.interrupted' }

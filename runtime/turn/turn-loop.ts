@@ -45,12 +45,17 @@ export interface TurnLoopOptions {
   readonly flightLog: FlightLog;
   readonly report: (report: DurableReport) => void;
   readonly live: (event: Record<string, unknown>) => void;
+  /** Gives a dynamic variable its value; returns the texts that name it, rendered again. */
+  readonly setVariable: (name: string, value: string) => { readonly stablePrompt: string; readonly texts: VariableTexts };
   readonly onHangUp: (reason: EndReason) => void;
   /** The machine or the loop broke: a programming error. */
   readonly onBroken: (error: unknown) => void;
   /** Sees every effect, for tests of replays. */
   readonly onEffects?: (effects: readonly Effect[]) => void;
 }
+
+/** Texts of the machine that name variables. */
+type VariableTexts = Pick<TurnConfig, 'greeting' | 'hangUpFarewell'>;
 
 /** Wide-band until a leg says otherwise. */
 const USUAL_RATE_HZ = 24_000;
@@ -63,7 +68,9 @@ export class TurnLoop {
   readonly #replies: ReplyRunner;
   readonly #feed: RecognitionFeed | null;
   readonly #abort = new AbortController();
+  readonly #running = new Map<string, AbortController>();
   #state: TurnState;
+  #stablePrompt: string;
   #leg: Leg | null = null;
   #isDraining = false;
   #isClosed = false;
@@ -72,6 +79,7 @@ export class TurnLoop {
   constructor(options: TurnLoopOptions) {
     this.#options = options;
     this.#state = initialState(options.config);
+    this.#stablePrompt = options.stablePrompt;
     const { plan, recognizer } = options;
     const { asr, voice } = plan.config;
     this.#replies = new ReplyRunner({
@@ -88,11 +96,13 @@ export class TurnLoop {
       accept: (fact) => this.accept(fact),
       send: (command) => this.#leg?.send(command),
       event: (event) => this.#tellClient(event),
-      noteUsage: ({ usage, discardedTokens }) =>
+      noteUsage: ({ usage, modelId, discardedTokens, turnId }) =>
         options.report({
           type: 'usage',
-          model: options.model.id,
+          turn_id: turnId,
+          model: modelId,
           input_tokens: usage?.inputTokens ?? null,
+          cached_input_tokens: usage?.cachedInputTokens ?? null,
           output_tokens: usage?.outputTokens ?? null,
           discarded_output_tokens: discardedTokens,
         }),
@@ -220,6 +230,12 @@ export class TurnLoop {
       case 'runTool':
         this.#runTool(effect.call);
         break;
+      case 'cancelTool':
+        this.#running.get(effect.callId)?.abort(new Error('the caller interrupted'));
+        break;
+      case 'setVariable':
+        this.#setVariable(effect.name, effect.value);
+        break;
       default:
         this.#tell(effect);
         break;
@@ -329,9 +345,18 @@ export class TurnLoop {
     this.#options.live({ ...event });
   }
 
+  #setVariable(name: string, value: string): void {
+    const { stablePrompt, texts } = this.#options.setVariable(name, value);
+    this.#stablePrompt = stablePrompt;
+    this.accept({ type: 'variables.changed', ...texts });
+  }
+
   #runTool(call: ToolCall): void {
+    const running = new AbortController();
+    this.#running.set(call.callId, running);
     void this.#options.tools.runner
-      .run(call, { signal: this.#abort.signal })
+      .run(call, { signal: AbortSignal.any([this.#abort.signal, running.signal]) })
+      .finally(() => this.#running.delete(call.callId))
       .then(({ status, output, outputTruncated, error, latencyMs, modelText }) =>
         this.accept({ type: 'tool.finished', callId: call.callId, status, output, outputTruncated, error, latencyMs, modelText }),
       )
@@ -339,9 +364,9 @@ export class TurnLoop {
   }
 
   #chatRequest(messages: readonly ChatMessage[], run: { readonly isSpeculative: boolean; readonly signal: AbortSignal }): ChatRequest {
-    const { clock, plan, stablePrompt, toolDefinitions } = this.#options;
+    const { clock, plan, toolDefinitions } = this.#options;
     return {
-      messages: [...systemMessages(stablePrompt, plan, clock.wallTime()), ...messages],
+      messages: [...systemMessages(this.#stablePrompt, plan, clock.wallTime()), ...messages],
       tools: toolDefinitions,
       maxOutputTokens: null,
       sessionId: plan.session_id,

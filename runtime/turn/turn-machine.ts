@@ -3,23 +3,21 @@
  * No clock, no I/O: time comes with the inputs, timers are effects that come back as inputs, and the same inputs always give the same effects.
  * The turn loop carries the effects out; the flight log keeps the inputs. Each rule has a file of its own beside this one.
  */
-import type { EndReason } from '#config/session-record.ts';
-import type { LegCloseReason } from '#media/leg.ts';
-import { freeFloor, onGenerated, onHold } from './answering.ts';
+import { onHold } from './answering.ts';
 import { createDraft, type Draft, emit, finishDraft } from './draft.ts';
-import { beginEnding, stepEnding } from './ending.ts';
-import { playAnswer, prepare, speak, watchProgress } from './floor.ts';
-import { startGeneration } from './generating.ts';
+import { beginEnding, closedReason, stepEnding } from './ending.ts';
 import { onJudge, onTranscript, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
+import { stepMenu } from './menu.ts';
+import { onConnected, onStarted } from './opening.ts';
 import { onDigit, onEntryEnded, onHungUp, onInterrupted, onMessage } from './other-inputs.ts';
 import { onFalseInterruption, onVoiceReached } from './overlap.ts';
 import { onRecognizerFailed, reopenRecognizer } from './recognition.ts';
 import { onPlayout, onReply, onTool } from './reply-inputs.ts';
-import { countQuiet, eventTurn, forgetQuiet, onIdle } from './silence.ts';
+import { countQuiet, forgetQuiet, onIdle } from './silence.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 import type { Effect } from './turn-effects.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
-import type { Answer, TurnState } from './turn-state.ts';
+import type { TurnState } from './turn-state.ts';
 import { onProgressDue } from './watchdog.ts';
 
 /** What one input makes of a state. */
@@ -33,6 +31,7 @@ export function step(state: TurnState, input: TurnInput): Step {
   if (state.phase.is === 'ended') return { state, effects: [] };
   const draft = createDraft(state, input.atMs);
   if (draft.phase.is === 'ending') stepEnding(draft, draft.phase, input);
+  else if (draft.phase.is === 'menu') stepMenu(draft, draft.phase, input);
   else dispatch(draft, input);
   countQuiet(draft);
   tellAgentState(draft);
@@ -79,6 +78,8 @@ function dispatch(draft: Draft, input: TurnInput): void {
     case 'tool.finished':
       onTool(draft, input);
       return;
+    case 'variables.changed':
+      return;
     case 'digit.pressed':
       onDigit(draft, input.digit);
       return;
@@ -100,35 +101,6 @@ function dispatch(draft: Draft, input: TurnInput): void {
   }
 }
 
-function onStarted(draft: Draft): void {
-  const { greeting, phrases } = draft.config;
-  if (draft.phase.is !== 'connecting' || greeting.mode === 'off') return;
-  if (greeting.mode === 'say') {
-    draft.phase = { is: 'connecting', answer: null, notice: prepare(draft, greeting.text, { kind: 'notice', turnId: null }) };
-    return;
-  }
-  const turn = eventTurn(draft, `[The call has just begun. ${greeting.instruction}]`, greeting.fallback === '' ? phrases.trouble : greeting.fallback);
-  const generation = startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: false });
-  const answer: Answer = { turn, steps: [], generation, isSpeculative: false, isRecorded: false, isMeasured: false, hasHoldLine: true, heard: {} };
-  draft.phase = { is: 'connecting', answer, notice: null };
-}
-
-function onConnected(draft: Draft): void {
-  const { phase } = draft;
-  if (phase.is !== 'connecting') return;
-  emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[draft.config.sensitivity] });
-  emit(draft, { do: 'startTimer', name: 'maxDuration', atMs: draft.atMs + draft.config.maxDurationMs });
-  if (draft.recognizer.is !== 'none') emit(draft, { do: 'openRecognizer' });
-  if (phase.answer) {
-    watchProgress(draft);
-    playAnswer(draft, phase.answer);
-    if (phase.answer.generation.status === 'done') onGenerated(draft);
-  } else if (phase.notice) {
-    emit(draft, { do: 'play', replyId: phase.notice.replyId });
-    speak(draft, phase.notice, null);
-  } else freeFloor(draft);
-}
-
 function onEnd(draft: Draft, input: Extract<TurnInput, { type: 'leg.replaced' | 'leg.closed' | 'end.requested' | 'user.hung_up' }>): void {
   switch (input.type) {
     case 'leg.replaced':
@@ -147,12 +119,6 @@ function onEnd(draft: Draft, input: Extract<TurnInput, { type: 'leg.replaced' | 
     default:
       input satisfies never;
   }
-}
-
-/** Supplement 3: a call that ends before anyone could be heard was cancelled. */
-function closedReason(draft: Draft, reason: LegCloseReason): EndReason {
-  if (draft.phase.is === 'connecting') return 'cancelled';
-  return reason === 'failed' ? 'internal_error' : 'user_hangup';
 }
 
 type CallerInput = Extract<TurnInput, { type: `voice.${string}` | `transcript.${string}` | 'recognizer.failed' }>;
@@ -210,6 +176,7 @@ function onTimer(draft: Draft, name: TimerName): void {
     case 'reopen':
       reopenRecognizer(draft);
       return;
+    case 'menu':
     case 'endCap':
       return;
     default:
@@ -221,6 +188,7 @@ function onTimer(draft: Draft, name: TimerName): void {
 function tellAgentState(draft: Draft): void {
   const shown = {
     connecting: 'initializing',
+    menu: 'speaking',
     listening: 'listening',
     answering: 'thinking',
     speaking: 'speaking',

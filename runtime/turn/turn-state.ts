@@ -7,7 +7,7 @@ import type { TurnConfig } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Bumped whenever the same inputs would give other effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 1;
+export const TURN_MACHINE_VERSION = 2;
 
 /** One stretch of the caller's talk: everything said until it is taken as a turn, pauses included. */
 export interface Speech {
@@ -129,9 +129,24 @@ export interface Utterance {
   readonly text: string;
 }
 
+/** The first words, made ready before they may be said. */
+export interface Prepared {
+  readonly answer: Answer | null;
+  readonly notice: Utterance | null;
+}
+
 /** Who has the floor. */
 export type Phase =
-  | { readonly is: 'connecting'; readonly answer: Answer | null; readonly notice: Utterance | null }
+  | ({ readonly is: 'connecting' } & Prepared)
+  /** The keypad menu before the conversation: `utterance` is its prompt while that plays, `after` what its end leads to. */
+  | {
+      readonly is: 'menu';
+      readonly utterance: Utterance | null;
+      readonly attempt: number;
+      readonly after: 'input' | 'retry' | 'greeting';
+      /** The texts that name the chosen value are known. */
+      readonly isReady: boolean;
+    }
   /** Nothing to say: the floor is the caller's. */
   | { readonly is: 'listening' }
   /** A turn is taken; nothing is audible yet. */

@@ -110,6 +110,17 @@ function simulatedPlan(random: Random): CallPlan {
     hangup_farewell_enabled: random.chance(0.5),
   });
   config.conversation.keypad_input.enabled = random.chance(0.5);
+  Object.assign(config.conversation.keypad_menu, {
+    enabled: random.chance(0.2),
+    prompt: 'Press one for tables or two for hours.',
+    options: [
+      { key: '1', label: 'table', value: 'tables' },
+      { key: '2', label: 'hours', value: 'hours' },
+    ],
+    accept_speech: random.chance(0.5),
+    no_input_timeout_seconds: Math.round(random.between(1, 10)),
+    max_attempts: Math.round(random.between(1, 3)),
+  });
   config.tools.system_tools.hang_up_call = random.chance(0.4);
   config.tools.system_tools.hang_up_call_farewell_mode = random.pick(['generated', 'fixed', 'off'] as const);
   config.tools.system_tools.hang_up_call_farewell_message = 'Good bye to you.';

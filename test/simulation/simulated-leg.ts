@@ -212,7 +212,8 @@ export class SimulatedLeg implements Leg {
     this.#timer = null;
     const piece = this.#queue[0];
     if (this.#resumedMs === null || !piece) return;
-    const until = Math.min(piece.samples.length, Math.round(this.#position + this.#clock.now() - this.#resumedMs));
+    // A sample begun is not played yet: its mark has not been told either.
+    const until = Math.min(piece.samples.length, Math.floor(this.#position + this.#clock.now() - this.#resumedMs + 0.001));
     for (let index = this.#position; index < until; index++) this.#count(piece, index);
     this.#position = until;
     this.#resumedMs = null;

@@ -1,0 +1,30 @@
+/** The agent's first words (S§2.3 prompt.first_message_mode): made ready while it rings, said once the conversation begins. */
+import { freeFloor, onGenerated } from './answering.ts';
+import { type Draft, emit } from './draft.ts';
+import { playAnswer, prepare, speak, watchProgress } from './floor.ts';
+import { startGeneration } from './generating.ts';
+import { eventTurn } from './silence.ts';
+import type { Answer, Prepared } from './turn-state.ts';
+
+/** Makes the greeting ready without playing it. */
+export function prepareGreeting(draft: Draft): Prepared {
+  const { greeting, phrases } = draft.config;
+  if (greeting.mode === 'off') return { answer: null, notice: null };
+  if (greeting.mode === 'say') return { answer: null, notice: prepare(draft, greeting.text, { kind: 'notice', turnId: null }) };
+  const turn = eventTurn(draft, `[The call has just begun. ${greeting.instruction}]`, greeting.fallback === '' ? phrases.trouble : greeting.fallback);
+  const generation = startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: false });
+  const answer: Answer = { turn, steps: [], generation, isSpeculative: false, isRecorded: false, isMeasured: false, hasHoldLine: true, heard: {} };
+  return { answer, notice: null };
+}
+
+/** Says the prepared greeting, or listens where there is none. */
+export function greet(draft: Draft, { answer, notice }: Prepared): void {
+  if (answer) {
+    watchProgress(draft);
+    playAnswer(draft, answer);
+    if (answer.generation.status === 'done') onGenerated(draft);
+  } else if (notice) {
+    emit(draft, { do: 'play', replyId: notice.replyId });
+    speak(draft, notice, null);
+  } else freeFloor(draft);
+}
