@@ -40,6 +40,20 @@ export const systemVariables = z.object({
 });
 export type SystemVariables = z.infer<typeof systemVariables>;
 
+/** The way to one transfer destination. */
+export const transferRoute = z.object({
+  /** E.164; null for a SIP URI. */
+  number: z.string().nullable(),
+  /** URI of a call to it, through the trunk where it is a number; empty where calls cannot be placed. */
+  dial_uri: z.string(),
+  headers: z.record(z.string(), z.string()),
+  username: z.string().nullable(),
+  password: z.string().nullable(),
+  /** Why nobody can be transferred there, as the model is told; null when they can. */
+  error: z.string().nullable(),
+});
+export type TransferRoute = z.infer<typeof transferRoute>;
+
 export const callPlan = z.object({
   version: z.literal(CALL_PLAN_VERSION),
   session_id: z.string(),
@@ -63,6 +77,16 @@ export const callPlan = z.object({
   world_context: z.boolean(),
   max_duration_seconds: z.number(),
   is_preview: z.boolean(),
+  /** How the caller can be handed to a person; null where they cannot: web calls, agents without destinations. */
+  transfer: z
+    .object({
+      /** Who the person called sees. */
+      from_number: z.string(),
+      /** In the order of `conversation.transfer_destinations`. */
+      routes: z.array(transferRoute),
+    })
+    .nullable()
+    .default(null),
   transport: z.discriminatedUnion('type', [
     /** The browser's offer follows as a `webrtc.offer` command. */
     z.object({ type: z.literal('webrtc') }),

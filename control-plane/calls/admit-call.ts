@@ -22,6 +22,7 @@ import type { VersionDocument } from '../store/models/version-model.ts';
 import { buildPlan } from './build-plan.ts';
 import { askInitWebhook } from './init-webhook.ts';
 import { sessionTimezone } from './session-timezone.ts';
+import { planTransfers } from './transfer-plan.ts';
 import { checkDigest, digestChallenge } from './sip-digest.ts';
 
 /** What a caller who is turned away for lack of room is told to wait, seconds. */
@@ -169,7 +170,11 @@ function timezoneOf(request: AdmissionRequest, version: VersionDocument): string
 async function plan(context: Context, of: { request: AdmissionRequest; callee: Callee; placed: PlacedSession }): Promise<void> {
   const { request, callee, placed } = of;
   const { number, agent, version } = callee;
-  const [variables, knowledge] = await Promise.all([initVariables(context, request, callee), plannedKnowledge(context, version)]);
+  const [variables, knowledge, transfer] = await Promise.all([
+    initVariables(context, request, callee),
+    plannedKnowledge(context, version),
+    planTransfers(context, number, { sessionId: placed.session._id, config: version.config, callerNumber: request.from_user }),
+  ]);
   const session = await loadSession(context, placed.session._id);
   if (!session || !isLive(session.status)) return;
   const made = buildPlan(context, {
@@ -188,6 +193,7 @@ async function plan(context: Context, of: { request: AdmissionRequest; callee: C
     llmExtraBody: null,
     recordAudio: null,
     toolEvents: false,
+    transfer,
     worldContext: true,
     isPreview: false,
   });

@@ -42,6 +42,8 @@ export interface PlanInput {
   readonly toolEvents: boolean;
   readonly worldContext: boolean;
   readonly isPreview: boolean;
+  /** Phone calls only. */
+  readonly transfer?: CallPlan['transfer'];
 }
 
 /** The allow-list entries a set of overrides needs; `first_message_prompt` is governed by `first_message` (supplement 2.1). */
@@ -73,6 +75,7 @@ export function buildPlan(context: Pick<Context, 'secretBox' | 'clock'>, input: 
     world_context: input.worldContext,
     max_duration_seconds: sessionSeconds(config, input.isPreview),
     is_preview: input.isPreview,
+    transfer: input.transfer ?? null,
     transport: input.transport,
   };
 }

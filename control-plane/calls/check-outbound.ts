@@ -62,12 +62,16 @@ async function findCallingNumber(context: Context, caller: Caller, request: Phon
   }
 }
 
-/** The number to dial. Managed numbers go out on the platform's own account, which countries and premium ranges could empty; an imported one is its owner's. */
-async function checkDestination(context: Context, number: NumberDocument, wanted: string): Promise<string> {
+/** Throws `self_call_blocked` for a number hosted here: an agent would talk to an agent. */
+export async function refuseHostedNumber(context: Pick<Context, 'models'>, phoneNumber: string): Promise<void> {
+  if (await context.models.numbers.exists({ phone_number: phoneNumber, status: { $in: [...OCCUPYING_STATUSES] } })) throw fault('self_call_blocked');
+}
+
+/** The number to dial, for a call or a transfer. Managed numbers go out on the platform's own account, which countries and premium ranges could empty; an imported one is its owner's. */
+export async function checkDestination(context: Pick<Context, 'settings' | 'models'>, number: NumberDocument, wanted: string): Promise<string> {
   if (!isE164(wanted)) throw fault('destination_invalid');
   const toNumber = number.provider === 'managed' ? withoutTrunkZero(wanted) : wanted;
-  const isHostedHere = await context.models.numbers.exists({ phone_number: toNumber, status: { $in: [...OCCUPYING_STATUSES] } });
-  if (isHostedHere) throw fault('self_call_blocked');
+  await refuseHostedNumber(context, toNumber);
   if (number.provider !== 'managed') return toNumber;
   if (!context.settings.OUTBOUND_COUNTRIES.includes(countryOf(toNumber) ?? '')) throw fault('destination_not_allowed');
   if (isPremium(toNumber)) throw fault('premium_destination_blocked');

@@ -7,7 +7,7 @@ import type { NumberDocument, NumberSip } from '../store/models/number-model.ts'
 export type OutboundTransport = Extract<CallPlan['transport'], { type: 'sip_outbound' }>;
 
 /** Lets a customer find a call of ours in the logs of a trunk (supplement 4.6). */
-const SESSION_HEADER = 'X-Service-Session-Id';
+export const SESSION_HEADER = 'X-Service-Session-Id';
 
 /** The transport of a call; `to_uri` is empty when a managed number has no trunk to go out by. */
 export function outboundTransport(
@@ -21,7 +21,7 @@ export function outboundTransport(
   },
 ): OutboundTransport {
   const { number, toNumber } = call;
-  const { address, parameters, username, password } = number.sip ? ownTrunk(context, number.sip) : platformTrunk(context);
+  const { address, parameters, username, password } = trunkOf(context, number);
   return {
     type: 'sip_outbound',
     to_uri: address === '' ? '' : `sip:${toNumber}@${address}${parameters}`,
@@ -34,7 +34,13 @@ export function outboundTransport(
   };
 }
 
-interface Trunk {
+/** The trunk calls of this number leave by. */
+export function trunkOf(context: Pick<Context, 'settings' | 'secretBox'>, number: NumberDocument): Trunk {
+  return number.sip ? ownTrunk(context, number.sip) : platformTrunk(context);
+}
+
+/** Where calls leave, and as whom. */
+export interface Trunk {
   /** `host[:port]`, empty when there is none. */
   readonly address: string;
   /** URI parameters, with their semicolon. */

@@ -15,6 +15,7 @@ import { buildPlan, refuseMissingVariables } from './build-plan.ts';
 import { type AllowedCall, checkOutbound } from './check-outbound.ts';
 import { outboundTransport } from './outbound-transport.ts';
 import type { PhoneCallRequest } from './phone-call-request.ts';
+import { planTransfers } from './transfer-plan.ts';
 import { sessionTimezone } from './session-timezone.ts';
 
 /** What is not answered within this time is not answered (running.md "Phone calls"). */
@@ -92,6 +93,7 @@ async function planOf(
     recordAudio: null,
     toolEvents: false,
     worldContext: true,
+    transfer: await planTransfers(context, number, { sessionId, config: version.config, callerNumber: toNumber }),
     isPreview: false,
   });
 }

@@ -240,7 +240,7 @@ describe('worker', () => {
         ring: () => seen.push('180'),
         answer: async (sdp) => {
           seen.push('200');
-          return { facts: { ...facts, localSdp: sdp, remoteSdp: SDP_OFFER }, listen: () => undefined, hangUp: async () => void seen.push('BYE') };
+          return { facts: { ...facts, localSdp: sdp, remoteSdp: SDP_OFFER }, listen: () => undefined, hangUp: async () => void seen.push('BYE'), refer: () => undefined };
         },
         refuse: (status) => seen.push(String(status)),
         onCancel: (listener) => {

@@ -153,6 +153,7 @@ function simulatedPlan(random: Random): CallPlan {
     world_context: false,
     max_duration_seconds: random.chance(0.1) ? 60 : 300,
     is_preview: false,
+    transfer: null,
     transport: { type: 'sip_inbound', sip_call_id: 'x', from_number: '', to_number: '' },
   };
 }
