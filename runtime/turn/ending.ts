@@ -5,7 +5,7 @@
 import type { EndReason } from '#config/session-record.ts';
 import type { LegCloseReason } from '#media/leg.ts';
 import { type Draft, emit, explain } from './draft.ts';
-import { closeAnswer, dropPendingGeneration, prepare, recordHeard, recordUser, utteranceOf } from './floor.ts';
+import { closeAnswer, dropPendingGeneration, prepare, recordHeard, recordUser, silence, utteranceOf } from './floor.ts';
 import { answerOf, setAnswer } from './generating.ts';
 import { noteResult, withResult } from './tool-calls.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
@@ -48,7 +48,7 @@ export function beginEnding(draft: Draft, reason: EndReason, farewell: string | 
   const audible = 'utterance' in phase ? phase.utterance : null;
   const hasLeg = phase.is !== 'connecting';
   dropPendingGeneration(draft, answer, audible);
-  if (audible && (phase.is === 'speaking' || phase.is === 'paused' || phase.is === 'menu')) emit(draft, { do: 'clear', replyId: audible.replyId });
+  if (audible && phase.is !== 'clearing') silence(draft, audible, phase.is === 'paused');
   draft.phase = { is: 'ending', reason, cut: audible, utterance: null, answer };
   if (farewell !== null && farewell.trim() !== '' && hasLeg) sayFarewell(draft, farewell);
   capEnding(draft);

@@ -99,11 +99,18 @@ export function cut(draft: Draft, rule: string): void {
   const { phase } = draft;
   if ((phase.is !== 'speaking' && phase.is !== 'paused') || !phase.utterance) return;
   const { utterance, answer } = phase;
-  emit(draft, { do: 'clear', replyId: utterance.replyId }, { do: 'stopTimer', name: 'falseInterruption' }, { do: 'stopTimer', name: 'hold' });
+  silence(draft, utterance, phase.is === 'paused');
+  emit(draft, { do: 'stopTimer', name: 'falseInterruption' }, { do: 'stopTimer', name: 'hold' });
   dropPendingGeneration(draft, answer, utterance);
   explain(draft, { about: 'interruption', rule, anchorMs: phase.is === 'paused' ? phase.sinceMs : draft.atMs, deadlineMs: draft.atMs });
   draft.phase = { is: 'clearing', utterance, answer, next: null };
   watchProgress(draft);
+}
+
+/** Takes an utterance off the leg. What had not reached the leg leaves it paused: the pause ends here, whoever was paused. */
+export function silence(draft: Draft, { replyId }: Utterance, isPaused: boolean): void {
+  emit(draft, { do: 'clear', replyId });
+  if (isPaused) emit(draft, { do: 'resume' });
 }
 
 /** Stops a generation that would have followed the utterance. */
@@ -137,5 +144,7 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
 export function closeAnswer(draft: Draft, answer: Answer, isCut: boolean): void {
   const recorded = recordUser(draft, answer);
   draft.history = [...draft.history, ...answerMessages(recorded, isCut)];
+  for (const { call, mode, result } of [...answer.steps.flatMap(({ calls }) => calls), ...answer.generation.calls])
+    if (result === null && mode === 'blocking') emit(draft, { do: 'cancelTool', callId: call.callId });
   emit(draft, { do: 'stopTimer', name: 'hold' });
 }
