@@ -25,6 +25,8 @@ module.exports = {
     only('drachtio-srf-stays-in-signalling', 'drachtio-srf', 'telephony/signalling.ts'),
     only('twilio-stays-in-its-carrier', 'twilio', 'telephony/carriers/twilio.ts'),
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc-leg.ts'),
+    only('rtc-node-stays-in-livekit-leg', '@livekit/rtc-node', 'media/livekit-leg.ts'),
+    only('livekit-server-sdk-stays-in-rooms', 'livekit-server-sdk', 'control-plane/livekit/rooms.ts'),
   ],
   options: {
     parser: 'swc',

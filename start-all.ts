@@ -115,6 +115,7 @@ function announce(settings: Settings, known: Known, start: { readonly credential
 const WITHHELD = Object.fromEntries(
   [
     ['ROOT_API_KEY', 'MONGODB_URL', 'REDIS_URL', 'TLS_CERT', 'TLS_KEY', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
+    ['LIVEKIT_URL', 'LIVEKIT_API_KEY', 'LIVEKIT_API_SECRET'],
     ['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
   ].flatMap((names) => names.map((name) => [name, ''])),
 );

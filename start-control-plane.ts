@@ -13,6 +13,8 @@ import { createReportSink } from '#control-plane/calls/settle-call.ts';
 import type { Context } from '#control-plane/context.ts';
 import { startControlPlane } from '#control-plane/control-plane.ts';
 import { countPosting, createMetrics } from '#control-plane/health/metrics.ts';
+import { startRoomKeeper } from '#control-plane/livekit/keep-rooms.ts';
+import { openRooms } from '#control-plane/livekit/rooms.ts';
 import { startNumberKeeper } from '#control-plane/numbers/keep-numbers.ts';
 import { startRetention } from '#control-plane/privacy/retention.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/secrets/secret-box.ts';
@@ -75,6 +77,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
     startAnalysisRunner(context),
     startTestRunner(context),
     startNumberKeeper(context),
+    startRoomKeeper(context),
     startRetention(context),
   ];
   addWorkerMetrics(context.metrics.registry, hub);
@@ -135,6 +138,7 @@ async function buildContext(
     platform: platformModels(settings, {
       localRecognition: detectLocalRecognition({ dataDir: settings.DATA_DIR, searchPath: process.env['PATH'] ?? '' }),
     }),
+    rooms: openRooms(settings, logger),
     carrier: await chooseCarrier(settings, logger),
     metrics,
     database,

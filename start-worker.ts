@@ -155,7 +155,7 @@ function equip(
     synthesizer: speech.synthesizerFor(plan.config.voice.voice_id),
     model: createLanguageModel({ settings, plan, egress, clock: systemClock, logger }),
     createTools(link: ToolsLink) {
-      const clientTools = plan.transport.type === 'webrtc' ? createClientTools((event) => link.send(event)) : null;
+      const clientTools = plan.channel === 'web_voice' ? createClientTools((event) => link.send(event)) : null;
       const runner = createToolRunner({
         tools: plan.tools,
         variables: () => link.variables(),

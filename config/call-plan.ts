@@ -90,6 +90,8 @@ export const callPlan = z.object({
   transport: z.discriminatedUnion('type', [
     /** The browser's offer follows as a `webrtc.offer` command. */
     z.object({ type: z.literal('webrtc') }),
+    /** The worker joins the room at once, with a token of its own. */
+    z.object({ type: z.literal('livekit'), url: z.string(), token: z.string(), caller_identity: z.string() }),
     z.object({ type: z.literal('sip_inbound'), sip_call_id: z.string(), from_number: z.string(), to_number: z.string() }),
     z.object({
       type: z.literal('sip_outbound'),

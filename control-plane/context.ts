@@ -13,6 +13,7 @@ import type { Blobs } from '#media/blobs.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import type { Bell } from './bell.ts';
 import type { Metrics } from './health/metrics.ts';
+import type { Rooms } from './livekit/rooms.ts';
 import type { DataKeys, SecretBox } from './secrets/secret-box.ts';
 import type { Coordination } from './store/coordination.ts';
 import type { Database } from './store/database.ts';
@@ -77,6 +78,8 @@ export interface Context {
   readonly egress: EgressGuard;
   /** What may be configured in this deployment. */
   readonly platform: PlatformModels;
+  /** The LiveKit rooms of web sessions; null when they are connected to directly. */
+  readonly rooms: Rooms | null;
   /** Where numbers are searched, bought and released. */
   readonly carrier: Carrier;
   readonly metrics: Metrics;

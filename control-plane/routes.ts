@@ -18,6 +18,7 @@ import { registerAccountRoutes } from './keys/account-routes.ts';
 import { registerKeyRoutes } from './keys/key-routes.ts';
 import { registerKnowledgeRoutes } from './knowledge/knowledge-routes.ts';
 import { registerLimitRoutes } from './limits/limit-routes.ts';
+import { registerRoomRoutes } from './livekit/room-routes.ts';
 import { registerNumberRoutes } from './numbers/number-routes.ts';
 import { registerOperatorRoutes } from './operator-routes.ts';
 import { registerPrivacyRoutes } from './privacy/privacy-routes.ts';
@@ -52,6 +53,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerNumberRoutes(app, context);
   registerCreateSessionRoutes(app, context);
   registerSessionRoutes(app, context);
+  await registerRoomRoutes(app, context);
   registerPhoneCallRoutes(app, context);
   registerDeliveryRoutes(app, context);
   registerRefusalRoutes(app, context);

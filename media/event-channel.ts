@@ -7,8 +7,8 @@ export const EVENT_CHANNEL = 'events';
 const MAX_WAITING = 256;
 /** A client that does not read is not fed further. */
 const MAX_BUFFERED_BYTES = 1 << 20;
-/** Longest message taken from a client, in UTF-16 units. */
-const MAX_MESSAGE_LENGTH = 1 << 18;
+/** Longest message taken from a client, in UTF-16 units (or bytes, in a room). */
+export const MAX_MESSAGE_LENGTH = 1 << 18;
 
 /** What happens on the channel. */
 export interface EventChannelListener {

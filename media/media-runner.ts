@@ -1,7 +1,7 @@
 /**
  * Two ways to run `media-thread-entry.ts`: as a thread of this process, and as a process of its own.
- * The process is for WebRTC: the native library brings a whole process down when the thread that used it ends,
- * and can be loaded once per process only; apart, its faults cost the web calls and nothing else.
+ * The process is for web calls: the native WebRTC library brings a whole process down when the thread that used it ends,
+ * and can be loaded once per process only, and LiveKit's is as native; apart, their faults cost the web calls and nothing else.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -42,9 +42,9 @@ export function runAsThread(listener: RunnerListener): MediaRunner {
   };
 }
 
-/** Runs the entry as a child process; without an environment, as it needs none of our secrets. */
+/** Runs the entry as a child process; without our environment, as it needs none of our secrets. `NODE_ENV` keeps the LiveKit library's debug log off. */
 export function runAsProcess(listener: RunnerListener): MediaRunner {
-  const child = fork(fileURLToPath(ENTRY), [], { execArgv: [], env: {}, serialization: 'advanced' });
+  const child = fork(fileURLToPath(ENTRY), [], { execArgv: [], env: { NODE_ENV: 'production' }, serialization: 'advanced' });
   let failure: Error | null = null;
   child.on('message', (message) => listener.onMessage(message as FromMediaThread));
   child.on('error', (error) => {

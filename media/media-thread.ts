@@ -6,7 +6,7 @@ import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import type { Leg } from './leg.ts';
 import { MediaEngine } from './media-engine.ts';
-import type { MediaHost, RtpLegOptions, WebrtcLegOptions } from './media-host.ts';
+import type { LivekitLegOptions, MediaHost, RtpLegOptions, WebrtcLegOptions } from './media-host.ts';
 import type { IceServer } from './media-messages.ts';
 import { runAsProcess, runAsThread } from './media-runner.ts';
 
@@ -54,6 +54,12 @@ class ThreadedMediaHost implements MediaHost {
     this.#web ??= this.#engine(runAsProcess);
     const { leg, opened } = await this.#web.open('webrtc', (number) => ({ type: 'openWebrtc', leg: number, options }));
     return { leg, answerSdp: opened.answerSdp ?? '' };
+  }
+
+  async openLivekitLeg(options: LivekitLegOptions): Promise<{ leg: Leg }> {
+    this.#web ??= this.#engine(runAsProcess);
+    const { leg } = await this.#web.open('livekit', (number) => ({ type: 'openLivekit', leg: number, options }));
+    return { leg };
   }
 
   async close(): Promise<void> {

@@ -13,6 +13,7 @@ import type { MediaHost } from '#media/media-host.ts';
 import { type CallDeps, startCall } from './call.ts';
 import { type ControlPlaneClient, connectControlPlane } from './control-plane-client.ts';
 import { type Job, JobTable } from './job-table.ts';
+import { joinRoom } from './room-call.ts';
 import type { Spool } from './spool.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -130,6 +131,10 @@ export class Worker {
         });
       },
       saveFlightLog: ({ index, bytes }) => uploads.put({ path: `/internal/sessions/${job.sessionId}/flight-log/${index}?epoch=${job.epoch}`, bytes }),
+      onLegLost: () => {
+        // Whoever cannot come back ends by the call's own patience.
+        if (plan.transport.type === 'livekit') void joinRoom(this.#deps, call, plan);
+      },
     });
     job.call = call;
     call.ended
@@ -221,10 +226,18 @@ export class Worker {
     if (job?.kind !== 'web' || job.call) return;
     try {
       this.startCall(job, message.plan);
+      if (message.plan.transport.type === 'livekit') this.#joinRoom(job, message.plan);
     } catch (error) {
       this.#deps.logger.error({ err: error, sessionId: job.sessionId }, 'web call could not be started');
       this.reportEnd(job, 'internal_error');
     }
+  }
+
+  #joinRoom({ call }: Job, plan: CallPlan): void {
+    if (!call) return;
+    void joinRoom(this.#deps, call, plan).then((hasJoined) => {
+      if (!hasJoined) call.end('agent_join_timeout');
+    });
   }
 
   #analyse(message: Extract<ControlMessage, { type: 'assign_analysis' }>): void {

@@ -3,12 +3,19 @@ import type { Context } from '../context.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import { relayOutbox } from '../webhooks/relay.ts';
 import { settleSession } from './charge.ts';
+import { isLive } from './session-machine.ts';
 
 /** Carries on from a session as it was just stored. */
 export async function carryOn(context: Context, session: SessionDocument): Promise<void> {
   if (session.analysis.state === 'queued') context.bell.ring('analysis');
-  const steps = await Promise.allSettled([settleSession(context, session._id), relayOutbox(context, session)]);
+  const steps = await Promise.allSettled([settleSession(context, session._id), relayOutbox(context, session), leaveRoom(context, session)]);
   for (const step of steps) {
     if (step.status === 'rejected') context.logger.error({ err: step.reason, sessionId: session._id }, 'session left to the sweeper');
   }
+}
+
+/** The room of a session goes with it; what its analysis brings later finds no room any more. */
+async function leaveRoom({ rooms }: Context, session: SessionDocument): Promise<void> {
+  const hasJustEnded = !isLive(session.status) && (session.analysis.state === 'none' || session.analysis.state === 'queued');
+  if (session.room !== null && hasJustEnded) await rooms?.remove(session.room);
 }

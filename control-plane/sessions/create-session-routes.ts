@@ -15,10 +15,11 @@ import { type ApiServer, answerPreflight } from '../server.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import type { VersionDocument } from '../store/models/version-model.ts';
-import { createWebSession, hashToken, type WebSession } from './create-session.ts';
+import { createWebSession, type WebSession, webSessionRecord } from './create-session.ts';
 import { isLive } from './session-machine.ts';
 import { checkPromptLength, type SessionRequest, sessionBody } from './session-request.ts';
 import { loadSession } from './session-store.ts';
+import { hashToken } from './web-transport.ts';
 
 /** Windows of the public rates are clock minutes (S§7, running.md "Sessions"). */
 const RATE_WINDOW_MS = 60_000;
@@ -27,18 +28,6 @@ const MAX_SDP_CHARS = 200_000;
 /** What a page without a key may override, whatever the agent allows (supplement 4.1). */
 const PUBLIC_OVERRIDES = new Set<string>(['language', 'voice_id']);
 
-/** What a client needs to connect; a discriminated union on `transport`. */
-export const webSessionRecord = z.object({
-  session_id: z.string(),
-  expires_at: z.iso.datetime(),
-  max_duration_seconds: z.number().int(),
-  transport: z.literal('webrtc'),
-  webrtc_url: z.string(),
-  token: z.string(),
-  ice_servers: z.array(
-    z.object({ urls: z.union([z.string(), z.array(z.string())]), username: z.string().optional(), credential: z.string().optional() }),
-  ),
-});
 
 const sessionPath = z.object({ session_id: z.string() });
 const offerBody = z.strictObject({ sdp: z.string().min(1).max(MAX_SDP_CHARS), type: z.literal('offer') });

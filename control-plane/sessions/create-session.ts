@@ -1,5 +1,5 @@
-/** Creates a web session: plan, charge, worker, token. Called for keys, public pages and previews; the differences are theirs, not here. */
-import { createHash, randomBytes } from 'node:crypto';
+/** Creates a web session: plan, charge, worker, transport. Called for keys, public pages and previews; the differences are theirs, not here. */
+import { z } from 'zod';
 import { buildPlan, refuseMissingVariables, sessionSeconds } from '../calls/build-plan.ts';
 import { sessionTimezone } from '../calls/session-timezone.ts';
 import { type Context, newId } from '../context.ts';
@@ -12,6 +12,7 @@ import { openSession } from './charge.ts';
 import { keepPlan, sessionDraft } from './new-session.ts';
 import { assignSession, placeSession } from './place-session.ts';
 import type { SessionRequest } from './session-request.ts';
+import { chooseTransport, webGrant } from './web-transport.ts';
 
 /** A checked request for a web session. */
 export interface WebSessionInput {
@@ -25,15 +26,10 @@ export interface WebSessionInput {
 }
 
 /** What a client needs to connect (S§4.11, supplement 4.1). */
-export interface WebSession {
-  readonly session_id: string;
-  readonly expires_at: string;
-  readonly max_duration_seconds: number;
-  readonly transport: 'webrtc';
-  readonly webrtc_url: string;
-  readonly token: string;
-  readonly ice_servers: { urls: string | string[]; username?: string | undefined; credential?: string | undefined }[];
-}
+export const webSessionRecord = z
+  .object({ session_id: z.string(), expires_at: z.iso.datetime(), max_duration_seconds: z.number().int() })
+  .and(webGrant);
+export type WebSession = z.output<typeof webSessionRecord>;
 
 /** Creates the session. Throws `InvalidRequest`, `daily_cap_reached`, `concurrent_calls_reached`, `out_of_credit`, `no_capacity`, `draining`, `gateway_unreachable`; nothing stays charged then. */
 export async function createWebSession(context: Context, input: WebSessionInput): Promise<WebSession> {
@@ -46,13 +42,15 @@ export async function createWebSession(context: Context, input: WebSessionInput)
     client: request.client_timezone ?? null,
     phoneNumber: '',
   });
+  const maxSeconds = sessionSeconds(version.config, input.isPreview);
+  const transport = await chooseTransport(context, sessionId, maxSeconds);
   const plan = buildPlan(context, {
     sessionId,
     agent,
     version,
     knowledge: await plannedKnowledge(context, version),
     channel: 'web_voice',
-    transport: { type: 'webrtc' },
+    transport: transport.plan,
     timezone,
     callerNumber: '',
     dialedNumber: '',
@@ -66,7 +64,6 @@ export async function createWebSession(context: Context, input: WebSessionInput)
     isPreview: input.isPreview,
   });
   refuseMissingVariables(plan);
-  const token = randomBytes(32).toString('base64url');
   const draft = sessionDraft(context, {
     sessionId,
     agent,
@@ -84,7 +81,8 @@ export async function createWebSession(context: Context, input: WebSessionInput)
     dialedNumber: null,
     sipCallId: null,
     recordAudio: plan.record_audio,
-    tokenHash: hashToken(token),
+    tokenHash: transport.tokenHash,
+    room: transport.room,
   });
   const session = await openSession(context, draft);
   const [placed] = await Promise.all([placeSession(context, session, 'web'), keepPlan(context, session, plan)]);
@@ -93,15 +91,7 @@ export async function createWebSession(context: Context, input: WebSessionInput)
   return {
     session_id: sessionId,
     expires_at: session.expires_at.toISOString(),
-    max_duration_seconds: sessionSeconds(plan.config, input.isPreview),
-    transport: 'webrtc',
-    webrtc_url: `${context.publicUrl()}/v1/agent/sessions/${sessionId}/webrtc`,
-    token,
-    ice_servers: [...context.settings.ICE_SERVERS],
+    max_duration_seconds: maxSeconds,
+    ...transport.grant,
   };
-}
-
-/** What is stored of a client's token. */
-export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
 }

@@ -28,6 +28,8 @@ export interface NewSession {
   readonly sipCallId: string | null;
   readonly recordAudio: boolean;
   readonly tokenHash: string | null;
+  /** Its LiveKit room. */
+  readonly room?: string | null;
 }
 
 /** The document of a session that is about to be charged. */
@@ -80,6 +82,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     dialog: null,
     analysis: { state: 'none', at, job_id: '', attempts: 0, runs: 0, finished_at: null, result: null },
     token_hash: input.tokenHash,
+    room: input.room ?? null,
   };
 }
 

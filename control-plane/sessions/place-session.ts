@@ -23,11 +23,12 @@ export async function placeSession(context: Context, session: SessionDocument, k
   }
 }
 
-/** Hands the plan to the session's worker. Throws `gateway_unreachable` after giving the charge back. */
-export async function assignSession(context: Context, placed: PlacedSession, plan: CallPlan): Promise<void> {
+/** Hands the plan to the session's worker, once what both need is prepared. Throws `gateway_unreachable` after giving the charge back. */
+export async function assignSession(context: Context, placed: PlacedSession, plan: CallPlan, prepare?: () => Promise<void>): Promise<void> {
   const { session, placement } = placed;
   const key = { sessionId: session._id, epoch: session.epoch };
   try {
+    await prepare?.();
     context.dispatch.assign(placement, key, plan);
   } catch (error) {
     context.dispatch.withdraw(placement, key);

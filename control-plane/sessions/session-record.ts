@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { analysisResult, dialStatus, endReason, sessionItem, sessionStatus, turnLatency } from '#config/session-record.ts';
 import type { Context } from '../context.ts';
+import { agentIdentity, callerIdentity } from '../livekit/rooms.ts';
 import { type SessionDocument, toBuffer } from '../store/models/session-model.ts';
 import { sealerOf } from './session-store.ts';
 import { readTimeline } from './timeline.ts';
@@ -74,8 +75,8 @@ export function toSessionRecord(session: SessionDocument): z.output<typeof sessi
     started_at: session.started_at?.toISOString() ?? null,
     ended_at: session.ended_at?.toISOString() ?? null,
     duration_seconds: session.duration_seconds,
-    participant_identity: null,
-    agent_participant_identity: null,
+    participant_identity: session.room === null ? null : callerIdentity(session._id),
+    agent_participant_identity: session.room === null ? null : agentIdentity(session._id),
     agent_joined_at: session.started_at?.toISOString() ?? null,
     metadata: session.metadata,
   };

@@ -83,6 +83,7 @@ export async function openTestApi(environment: Record<string, string> = {}, over
       resolve: async (host) => (host === 'private.example.com' ? ['10.0.0.1'] : ['93.184.215.14']),
     }),
     platform: platformModels(settings, { localRecognition: [] }),
+    rooms: null,
     carrier: createTestCatalogue(),
     metrics,
     publicUrl: () => settings.PUBLIC_URL ?? 'http://127.0.0.1:8080',

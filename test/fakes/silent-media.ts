@@ -65,5 +65,9 @@ export class SilentMedia implements MediaHost {
     return Promise.reject(fault('sdp_unusable'));
   }
 
+  openLivekitLeg(): Promise<never> {
+    return Promise.reject(fault('gateway_unreachable'));
+  }
+
   async close(): Promise<void> {}
 }

@@ -125,6 +125,8 @@ export interface SessionDocument {
   analysis: SessionAnalysis;
   /** Hex SHA-256 of the web client's token. */
   token_hash: string | null;
+  /** Name of its LiveKit room; null without one. */
+  room: string | null;
 }
 
 /** Something of a session too large for its document: its plan, a report with large tool outputs. Its id is deterministic, so that writing it again changes nothing. */
@@ -193,6 +195,7 @@ export function defineSessions(connection: Connection): Model<SessionDocument> {
       dialog: { type: Schema.Types.Mixed, default: null },
       analysis: { type: Schema.Types.Mixed, required: true },
       token_hash: optionalText,
+      room: optionalText,
     },
     { collection: 'sessions', versionKey: false, minimize: false },
   );

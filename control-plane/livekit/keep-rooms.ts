@@ -1,0 +1,57 @@
+/**
+ * Keeps rooms and sessions in step where no worker watches: a room whose session is over is closed, and a session we lost sight of ends
+ * once its caller has left the room. Runs every half minute, and at once when LiveKit's webhooks say that somebody left.
+ */
+import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
+import { type Context, now } from '../context.ts';
+import { carryOn } from '../sessions/carry-on.ts';
+import { isLive } from '../sessions/session-machine.ts';
+import { changeSession } from '../sessions/session-store.ts';
+import type { SessionDocument } from '../store/models/session-model.ts';
+import { callerIdentity, type Rooms } from './rooms.ts';
+
+const EVERY_MS = 30_000;
+/** A worker that lost its link is often back at once, and knows better. */
+const GRACE_MS = 10_000;
+const BATCH = 500;
+
+/** Starts keeping; does nothing where there are no rooms. */
+export function startRoomKeeper(context: Context): ChoreLoop {
+  return startChoreLoop(context, { name: 'rooms', everyMs: EVERY_MS, chore: 'rooms' }, async () => {
+    if (context.rooms === null) return;
+    await closeForgottenRooms(context, context.rooms);
+    await endDesertedSessions(context, context.rooms);
+  });
+}
+
+/** Rooms of other applications on the same server are none of ours: only those of sessions that are over are touched. */
+async function closeForgottenRooms(context: Context, rooms: Rooms): Promise<void> {
+  const names = await rooms.list();
+  for (let start = 0; start < names.length; start += BATCH) {
+    const some = names.slice(start, start + BATCH);
+    const sessions = await context.models.sessions
+      .find({ _id: { $in: some }, status: { $in: ['completed', 'failed'] } }, { _id: 1, room: 1, status: 1 })
+      .lean<Pick<SessionDocument, '_id' | 'room' | 'status'>[]>();
+    for (const { room, status, _id } of sessions) {
+      if (room === null || isLive(status)) continue;
+      context.logger.info({ sessionId: _id }, 'closing the room of a session that is over');
+      await rooms.remove(room);
+    }
+  }
+}
+
+/** An unknown session was last seen when its link was lost; what came after is not charged. */
+async function endDesertedSessions(context: Context, rooms: Rooms): Promise<void> {
+  const before = new Date(now(context).getTime() - GRACE_MS);
+  const unseen = await context.models.sessions
+    .find({ status: 'unknown', room: { $ne: null }, status_at: { $lte: before } }, { _id: 1, room: 1, status_at: 1 })
+    .limit(BATCH)
+    .lean<Pick<SessionDocument, '_id' | 'room' | 'status_at'>[]>();
+  for (const { _id, room, status_at } of unseen) {
+    if (room === null || (await rooms.participants(room)).includes(callerIdentity(_id))) continue;
+    const ended = await changeSession(context, _id, { type: 'ended', at: status_at, reason: 'user_hangup' });
+    if (!ended) continue;
+    context.logger.info({ sessionId: _id }, 'the caller left a session nobody watched');
+    await carryOn(context, ended);
+  }
+}

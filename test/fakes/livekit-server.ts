@@ -1,0 +1,90 @@
+/** A LiveKit server of a test's own: the real program in dev mode on loopback ports, its webhooks sent wherever the test says. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const START_MS = 30_000;
+/** Three ports each, below the system's own choice; when somebody has one of them another three are tried. */
+const FIRST_PORT = 10_000;
+const PORT_SLOTS = 3_000;
+const ATTEMPTS = 5;
+const API_KEY = 'devkey';
+const API_SECRET = 'a-secret-of-the-tests-that-is-long-enough';
+
+/** How a server is started. */
+export interface LivekitServerOptions {
+  /** Where it sends its webhooks. */
+  readonly webhookUrl?: string;
+  /** Port to listen on again after a restart. */
+  readonly port?: number;
+}
+
+/** A running server. */
+export interface LivekitServer {
+  readonly port: number;
+  /** The settings that point Parley at it. */
+  readonly environment: Readonly<Record<'LIVEKIT_URL' | 'LIVEKIT_API_KEY' | 'LIVEKIT_API_SECRET', string>>;
+  /** Kills it: whoever is connected notices by itself. */
+  close(): Promise<void>;
+}
+
+/** Starts a server and waits until it answers. */
+export async function startLivekitServer(options: LivekitServerOptions = {}): Promise<LivekitServer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await start(options.port ?? FIRST_PORT + 3 * Math.floor(Math.random() * PORT_SLOTS), options);
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function start(port: number, options: LivekitServerOptions): Promise<LivekitServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-livekit-'));
+  const config = {
+    port,
+    bind_addresses: ['127.0.0.1'],
+    rtc: { tcp_port: port + 1, udp_port: port + 2, use_external_ip: false, enable_loopback_candidate: true, node_ip: '127.0.0.1' },
+    keys: { [API_KEY]: API_SECRET },
+    logging: { level: 'warn' },
+    ...(options.webhookUrl === undefined ? {} : { webhook: { api_key: API_KEY, urls: [options.webhookUrl] } }),
+  };
+  const configFile = join(folder, 'livekit.yaml');
+  // JSON is YAML.
+  writeFileSync(configFile, JSON.stringify(config));
+  const child = spawn('livekit-server', ['--config', configFile], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
+  try {
+    await untilItAnswers(child, port);
+  } catch (error) {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(`livekit-server did not start:\n${output.join('').slice(-2_000)}`, { cause: error });
+  }
+  return {
+    port,
+    environment: { LIVEKIT_URL: `ws://127.0.0.1:${port}`, LIVEKIT_API_KEY: API_KEY, LIVEKIT_API_SECRET: API_SECRET },
+    async close() {
+      if (child.exitCode === null && child.signalCode === null) {
+        const ended = once(child, 'exit');
+        child.kill('SIGKILL');
+        await ended;
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function untilItAnswers(child: ChildProcess, port: number): Promise<void> {
+  const deadlineMs = performance.now() + START_MS;
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`it ended with code ${child.exitCode}`);
+    const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => null);
+    if (answer?.ok) return;
+    if (performance.now() > deadlineMs) throw new Error('it does not answer');
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
