@@ -40,6 +40,44 @@ export const LANGUAGE_MODELS = {
   groq: ['llama-3.3-70b-versatile', 'llama-3.1-8b-instant'],
 } as const satisfies Partial<Record<Vendor, readonly string[]>>;
 
+/** What is known of a model's size and list price. */
+export interface ModelFacts {
+  /** Tokens of prompt and answer together. */
+  readonly contextTokens: number;
+  /** Micro-dollars per million tokens, as the vendors list them; `cached` is input read from the vendor's prompt cache. */
+  readonly price: { readonly input: number; readonly cached: number; readonly output: number };
+}
+
+/** Facts of the models offered above; of any other only the smallest usual window is assumed. */
+const MODEL_FACTS: Readonly<Record<string, ModelFacts>> = {
+  'openai/gpt-4.1-mini': facts(1_000_000, 400_000, 100_000, 1_600_000),
+  'openai/gpt-4.1': facts(1_000_000, 2_000_000, 500_000, 8_000_000),
+  'openai/gpt-4o-mini': facts(128_000, 150_000, 75_000, 600_000),
+  'anthropic/claude-haiku-4-5': facts(200_000, 1_000_000, 100_000, 5_000_000),
+  'anthropic/claude-sonnet-4-5': facts(200_000, 3_000_000, 300_000, 15_000_000),
+  'google/gemini-2.5-flash': facts(1_000_000, 300_000, 75_000, 2_500_000),
+  'google/gemini-2.5-pro': facts(1_000_000, 1_250_000, 310_000, 10_000_000),
+  'groq/llama-3.3-70b-versatile': facts(128_000, 590_000, 590_000, 790_000),
+  'groq/llama-3.1-8b-instant': facts(128_000, 50_000, 50_000, 80_000),
+};
+
+/** Tokens a model is trusted with when nothing is known of it: what small self-hosted models are commonly served with. */
+const UNKNOWN_CONTEXT_TOKENS = 8_192;
+
+/** Prompt and answer of this model, in tokens. */
+export function contextTokensOf(modelId: string): number {
+  return MODEL_FACTS[modelId]?.contextTokens ?? UNKNOWN_CONTEXT_TOKENS;
+}
+
+/** The list price of a model, or null where it is not known. */
+export function priceOf(modelId: string): ModelFacts['price'] | null {
+  return MODEL_FACTS[modelId]?.price ?? null;
+}
+
+function facts(contextTokens: number, input: number, cached: number, output: number): ModelFacts {
+  return { contextTokens, price: { input, cached, output } };
+}
+
 /** The rule-based model that needs no vendor. */
 export const DEMO_MODEL_ID = 'local/demo';
 

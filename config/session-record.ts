@@ -71,6 +71,17 @@ export const turnLatency = z.object({
 });
 export type TurnLatency = z.infer<typeof turnLatency>;
 
+/** Tokens of one run of the language model; null where the model does not tell. */
+export interface ModelUsage {
+  readonly turn_id: number | null;
+  readonly model: string;
+  readonly input_tokens: number | null;
+  readonly cached_input_tokens: number | null;
+  readonly output_tokens: number | null;
+  /** Written for a reply that was given up before its turn was certain: told apart, never part of the turn's cost. */
+  readonly discarded_output_tokens: number;
+}
+
 /** Why a session ended (S§6.1, supplement 3). */
 export const endReason = z.enum([
   'user_hangup',

@@ -40,8 +40,12 @@ export const durableReport = z.discriminatedUnion('type', [
   z.object({ type: z.literal('turn'), latency: turnLatency }),
   z.object({
     type: z.literal('usage'),
+    /** Absent from workers one version older. */
+    turn_id: z.number().int().nullable().default(null),
     model: z.string(),
     input_tokens: z.number().nullable(),
+    /** Part of `input_tokens` read from the vendor's prompt cache. */
+    cached_input_tokens: z.number().nullable().default(null),
     output_tokens: z.number().nullable(),
     discarded_output_tokens: z.number(),
   }),

@@ -4,6 +4,7 @@ import { analysisResult, dialStatus, endReason, sessionItem, sessionStatus, turn
 import type { Context } from '../context.ts';
 import { agentIdentity, callerIdentity } from '../livekit/rooms.ts';
 import { type SessionDocument, toBuffer } from '../store/models/session-model.ts';
+import { turnUsage, usageByTurn } from './llm-usage.ts';
 import { sealerOf } from './session-store.ts';
 import { readTimeline } from './timeline.ts';
 
@@ -49,6 +50,7 @@ export const sessionDetail = sessionRecord.extend({
   items: z.array(sessionItem),
   analysis: sessionAnalysis.nullable(),
   turns: z.array(turnLatency),
+  llm_usage: z.array(turnUsage),
 });
 
 /** Fields a list row does without. */
@@ -89,6 +91,7 @@ export async function toSessionDetail(context: Context, session: SessionDocument
     items: await readTimeline(context, session),
     analysis: toAnalysis(context, session),
     turns: session.turns,
+    llm_usage: usageByTurn(session.usage),
   };
 }
 

@@ -70,6 +70,12 @@ export function onGenerated(draft: Draft): void {
   const answer = answerOf(draft);
   if (!answer || draft.phase.is === 'ending') return;
   const { generation } = answer;
+  if (hasSaidAll(answer)) {
+    // What it said before its tools ran was the answer.
+    draft.failedGenerations = 0;
+    if (draft.phase.is === 'answering' || (draft.phase.is === 'paused' && draft.phase.utterance === null)) finishAnswer(draft, answer);
+    return;
+  }
   if (generation.text === '' && generation.calls.length === 0) {
     onFailed(draft, { stage: 'model', message: 'the model answered nothing', status: null, isRetryable: true });
     return;
@@ -77,6 +83,18 @@ export function onGenerated(draft: Draft): void {
   draft.failedGenerations = 0;
   if (generation.calls.some(({ mode }) => mode === 'hang_up')) onHangUpCalled(draft, answer);
   else followTools(draft);
+}
+
+/** The model has nothing to add to the words it said before its tools ran. */
+function hasSaidAll({ generation, steps }: Answer): boolean {
+  const addsNothing = generation.status === 'done' && generation.text === '' && generation.calls.length === 0;
+  return addsNothing && steps.some((step) => step.text !== '');
+}
+
+function finishAnswer(draft: Draft, answer: Answer): void {
+  emit(draft, { do: 'discard', replyId: answer.generation.replyId }, { do: 'stopTimer', name: 'falseInterruption' });
+  closeAnswer(draft, answer, false);
+  freeFloor(draft);
 }
 
 function onHangUpCalled(draft: Draft, answer: Answer): void {
@@ -128,7 +146,8 @@ export function onUtteranceDone(draft: Draft, replyId: string): void {
   }
   const { generation } = answer;
   if (generation.replyId !== replyId) {
-    playAnswer(draft, answer);
+    if (hasSaidAll(answer) && isHeardOut(answer)) finishAnswer(draft, answer);
+    else playAnswer(draft, answer);
     return;
   }
   const isWaiting = generation.calls.some(({ result, mode }) => result === null && mode !== 'hang_up');
@@ -139,6 +158,10 @@ export function onUtteranceDone(draft: Draft, replyId: string): void {
   }
   closeAnswer(draft, answer, false);
   freeFloor(draft);
+}
+
+function isHeardOut({ heard, steps }: Answer): boolean {
+  return steps.every((step) => step.text === '' || heard[step.replyId] !== undefined);
 }
 
 /** The floor is free: whatever has waited for it goes first. */

@@ -5,7 +5,7 @@ import type { Answer, Generation, Step, StepCall, Turn } from './turn-state.ts';
 
 /** Shown to the model where a caller cut it off. */
 export const CUT_OFF_MARK = '[…]';
-const NO_RESULT = 'No result: the caller spoke before it came.';
+const NO_RESULT = 'Cancelled: the caller spoke before the result came. It may have taken effect all the same.';
 
 /** The answer of the phase, if it has one. */
 export function answerOf(draft: Draft): Answer | null {
@@ -38,6 +38,7 @@ export function startGeneration(draft: Draft, turn: Turn, options: { steps: read
   emit(draft, {
     do: 'generate',
     replyId,
+    turnId: turn.turnId,
     messages: [...draft.history, ...turnMessages(turn, options.steps)],
     isSpeculative: options.isSpeculative,
     isSpoken: turn.wantsAudio,

@@ -1,4 +1,5 @@
 /** What engines, tools and the leg tell of the agent's replies. Inputs about a reply that was given up change nothing. */
+import type { ToolCall } from '#runtime/llm/llm.ts';
 import { followTools, freeFloor, onAudible, onFailed, onGenerated, onPlayoutStarted, onUtteranceDone, takeTurn } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { closeAnswer, progress, recordHeard } from './floor.ts';
@@ -7,6 +8,10 @@ import { tryCommit } from './listening.ts';
 import { continueWith } from './overlap.ts';
 import { onToolFinished, runCall } from './tool-calls.ts';
 import type { TurnInput } from './turn-inputs.ts';
+import type { StepCall } from './turn-state.ts';
+
+/** What the model is told of a call that repeats another one of the same reply. */
+const REPEATED = 'The same call as before; it runs once.';
 
 type ReplyInput = Extract<TurnInput, { type: `reply.${string}` }>;
 
@@ -30,7 +35,10 @@ export function onReply(draft: Draft, input: ReplyInput): void {
       return;
     case 'reply.tool_called': {
       const { call, mode, source } = input;
-      changeGeneration(draft, replyId, (generation) => ({ ...generation, calls: [...generation.calls, { call, mode, source, result: null }] }));
+      changeGeneration(draft, replyId, (generation) => {
+        const result = isRepeated(call, generation.calls) ? REPEATED : null;
+        return { ...generation, calls: [...generation.calls, { call, mode, source, result }] };
+      });
       if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') runCall(draft, call.callId);
       progress(draft);
       return;
@@ -49,6 +57,11 @@ export function onReply(draft: Draft, input: ReplyInput): void {
     default:
       input satisfies never;
   }
+}
+
+/** Models at times ask for the same thing twice in one breath; it is done once. */
+function isRepeated(call: ToolCall, before: readonly StepCall[]): boolean {
+  return before.some((other) => other.call.toolName === call.toolName && other.call.input === call.input);
 }
 
 function joined(before: string, text: string): string {

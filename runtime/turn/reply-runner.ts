@@ -6,7 +6,15 @@
 import type { AgentEvent } from '#config/session-events.ts';
 import type { LegCommand, LegEvent } from '#media/leg.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
-import { type ChatMessage, type ChatRequest, type ChatUsage, type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
+import {
+  type ChatDelta,
+  type ChatMessage,
+  type ChatRequest,
+  type ChatUsage,
+  type LanguageModel,
+  ModelError,
+  type ToolCall,
+} from '#runtime/llm/llm.ts';
 import { createPieceCutter } from './reply.ts';
 import { SpokenReply } from './spoken-reply.ts';
 import type { Effect } from './turn-effects.ts';
@@ -16,6 +24,9 @@ import { WrittenReply } from './written-reply.ts';
 /** Tokens of one run of the model, as they are reported. */
 export interface UsageNote {
   readonly usage: ChatUsage | null;
+  readonly modelId: string;
+  /** The turn it was for; of a speculative run the turn it hoped to be for. */
+  readonly turnId: number;
   /** Written for a reply that was given up before it was committed. */
   readonly discardedTokens: number;
 }
@@ -37,8 +48,11 @@ export interface ReplyRunnerOptions {
 interface Run {
   readonly voice: SpokenReply | WrittenReply;
   isCommitted: boolean;
+  /** Null for a fixed text. */
+  readonly turnId: number | null;
   /** Null while the model still writes. */
   usage: ChatUsage | null;
+  modelId: string;
   writtenChars: number;
   isNoted: boolean;
 }
@@ -52,6 +66,7 @@ type PlayoutReport = Extract<LegEvent, { type: `playout.${string}` }>;
 export class ReplyRunner {
   readonly #options: ReplyRunnerOptions;
   readonly #runs = new Map<string, Run>();
+  readonly #callIds = new Set<string>();
   #lastPieceId = 0;
   /** Replies given to the leg and not over, oldest first: what `playout.cleared` is about. */
   #onLeg: string[] = [];
@@ -63,7 +78,7 @@ export class ReplyRunner {
   /** Voices a fixed text. */
   say({ replyId, text }: Extract<Effect, { do: 'say' }>): void {
     const voice = this.#spoken(replyId, false);
-    this.#runs.set(replyId, { voice, isCommitted: true, usage: null, writtenChars: 0, isNoted: true });
+    this.#runs.set(replyId, { voice, isCommitted: true, turnId: null, usage: null, modelId: '', writtenChars: 0, isNoted: true });
     const cutter = createPieceCutter();
     for (const piece of [...cutter.push(text), ...cutter.finish()]) voice.add(piece);
     voice.complete();
@@ -71,10 +86,10 @@ export class ReplyRunner {
 
   /** Runs the model and voices what it writes. */
   generate(effect: Extract<Effect, { do: 'generate' }>): void {
-    const { replyId, isSpeculative, isSpoken } = effect;
-    const { accept, event } = this.#options;
+    const { replyId, turnId, isSpeculative, isSpoken } = effect;
+    const { accept, event, model } = this.#options;
     const voice = isSpoken ? this.#spoken(replyId, isSpeculative) : new WrittenReply({ replyId, accept, event });
-    const run: Run = { voice, isCommitted: !isSpeculative, usage: null, writtenChars: 0, isNoted: false };
+    const run: Run = { voice, isCommitted: !isSpeculative, turnId, usage: null, modelId: model.id, writtenChars: 0, isNoted: false };
     this.#runs.set(replyId, run);
     void this.#stream(effect, run);
   }
@@ -191,7 +206,7 @@ export class ReplyRunner {
           run.writtenChars += delta.text.length;
           addPieces(cutter.push(delta.text));
         } else if (delta.type === 'tool_call') this.#called(replyId, delta.call);
-        else this.#finished(run, delta.usage);
+        else this.#finished(run, delta);
       }
       if (signal.aborted) return;
       addPieces(cutter.finish());
@@ -205,22 +220,29 @@ export class ReplyRunner {
     }
   }
 
+  /** Some servers number the calls of every answer anew, or not at all: the timeline and the client need ids of their own. */
   #called(replyId: string, call: ToolCall): void {
-    this.#options.accept({ type: 'reply.tool_called', replyId, call, ...this.#options.traits(call.toolName) });
+    let { callId } = call;
+    for (let next = 2; callId === '' || this.#callIds.has(callId); next++) callId = `${call.callId}_${next}`;
+    this.#callIds.add(callId);
+    this.#options.accept({ type: 'reply.tool_called', replyId, call: { ...call, callId }, ...this.#options.traits(call.toolName) });
   }
 
-  #finished(run: Run, usage: ChatUsage): void {
+  #finished(run: Run, { usage, modelId = run.modelId }: Extract<ChatDelta, { type: 'finish' }>): void {
     run.usage = usage;
+    run.modelId = modelId;
     if (run.isCommitted) this.#note(run);
   }
 
   #note(run: Run): void {
-    if (run.isNoted) return;
+    const { isCommitted, isNoted, modelId, turnId, usage, writtenChars } = run;
+    if (isNoted || turnId === null) return;
     run.isNoted = true;
-    const estimate = run.usage?.outputTokens ?? Math.ceil(run.writtenChars / CHARS_PER_TOKEN);
-    if (run.isCommitted)
-      this.#options.noteUsage({ usage: run.usage ?? { inputTokens: null, outputTokens: estimate, cachedInputTokens: null }, discardedTokens: 0 });
-    else if (estimate > 0) this.#options.noteUsage({ usage: null, discardedTokens: estimate });
+    const estimate = usage?.outputTokens ?? Math.ceil(writtenChars / CHARS_PER_TOKEN);
+    const of = { modelId, turnId };
+    if (isCommitted)
+      this.#options.noteUsage({ ...of, usage: usage ?? { inputTokens: null, outputTokens: estimate, cachedInputTokens: null }, discardedTokens: 0 });
+    else if (estimate > 0) this.#options.noteUsage({ ...of, usage: null, discardedTokens: estimate });
   }
 
   #onMark({ replyId, pieceId, mark }: Extract<PlayoutReport, { type: 'playout.mark' }>): void {

@@ -15,7 +15,7 @@ type ToolFinished = Extract<TurnInput, { type: 'tool.finished' }>;
 export function runCall(draft: Draft, callId: string): void {
   const answer = answerOf(draft);
   const asked = answer?.generation.calls.find(({ call }) => call.callId === callId);
-  if (!answer || !asked) return;
+  if (!answer || !asked || asked.result !== null) return;
   const { call, mode, source } = asked;
   const turnId = answer.turn.turnId;
   const result = mode === 'fire_and_forget' ? STARTED : mode === 'background' ? IN_BACKGROUND : null;

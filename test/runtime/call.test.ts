@@ -152,7 +152,15 @@ describe('a call', () => {
     const leg = openLeg();
     leg.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"hi"}' });
     await run(5_000);
-    expect(reports).toContainEqual({ type: 'usage', model: 'test/model', input_tokens: 7, output_tokens: 4, discarded_output_tokens: 0 });
+    expect(reports).toContainEqual({
+      type: 'usage',
+      turn_id: 1,
+      model: 'test/model',
+      input_tokens: 7,
+      cached_input_tokens: null,
+      output_tokens: 4,
+      discarded_output_tokens: 0,
+    });
   });
 });
 

@@ -4,7 +4,7 @@
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { SystemVariables } from '#config/call-plan.ts';
-import type { DialStatus, EndReason, TurnLatency } from '#config/session-record.ts';
+import type { DialStatus, EndReason, ModelUsage, TurnLatency } from '#config/session-record.ts';
 
 /** Bytes as the driver returns them: a Buffer, or its own wrapper in lean results. Read them with `toBuffer`. */
 export type StoredBytes = Uint8Array | { readonly buffer: Uint8Array; readonly position: number };
@@ -117,7 +117,7 @@ export interface SessionDocument {
   wrapped_key: StoredBytes | null;
   timeline: TimelineEntry[];
   turns: TurnLatency[];
-  usage: { model: string; input_tokens: number | null; output_tokens: number | null; discarded_output_tokens: number }[];
+  usage: ModelUsage[];
   record_audio: boolean;
   tracks: RecordedTrack[];
   /** The answered SIP dialog, sealed. */

@@ -127,6 +127,42 @@ describe('S§2.2 tools', () => {
   });
 });
 
+describe('what models do with tools', () => {
+  const asked = () => TurnScript.listening().say('book a table');
+  const words = (replyId: string, text: string): TurnFact[] => [
+    { type: 'reply.token', replyId },
+    { type: 'reply.piece', replyId, text },
+  ];
+
+  it('the same call twice in one reply runs once, and the model is told so', () => {
+    const script = asked();
+    const again = { ...called('r1', 'book', 'blocking'), call: { callId: 'c2', toolName: 'book', input: '{}' } } as TurnFact;
+    script.take(called('r1', 'book', 'blocking'), again, { type: 'reply.generated', replyId: 'r1' }, answered('booked'));
+    expect(script.all('runTool').map(({ call }) => call.callId)).toEqual(['c1']);
+    expect(script.asked().slice(-2)).toEqual(['tool: booked', 'tool: The same call as before; it runs once.']);
+  });
+
+  it('nothing more after its tools is no failure when it spoke before them: the turn is over', () => {
+    const script = asked();
+    script.take(...words('r1', 'I have noted it.'), called('r1', 'book', 'fire_and_forget'), { type: 'reply.generated', replyId: 'r1' });
+    script.take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs });
+    script.take({ type: 'reply.generated', replyId: 'r2' });
+    script.take({ type: 'playout.finished', replyId: 'r1', heard: 'I have noted it.' });
+    expect(script.state.phase.is).toBe('listening');
+    expect(script.all('generate')).toHaveLength(2);
+    expect(script.timeline()).toEqual(['user: book a table', 'assistant: I have noted it.']);
+  });
+
+  it('a blocking tool is cancelled when the caller no longer waits for it; its end is still told', () => {
+    const script = asked();
+    script.take(called('r1', 'book', 'blocking'), { type: 'reply.generated', replyId: 'r1' }, { type: 'user.interrupted' });
+    expect(script.all('cancelTool').map(({ callId }) => callId)).toEqual(['c1']);
+    script.take({ ...answered(''), status: 'failed', error: 'the caller interrupted' } as TurnFact);
+    expect(script.all('event').map(({ event }) => event.type)).toContain('tool.failed');
+    expect(script.say('and now?').asked().at(-2)).toMatch(/^tool: Cancelled/);
+  });
+});
+
 describe('supplement 4.8 hanging up', () => {
   it('is a barrier: the closing words play to their end, and what the caller says meanwhile is not taken', () => {
     const script = TurnScript.listening().say('bye');
