@@ -11,9 +11,8 @@ import { type Context, newId } from '../context.ts';
 import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
 import { requireWithinLimits } from '../limits/spend-limits.ts';
 import { logRefusal } from '../refusals/log-refusal.ts';
-import { openSession } from '../sessions/charge.ts';
 import { keepPlan, sessionDraft } from '../sessions/new-session.ts';
-import { assignSession, type PlacedSession, placeSession, refuseSession } from '../sessions/place-session.ts';
+import { assignSession, openPlacedSession, type PlacedSession, refuseSession } from '../sessions/place-session.ts';
 import { isLive } from '../sessions/session-machine.ts';
 import { loadSession } from '../sessions/session-store.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
@@ -22,8 +21,8 @@ import type { VersionDocument } from '../store/models/version-model.ts';
 import { buildPlan } from './build-plan.ts';
 import { askInitWebhook } from './init-webhook.ts';
 import { sessionTimezone } from './session-timezone.ts';
-import { planTransfers } from './transfer-plan.ts';
 import { checkDigest, digestChallenge } from './sip-digest.ts';
+import { planTransfers } from './transfer-plan.ts';
 
 /** What a caller who is turned away for lack of room is told to wait, seconds. */
 const RETRY_AFTER = '10';
@@ -152,11 +151,10 @@ async function charge(context: Context, request: AdmissionRequest, { number, age
     recordAudio: version.config.conversation.record_audio,
     tokenHash: null,
   });
-  const session = await openSession(context, draft);
-  const placed = await placeSession(context, session, 'phone');
+  const placed = await openPlacedSession(context, draft, { kind: 'phone' });
   if (placed.placement.sipTag === null) {
-    context.dispatch.withdraw(placed.placement, { sessionId: session._id, epoch: placed.session.epoch });
-    await refuseSession(context, session._id);
+    context.dispatch.withdraw(placed.placement, { sessionId: draft._id, epoch: placed.session.epoch });
+    await refuseSession(context, draft._id);
   }
   return placed;
 }
@@ -193,9 +191,9 @@ async function plan(context: Context, of: { request: AdmissionRequest; callee: C
     llmExtraBody: null,
     recordAudio: null,
     toolEvents: false,
-    transfer,
     worldContext: true,
     isPreview: false,
+    transfer,
   });
   await keepPlan(context, session, made);
   await assignSession(context, { session, placement: placed.placement }, made);

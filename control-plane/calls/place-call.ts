@@ -6,17 +6,16 @@ import { type Context, now } from '../context.ts';
 import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
 import { requireWithinLimits } from '../limits/spend-limits.ts';
 import { carryOn } from '../sessions/carry-on.ts';
-import { openSession } from '../sessions/charge.ts';
-import { keepPlan, sessionDraft } from '../sessions/new-session.ts';
-import { assignSession, placeSession } from '../sessions/place-session.ts';
+import { sessionDraft } from '../sessions/new-session.ts';
+import { assignSession, openPlacedSession, openSession } from '../sessions/place-session.ts';
 import { changeKnownSession } from '../sessions/session-store.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import { buildPlan, refuseMissingVariables } from './build-plan.ts';
 import { type AllowedCall, checkOutbound } from './check-outbound.ts';
 import { outboundTransport } from './outbound-transport.ts';
 import type { PhoneCallRequest } from './phone-call-request.ts';
-import { planTransfers } from './transfer-plan.ts';
 import { sessionTimezone } from './session-timezone.ts';
+import { planTransfers } from './transfer-plan.ts';
 
 /** What is not answered within this time is not answered (running.md "Phone calls"). */
 const RING_SECONDS = 30;
@@ -35,7 +34,7 @@ export async function placeCall(context: Context, caller: Caller, sessionId: str
   const timezone = sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber: toNumber });
   const plan = await planOf(context, { sessionId, request, allowed, transport, timezone });
   refuseMissingVariables(plan);
-  const session = await open(context, {
+  const draft = {
     ...sessionDraft(context, {
       sessionId,
       agent,
@@ -57,11 +56,11 @@ export async function placeCall(context: Context, caller: Caller, sessionId: str
       tokenHash: null,
     }),
     expires_at: new Date(context.clock.wallTime() + (RING_SECONDS + OVERDUE_SECONDS) * 1000),
-  });
-  context.logger.info({ sessionId, agentId: agent._id }, 'call placed');
-  if (transport.to_uri === '') return failWithoutTrunk(context, session);
-  const [placed] = await Promise.all([placeSession(context, session, 'phone'), keepPlan(context, session, plan)]);
+  };
+  if (transport.to_uri === '') return failWithoutTrunk(context, await refusedForCredit(openSession(context, draft)));
+  const placed = await refusedForCredit(openPlacedSession(context, draft, { kind: 'phone', plan }));
   await assignSession(context, placed, plan);
+  context.logger.info({ sessionId, agentId: agent._id }, 'call placed');
 }
 
 async function planOf(
@@ -93,14 +92,15 @@ async function planOf(
     recordAudio: null,
     toolEvents: false,
     worldContext: true,
-    transfer: await planTransfers(context, number, { sessionId, config: version.config, callerNumber: toNumber }),
     isPreview: false,
+    transfer: await planTransfers(context, number, { sessionId, config: version.config, callerNumber: toNumber }),
   });
 }
 
-async function open(context: Context, draft: SessionDocument): Promise<SessionDocument> {
+/** The word phone calls have for a wallet that cannot pay. */
+async function refusedForCredit<Opened>(opening: Promise<Opened>): Promise<Opened> {
   try {
-    return await openSession(context, draft);
+    return await opening;
   } catch (error) {
     throw error instanceof Fault && error.code === 'out_of_credit' ? fault('insufficient_credit') : error;
   }

@@ -2,6 +2,7 @@
 import { type Fault, fault } from '#config/errors.ts';
 import { type Context, now } from '../context.ts';
 import type { SessionBilling, SessionDocument } from '../store/models/session-model.ts';
+import type { TakenBy } from './session-machine.ts';
 import { changeKnownSession, changeSession, loadSession } from './session-store.ts';
 
 /** What a new session of this kind is charged: the price of its first minute, phone surcharge included; previews are free. */
@@ -17,28 +18,29 @@ export function openingBilling(
 }
 
 /**
- * Stores a session whose status is `creating` and charges it. Throws `Fault('out_of_credit')`, leaving nothing behind.
- * Whatever else fails in between is swept: charged and never confirmed means given back.
+ * Charges a session that was stored as `creating`. Throws `Fault('out_of_credit')`, leaving nothing behind.
+ * Whatever else fails until it is confirmed is swept: charged and never confirmed means given back.
  */
-export async function openSession(context: Context, draft: SessionDocument): Promise<SessionDocument> {
-  await context.models.sessions.create(draft);
-  if (draft.billing.state === 'hold_due') {
-    try {
-      const entry = await context.ledger.post({
-        userId: draft.user_id,
-        key: holdKey(draft._id),
-        kind: 'hold',
-        amountMicros: -draft.billing.hold,
-        floorMicros: 0,
-      });
-      if (entry.kind === 'void') throw fault('database_unavailable');
-    } catch (error) {
-      if (isOutOfCredit(error)) await context.models.sessions.deleteOne({ _id: draft._id, 'billing.state': 'hold_due' });
-      throw error;
-    }
+export async function postHold(context: Context, draft: SessionDocument): Promise<void> {
+  if (draft.billing.state !== 'hold_due') return;
+  try {
+    const entry = await context.ledger.post({
+      userId: draft.user_id,
+      key: holdKey(draft._id),
+      kind: 'hold',
+      amountMicros: -draft.billing.hold,
+      floorMicros: 0,
+    });
+    if (entry.kind === 'void') throw fault('database_unavailable');
+  } catch (error) {
+    if (isOutOfCredit(error)) await context.models.sessions.deleteOne({ _id: draft._id, 'billing.state': 'hold_due' });
+    throw error;
   }
-  const opened = await changeKnownSession(context, draft, { type: 'hold.posted', at: now(context) });
-  // Swept meanwhile: the sweeper has given the charge back.
+}
+
+/** Says that a session is charged, and which worker has it when one does. Throws `database_unavailable` when it was swept meanwhile, its charge given back. */
+export async function confirmSession(context: Context, draft: SessionDocument, taken?: TakenBy): Promise<SessionDocument> {
+  const opened = await changeKnownSession(context, draft, { type: 'hold.posted', at: now(context), ...(taken && { taken }) });
   if (!opened) throw fault('database_unavailable');
   context.metrics.callsCreated.inc({ channel: opened.channel });
   return opened;

@@ -81,8 +81,7 @@ export function registerCreateSessionRoutes(app: ApiServer, context: Context): v
 }
 
 async function createByKey(context: Context, caller: Caller, agentId: string, request: SessionRequest): Promise<WebSession> {
-  const agent = await findAgent(context, caller.teamId, agentId);
-  const version = await newestVersion(context, agent._id);
+  const [agent, version] = await Promise.all([findAgent(context, caller.teamId, agentId), newestVersion(context, agentId)]);
   return loggingRefusals(context, { kind: 'session', teamId: agent.team_id, agentId }, async () => {
     requireAllowed(agent, request.overrides ?? {});
     requireServing(agent, version);

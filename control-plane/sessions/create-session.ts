@@ -8,9 +8,8 @@ import { requireWithinLimits } from '../limits/spend-limits.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import type { VersionDocument } from '../store/models/version-model.ts';
-import { openSession } from './charge.ts';
-import { keepPlan, sessionDraft } from './new-session.ts';
-import { assignSession, placeSession } from './place-session.ts';
+import { sessionDraft } from './new-session.ts';
+import { assignSession, openPlacedSession } from './place-session.ts';
 import type { SessionRequest } from './session-request.ts';
 import { chooseTransport, webGrant } from './web-transport.ts';
 
@@ -84,13 +83,11 @@ export async function createWebSession(context: Context, input: WebSessionInput)
     tokenHash: transport.tokenHash,
     room: transport.room,
   });
-  const session = await openSession(context, draft);
-  const [placed] = await Promise.all([placeSession(context, session, 'web'), keepPlan(context, session, plan)]);
-  await assignSession(context, placed, plan);
+  await assignSession(context, await openPlacedSession(context, draft, { kind: 'web', plan }), plan);
   context.logger.info({ sessionId, agentId: agent._id, source: input.source }, 'session created');
   return {
     session_id: sessionId,
-    expires_at: session.expires_at.toISOString(),
+    expires_at: draft.expires_at.toISOString(),
     max_duration_seconds: maxSeconds,
     ...transport.grant,
   };

@@ -1,11 +1,12 @@
-/** Puts an opened session on a worker; when none takes it the charge goes back (running.md: 503 without a free worker, 502 when one cannot be reached). */
+/** Opens a session on a worker: intent first, then its charge and a worker's yes side by side. When none takes it the charge goes back (running.md: 503 without a free worker, 502 when one cannot be reached). */
 import type { CallPlan } from '#config/call-plan.ts';
-import { fault } from '#config/errors.ts';
 import { type Context, now } from '../context.ts';
+import { insertWhole } from '../store/insert-whole.ts';
 import type { SessionDocument, SessionWorker } from '../store/models/session-model.ts';
 import type { JobOffer, Placement } from '../workers/dispatch.ts';
-import { settleSession } from './charge.ts';
-import { changeKnownSession, changeSession } from './session-store.ts';
+import { confirmSession, postHold, settleSession } from './charge.ts';
+import { keepPlan } from './new-session.ts';
+import { changeSession } from './session-store.ts';
 
 /** A session a worker has accepted. */
 export interface PlacedSession {
@@ -13,12 +14,37 @@ export interface PlacedSession {
   readonly placement: Placement;
 }
 
-/** Finds a worker for a pending session. Throws `no_capacity`, `draining` or `gateway_unreachable` after giving the charge back. */
-export async function placeSession(context: Context, session: SessionDocument, kind: JobOffer['kind']): Promise<PlacedSession> {
+/** Stores a session that no worker is asked for, charged. Throws `out_of_credit`, leaving nothing behind. */
+export async function openSession(context: Context, draft: SessionDocument): Promise<SessionDocument> {
+  await insertWhole(context.models.sessions, draft);
+  await postHold(context, draft);
+  return confirmSession(context, draft);
+}
+
+/** Stores a session, charged and accepted by a worker, with its plan where there is one by now. Throws `out_of_credit`, `no_capacity` or `draining`; nothing stays charged then. */
+export async function openPlacedSession(
+  context: Context,
+  draft: SessionDocument,
+  job: { kind: JobOffer['kind']; plan?: CallPlan },
+): Promise<PlacedSession> {
+  const { kind, plan } = job;
+  const offer = { sessionId: draft._id, epoch: draft.epoch + 1, kind, sipCallId: draft.sip_call_id };
+  await insertWhole(context.models.sessions, draft);
+  const [held, accepted] = await Promise.allSettled([postHold(context, draft), context.dispatch.place(offer)]);
+  if (accepted.status === 'rejected') {
+    if (held.status === 'rejected') throw held.reason;
+    await confirmSession(context, draft);
+    await refuseSession(context, draft._id);
+    throw accepted.reason;
+  }
+  const placement = accepted.value;
   try {
-    return await takeWorker(context, session, kind);
+    if (held.status === 'rejected') throw held.reason;
+    const confirmed = confirmSession(context, draft, { worker: workerOf(placement), epoch: offer.epoch });
+    const [session] = await Promise.all([confirmed, plan && keepPlan(context, draft, plan)]);
+    return { session, placement };
   } catch (error) {
-    await refuseSession(context, session._id);
+    context.dispatch.withdraw(placement, offer);
     throw error;
   }
 }
@@ -45,13 +71,4 @@ export function workerOf(placement: Placement): SessionWorker {
 /** Gives up a session whose creation cannot be completed. */
 export async function refuseSession(context: Context, sessionId: string): Promise<void> {
   if (await changeSession(context, sessionId, { type: 'creation.refused', at: now(context) })) await settleSession(context, sessionId);
-}
-
-async function takeWorker(context: Context, session: SessionDocument, kind: JobOffer['kind']): Promise<PlacedSession> {
-  const epoch = session.epoch + 1;
-  const placement = await context.dispatch.place({ sessionId: session._id, epoch, kind, sipCallId: session.sip_call_id });
-  const placed = await changeKnownSession(context, session, { type: 'worker.placed', at: now(context), worker: workerOf(placement), epoch });
-  if (placed) return { session: placed, placement };
-  context.dispatch.withdraw(placement, { sessionId: session._id, epoch });
-  throw fault('gateway_unreachable');
 }

@@ -12,15 +12,20 @@ export type SessionFacts = Pick<
   'status' | 'direction' | 'is_preview' | 'dial_status' | 'started_at' | 'billing' | 'epoch' | 'analysis'
 >;
 
+/** The worker that has accepted a session, and the epoch its reports carry. */
+export interface TakenBy {
+  readonly worker: SessionWorker;
+  readonly epoch: number;
+}
+
 /** A fact about a session, in the past tense. */
 export type SessionEvent =
-  /** The charge of the first minute is in the ledger (or there is nothing to charge). */
-  | { readonly type: 'hold.posted'; readonly at: Date }
+  /** The charge of the first minute is in the ledger (or there is nothing to charge); a worker may have accepted it by then. */
+  | { readonly type: 'hold.posted'; readonly at: Date; readonly taken?: TakenBy }
   /** A creation nobody finished was swept; `held` is what its hold took, 0 when it never came to be. */
   | { readonly type: 'hold.voided'; readonly at: Date; readonly held: number }
   /** No worker took it, or none could be reached: the caller was answered 503 or 502. */
   | { readonly type: 'creation.refused'; readonly at: Date }
-  | { readonly type: 'worker.placed'; readonly at: Date; readonly worker: SessionWorker; readonly epoch: number }
   | { readonly type: 'joined'; readonly at: Date }
   | { readonly type: 'link.lost'; readonly at: Date }
   | { readonly type: 'link.back'; readonly at: Date }
@@ -52,13 +57,16 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
   const { status, billing, analysis } = session;
   switch (event.type) {
     case 'hold.posted':
-      return when(status === 'creating', { status: 'pending', status_at: at, billing: heldBilling(billing, at) });
+      return when(status === 'creating', {
+        status: 'pending',
+        status_at: at,
+        billing: heldBilling(billing, at),
+        ...(event.taken && { ...event.taken, last_seq: 0 }),
+      });
     case 'hold.voided':
       return when(status === 'creating', givenUp(session, at, event.held));
     case 'creation.refused':
       return when(status === 'pending', givenUp(session, at, billing.hold));
-    case 'worker.placed':
-      return when(status === 'pending' && event.epoch > session.epoch, { worker: event.worker, epoch: event.epoch, last_seq: 0 });
     case 'joined':
       return when(status === 'pending', { status: 'active', status_at: at, started_at: at });
     case 'link.lost':

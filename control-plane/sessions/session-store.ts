@@ -96,8 +96,9 @@ function outboxEntries(
   events: readonly OutboxEvent['event'][],
   analysis: WebhookAnalysis | null,
 ): OutboxEvent[] {
+  if (events.length === 0 || session.endpoints.length === 0) return [];
   const sealer = sealerOf(context, session);
-  if (!sealer || session.endpoints.length === 0) return [];
+  if (!sealer) return [];
   return events.map((event) => {
     const id = event === 'call.analyzed' ? `${session._id}:${event}:${session.analysis.runs}` : `${session._id}:${event}`;
     return {

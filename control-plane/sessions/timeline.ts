@@ -3,6 +3,7 @@ import type { SessionItem } from '#config/session-record.ts';
 import type { Context } from '../context.ts';
 import type { Sealer } from '../secrets/secret-box.ts';
 import { isDuplicateKey } from '../store/duplicate-key.ts';
+import { insertWhole } from '../store/insert-whole.ts';
 import { type SessionAttachment, type SessionDocument, type TimelineEntry, toBuffer } from '../store/models/session-model.ts';
 import { sealerOf } from './session-store.ts';
 
@@ -44,7 +45,7 @@ export async function readTimeline(context: Pick<Context, 'models' | 'dataKeys'>
 /** Stores something sealed beside its session; storing it again changes nothing. */
 export async function attach(context: Pick<Context, 'models'>, attachment: SessionAttachment): Promise<void> {
   try {
-    await context.models.sessionAttachments.create(attachment);
+    await insertWhole(context.models.sessionAttachments, attachment);
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
   }

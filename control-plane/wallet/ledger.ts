@@ -6,6 +6,7 @@ import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Ledger, LedgerEntry, Posting } from '../context.ts';
 import { isDuplicateKey } from '../store/duplicate-key.ts';
+import { insertWhole } from '../store/insert-whole.ts';
 import type { LedgerDocument } from '../store/models/ledger-model.ts';
 import type { Models } from '../store/models.ts';
 
@@ -76,7 +77,7 @@ async function postOnce(deps: LedgerDeps, newestKnown: NewestKnown, posting: Pos
 async function insert(deps: LedgerDeps, newestKnown: NewestKnown, entry: LedgerDocument): Promise<LedgerEntry | null> {
   newestKnown.delete(entry.user_id);
   try {
-    await deps.entries.create(entry);
+    await insertWhole(deps.entries, entry);
   } catch (error) {
     if (isDuplicateKey(error)) return null;
     throw error;

@@ -54,6 +54,7 @@ export class FakeDispatch implements Dispatch {
 
   withdraw(_placement: Placement, key: Key): void {
     this.withdrawn.push(key);
+    this.room += 1;
   }
 
   end(instanceId: string, key: Key, reason: EndReason): void {

@@ -48,7 +48,6 @@ const EVENTS: readonly SessionEvent[] = [
   { type: 'hold.posted', at: at(20) },
   { type: 'hold.voided', at: at(20), held: 0 },
   { type: 'creation.refused', at: at(20) },
-  { type: 'worker.placed', at: at(20), worker, epoch: 1 },
   { type: 'joined', at: at(20) },
   { type: 'link.lost', at: at(20) },
   { type: 'link.back', at: at(20) },
@@ -71,7 +70,7 @@ describe('the session machine', () => {
     });
     const table = {
       creating: [session(), { 'hold.posted': 'pending', 'hold.voided': 'failed' }],
-      pending: [pending, { 'creation.refused': 'failed', 'worker.placed': 'pending', joined: 'active', ended: 'failed' }],
+      pending: [pending, { 'creation.refused': 'failed', joined: 'active', ended: 'failed' }],
       active: [active, { 'link.lost': 'unknown', ended: 'completed' }],
       unknown: [
         { ...active, status: 'unknown' },
