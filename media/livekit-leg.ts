@@ -126,7 +126,7 @@ class LivekitSession implements TransportLeg, Paced {
   async join(): Promise<void> {
     const { url, token } = this.#options;
     await this.#room.connect(url, token, { autoSubscribe: false, dynacast: false });
-    if (this.#ending) {
+    if (this.#ending !== null) {
       await this.#room.disconnect();
       return;
     }
@@ -182,7 +182,7 @@ class LivekitSession implements TransportLeg, Paced {
       this.#capturing = this.#capturing
         .then(() => this.#source.captureFrame(block))
         .catch((error: unknown) => {
-          if (!this.#ending) this.#shared.log('warn', 'a block of audio was refused', error);
+          if (this.#ending === null) this.#shared.log('warn', 'a block of audio was refused', error);
         })
         .finally(() => {
           this.#owedBlocks--;
@@ -209,7 +209,7 @@ class LivekitSession implements TransportLeg, Paced {
     if (!this.#isCaller(participant)) return;
     this.#isCallerHere = false;
     this.#callerGone.resolve();
-    if (this.#ending) return;
+    if (this.#ending !== null) return;
     this.#timer?.cancel();
     if (this.#hasLeftForGood(participant.disconnectReason)) void this.#end('remote');
     else this.#timer = this.#shared.clock.after(RETURN_TIMEOUT_MS, () => void this.#end('remote'));
@@ -262,7 +262,7 @@ class LivekitSession implements TransportLeg, Paced {
 
   /** The library has given up reconnecting, or the server has sent us away. */
   #lost(reason: DisconnectReason): void {
-    if (this.#ending) return;
+    if (this.#ending !== null) return;
     this.#shared.log('warn', 'the room was lost', this.#library.DisconnectReason[reason]);
     void this.#end(this.#hasLeftForGood(reason) ? 'remote' : 'failed');
   }
@@ -289,7 +289,7 @@ class LivekitSession implements TransportLeg, Paced {
   }
 
   #undelivered(error: unknown): void {
-    if (!this.#ending) this.#shared.log('warn', 'a message was not delivered', error);
+    if (this.#ending === null) this.#shared.log('warn', 'a message was not delivered', error);
   }
 
   async #deliver(message: RoomMessage): Promise<void> {

@@ -41,24 +41,12 @@ export interface LivekitLegOptions extends LegOptions {
   readonly callerIdentity: string;
 }
 
-/** A participant of a LiveKit room. */
-export interface LivekitLegOptions extends LegOptions {
-  /** Address of the LiveKit server (ws or wss). */
-  readonly url: string;
-  /** The agent's own participant token. */
-  readonly token: string;
-  /** The participant whose voice and messages are the caller's. */
-  readonly callerIdentity: string;
-}
-
 /** Opens legs on the media thread. */
 export interface MediaHost {
   /** Throws `Fault('no_media_port')` when the slice of RTP ports is used up. */
   openRtpLeg(options: RtpLegOptions): Promise<{ readonly leg: Leg; readonly localPort: number }>;
   /** Throws `Fault('sdp_unusable')` when the offer has no audio that can be answered. */
   openWebrtcLeg(options: WebrtcLegOptions): Promise<{ readonly leg: Leg; readonly answerSdp: string }>;
-  /** Joins a room. Throws `Fault('gateway_unreachable')` when that cannot be done. */
-  openLivekitLeg(options: LivekitLegOptions): Promise<{ readonly leg: Leg }>;
   /** Joins a room. Throws `Fault('gateway_unreachable')` when that cannot be done. */
   openLivekitLeg(options: LivekitLegOptions): Promise<{ readonly leg: Leg }>;
   /** Closes every leg and ends the thread. */

@@ -4,7 +4,6 @@ import { Fault } from '#config/errors.ts';
 import type { LegCommand } from './leg.ts';
 import type { MediaShared, TransportLeg } from './leg-audio.ts';
 import { openLivekitSession } from './livekit-leg.ts';
-import { openLivekitSession } from './livekit-leg.ts';
 import { EventBatcher, type FromMediaThread, type MediaThreadSettings, type ToMediaThread } from './media-messages.ts';
 import { Pacer } from './pacer.ts';
 import { PortPool } from './rtp/port-pool.ts';

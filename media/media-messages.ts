@@ -35,7 +35,6 @@ export type ToMediaThread =
   | { readonly type: 'openRtp'; readonly leg: number; readonly options: RtpLegOptions }
   | { readonly type: 'openWebrtc'; readonly leg: number; readonly options: WebrtcLegOptions }
   | { readonly type: 'openLivekit'; readonly leg: number; readonly options: LivekitLegOptions }
-  | { readonly type: 'openLivekit'; readonly leg: number; readonly options: LivekitLegOptions }
   | { readonly type: 'stop' };
 
 /** Media thread → call loop. */

@@ -49,8 +49,6 @@ export interface CallDeps {
   saveFlightLog(chunk: { readonly index: number; readonly bytes: Uint8Array }): void;
   /** The leg broke, and the call waits for another one: a room can be joined again, a browser comes back by itself. */
   readonly onLegLost?: () => void;
-  /** The leg broke, and the call waits for another one: a room can be joined again, a browser comes back by itself. */
-  readonly onLegLost?: () => void;
   /** Sees every effect of the turn machine, for tests of replays. */
   readonly onEffects?: (effects: readonly Effect[]) => void;
 }
@@ -178,7 +176,6 @@ class RunningCall implements Call {
       return;
     }
     this.#timer = this.#deps.clock.after(RECONNECT_WITHIN_MS, () => this.#loop.onLegEvent({ ...event, reason: 'media_timeout' }));
-    this.#deps.onLegLost?.();
     this.#deps.onLegLost?.();
   }
 

@@ -83,7 +83,7 @@ export async function createWebSession(context: Context, input: WebSessionInput)
     tokenHash: transport.tokenHash,
     room: transport.room,
   });
-  await assignSession(context, await openPlacedSession(context, draft, { kind: 'web', plan }), plan);
+  await assignSession(context, await openPlacedSession(context, draft, { kind: 'web', plan }), plan, transport.prepare);
   context.logger.info({ sessionId, agentId: agent._id, source: input.source }, 'session created');
   return {
     session_id: sessionId,
