@@ -1,8 +1,8 @@
 /** The words for the digits, in every language an agent can speak: for numbers that are dictated and keys that are said. */
 
 /** Zero to nine; variants of one digit are joined by `|`. */
-const DIGITS: Readonly<Record<string, string>> = {
-  en: 'zero|oh|nought one two|to|too three four|for five six seven eight nine',
+export const DIGITS: Readonly<Record<string, string>> = {
+  en: 'zero|oh|nought one two three four five six seven eight nine',
   ja: 'ゼロ|れい|零 一|いち 二|に 三|さん 四|よん|し 五|ご 六|ろく 七|なな|しち 八|はち 九|きゅう|く',
   zh: '零|〇 一|幺 二|两 三 四 五 六 七 八 九',
   ko: '영|공 일|하나 이|둘 삼|셋 사|넷 오|다섯 육|여섯 칠|일곱 팔|여덟 구|아홉',
@@ -60,6 +60,25 @@ const BY_LANGUAGE = new Map(Object.entries(DIGITS).map(([language, list]) => [la
 
 function digitsByWord(list: string): ReadonlyMap<string, string> {
   return new Map(list.split(' ').flatMap((variants, digit) => variants.split('|').map((word): [string, string] => [word, String(digit)])));
+}
+
+/** "Double five" is five twice. */
+const REPEATS: ReadonlyMap<string, number> = new Map([
+  ['double', 1],
+  ['triple', 2],
+  ['doble', 1],
+  ['dobro', 1],
+  ['doppio', 1],
+]);
+
+/** How many digits a word of a dictated number adds; 0 ends the number. */
+export function digitCount(word: string, language: string): number {
+  if (digitOf(word, language) !== null) return 1;
+  if (/^\+?[\d()-]+$/.test(word)) return word.replace(/\D/g, '').length;
+  const letters = [...word];
+  // Written without spaces between the digits.
+  if (letters.length > 1 && letters.every((letter) => digitOf(letter, language) !== null)) return letters.length;
+  return REPEATS.get(word) ?? 0;
 }
 
 /** The digit a word stands for, as a word of the language or as itself; null for other words. */

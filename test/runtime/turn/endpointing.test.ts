@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { SPEAKING_LANGUAGES } from '#config/languages.ts';
+import { DIGITS } from '#runtime/turn/digit-words.ts';
 import { judge } from '#runtime/turn/endpointing.ts';
+import { HANGING as CUES } from '#runtime/turn/grammar-cues.ts';
 import { TurnScript } from './turn-script.ts';
 
 describe('completeness of a turn', () => {
@@ -25,8 +28,32 @@ describe('completeness of a turn', () => {
     expect(judge(text, 'en').rule).toBe(rule);
   });
 
-  it('knows the hanging words of the language', () => {
-    expect(judge('Ich hätte gern einen Tisch und', 'de').rule).toBe('hanging_word');
+  it.each([
+    ['de', 'Ich hätte gern einen Tisch und', 'hanging_word'],
+    ['fr', 'je voudrais une table pour', 'hanging_word'],
+    ['pl', 'chciałbym stolik i', 'hanging_word'],
+    ['ru', 'я хотел бы столик для', 'hanging_word'],
+    ['hi', 'मुझे एक टेबल चाहिए और', 'hanging_word'],
+    ['ja', '予約したいんですけど', 'hanging_word'],
+    ['zh', '我想订一张桌子然后', 'hanging_word'],
+    ['zh', '我 想 订 一 张 桌 子', 'plain'],
+    ['de', 'meine Nummer ist null eins sieben', 'half_number'],
+    ['ar', 'رقمي خمسة خمسة خمسة', 'half_number'],
+    ['zh', '我的号码是 五五五 五五', 'half_number'],
+    ['en', 'my number is five double five one', 'half_number'],
+    ['en', 'a table for two to four people', 'plain'],
+    ['es', 'mi correo es ana arroba', 'half_email'],
+    ['es', 'mi correo es ana arroba gmail punto com', 'plain'],
+    ['it', 'la mia email è anna chiocciola', 'half_email'],
+    ['de', 'meine e-mail ist', 'half_email'],
+  ])('%s, %s: %s', (language, text, rule) => {
+    expect(judge(text, language).rule).toBe(rule);
+  });
+
+  it('is judged by cues and digits of every language an agent can speak', () => {
+    const withoutCues = SPEAKING_LANGUAGES.filter((language) => CUES[language] === undefined);
+    const withoutDigits = SPEAKING_LANGUAGES.filter((language) => DIGITS[language]?.split(' ').length !== 10);
+    expect([withoutCues, withoutDigits]).toEqual([[], []]);
   });
 });
 
