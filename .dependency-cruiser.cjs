@@ -1,10 +1,12 @@
-// Who may import whom: config ← media ← telephony ← runtime; the control plane beside them; nobody imports runtime or control-plane but main.ts.
+// Who may import whom: config ← media ← telephony ← runtime; the control plane beside them; nobody imports runtime or control-plane but main.ts, and nobody deploy.
 const within = (...folders) => `^(${folders.join('|')})/`;
 const mayImport = {
   config: [],
   media: ['config'],
   telephony: ['media', 'config'],
   runtime: ['telephony', 'media', 'config'],
+  // The command line: the API over HTTP; of the program only what reads settings, locks and blobs, and the engines and the caller the doctor tries out.
+  deploy: ['media/speech', 'media/blobs', 'bench/caller', 'config'],
   'control-plane': ['telephony/carriers', 'telephony/e164', 'media/speech', 'media/blobs', 'config'],
 };
 const layers = Object.keys(mayImport);

@@ -22,6 +22,7 @@ import { openPulse } from '#control-plane/sessions/pulse.ts';
 import { startSweeper } from '#control-plane/sessions/sweep.ts';
 import { createMemoryCoordination } from '#control-plane/store/coordination.ts';
 import { type Database, openDatabase } from '#control-plane/store/database.ts';
+import { migrate } from '#control-plane/store/migrations.ts';
 import { buildIndexes, defineModels } from '#control-plane/store/models.ts';
 import { connectSharedCoordination } from '#control-plane/store/shared.ts';
 import { createLedger } from '#control-plane/wallet/ledger.ts';
@@ -113,6 +114,7 @@ async function buildContext(
 ): Promise<Context> {
   const { clock, logger, credentials, database } = parts;
   const models = defineModels(database.connection);
+  await migrate(database.connection, new Date(clock.wallTime()));
   await buildIndexes(models);
   const metrics = createMetrics();
   const s3 = { accessKeyId: process.env['AWS_ACCESS_KEY_ID'], secretAccessKey: process.env['AWS_SECRET_ACCESS_KEY'] };

@@ -39,7 +39,7 @@ export function loadCredentials(settings: Settings): Credentials {
     };
     mkdirSync(settings.DATA_DIR, { recursive: true, mode: 0o700 });
     const partial = `${file}.partial`;
-    writeFileSync(partial, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flush: true });
+    writeFileSync(partial, textOf(kept), { mode: 0o600, flush: true });
     renameSync(partial, file);
   }
   return {
@@ -48,6 +48,15 @@ export function loadCredentials(settings: Settings): Credentials {
     masterKey: Buffer.from(kept.master_key, 'hex'),
     file,
   };
+}
+
+/** What a credentials file of these says, for a backup. */
+export function credentialsText({ rootApiKey, workerToken, masterKey }: Credentials): string {
+  return textOf({ root_api_key: rootApiKey, worker_token: workerToken, master_key: masterKey.toString('hex') });
+}
+
+function textOf(kept: z.infer<typeof stored>): string {
+  return `${JSON.stringify(kept, null, 2)}\n`;
 }
 
 function readStored(file: string): z.infer<typeof stored> | null {

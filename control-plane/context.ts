@@ -37,6 +37,13 @@ export interface LedgerEntry {
   readonly at: Date;
 }
 
+/** An entry of a ledger that does not follow from the ones before it. */
+export interface LedgerFlaw {
+  readonly userId: string;
+  readonly seq: number;
+  readonly problem: string;
+}
+
 /** What is to be posted. */
 export interface Posting {
   readonly userId: string;
@@ -54,6 +61,8 @@ export interface Ledger {
   post(posting: Posting): Promise<LedgerEntry>;
   /** First and newest entry of a user; null for a user that never had any. */
   wallet(userId: string): Promise<{ readonly first: LedgerEntry; readonly newest: LedgerEntry } | null>;
+  /** Reads a user's whole ledger: null when it adds up, else the first entry that does not. */
+  verify(userId: string): Promise<LedgerFlaw | null>;
 }
 
 /** Everything the control plane's parts work with. */
@@ -62,7 +71,7 @@ export interface Context {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly database: Pick<Database, 'ping'>;
+  readonly database: Pick<Database, 'ping' | 'copyTo'>;
   readonly models: Models;
   readonly coordination: Coordination;
   readonly secretBox: SecretBox;

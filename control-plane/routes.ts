@@ -9,6 +9,7 @@ import { registerAnalysisRoutes } from './analysis/analysis-routes.ts';
 import { registerAnalyticsRoutes } from './analytics/analytics-routes.ts';
 import { registerAuditRoutes } from './audit/audit-routes.ts';
 import { recordChanges } from './audit/record-changes.ts';
+import { registerBackupRoutes } from './backup/backup-routes.ts';
 import { registerAdmitRoutes } from './calls/admit-routes.ts';
 import { registerPhoneCallRoutes } from './calls/phone-call-routes.ts';
 import type { Context } from './context.ts';
@@ -32,6 +33,7 @@ import { registerDemoRoutes } from './site/demo-routes.ts';
 import { registerSiteRoutes } from './site/site-routes.ts';
 import { registerToolRoutes } from './tools/tool-routes.ts';
 import { registerLedgerRoutes } from './wallet/ledger-routes.ts';
+import { registerVerifyRoutes } from './wallet/verify-routes.ts';
 import { registerWalletRoutes } from './wallet/wallet-routes.ts';
 import { registerDeliveryRoutes } from './webhooks/delivery-routes.ts';
 
@@ -70,6 +72,8 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerAccountRoutes(app, context);
   registerKeyRoutes(app, context);
   registerOperatorRoutes(app, context);
+  registerVerifyRoutes(app, context);
+  registerBackupRoutes(app, context);
   registerDemoRoutes(app, context);
   await registerSiteRoutes(app, WEB_DIST);
 }

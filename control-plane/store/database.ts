@@ -10,6 +10,8 @@ import { type EmbeddedDatabase, startEmbeddedDatabase } from './embedded/embedde
 export interface Database {
   readonly connection: Connection;
   readonly kind: 'embedded' | 'mongodb';
+  /** Copies the embedded database as it is at one moment into a new file, while it serves; null for a MongoDB, which has tools of its own. */
+  readonly copyTo: ((file: string) => Promise<void>) | null;
   /** Whether the database answers within two seconds. Never rejects. */
   ping(): Promise<boolean>;
   /** Closes the connections, then the embedded database. Idempotent. */
@@ -55,6 +57,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   return {
     connection,
     kind: embedded ? 'embedded' : 'mongodb',
+    copyTo: embedded?.copyTo ?? null,
     ping: () => ping(connection, options.clock),
     close: async () => {
       await connection.close();
@@ -68,8 +71,8 @@ async function startEmbedded({ dataDir, onFatal }: DatabaseOptions): Promise<Emb
   const directory = join(dataDir, 'database');
   const lock = lockDataDir(directory);
   try {
-    const { url, close } = await startEmbeddedDatabase({ directory, onFatal });
-    return { url, close: () => close().finally(lock.release) };
+    const { close, ...embedded } = await startEmbeddedDatabase({ directory, onFatal });
+    return { ...embedded, close: () => close().finally(lock.release) };
   } catch (error) {
     lock.release();
     throw error;

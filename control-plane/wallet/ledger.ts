@@ -4,7 +4,7 @@
  */
 import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
-import type { Ledger, LedgerEntry, Posting } from '../context.ts';
+import type { Ledger, LedgerEntry, LedgerFlaw, Posting } from '../context.ts';
 import { isDuplicateKey } from '../store/duplicate-key.ts';
 import { insertWhole } from '../store/insert-whole.ts';
 import type { LedgerDocument } from '../store/models/ledger-model.ts';
@@ -25,11 +25,8 @@ export interface LedgerDeps {
 
 type NewestKnown = Map<string, LedgerDocument>;
 
-/** A wallet whose parts do not add up, or null when they do. */
-export type LedgerFlaw = { readonly userId: string; readonly seq: number; readonly problem: string } | null;
-
 /** Makes the ledger over its collection. */
-export function createLedger(deps: LedgerDeps): Ledger & { verify(userId: string): Promise<LedgerFlaw> } {
+export function createLedger(deps: LedgerDeps): Ledger {
   const queues = new Map<string, Promise<unknown>>();
   const newestKnown: NewestKnown = new Map();
   return {
@@ -115,7 +112,7 @@ function entryAfter(newest: LedgerDocument | null, posting: Posting, clock: Cloc
 }
 
 /** Reads a user's whole ledger and checks that every balance is the sum of the amounts up to it. */
-async function verify(deps: LedgerDeps, userId: string): Promise<LedgerFlaw> {
+async function verify(deps: LedgerDeps, userId: string): Promise<LedgerFlaw | null> {
   let balance = 0;
   let topUps = 0;
   let seq = 0;

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CapturedDatagram } from '#bench/caller/pcap.ts';
-import { PAYLOAD_PCMU, parseRtp, samplesOf, VOICED_PEAK } from '#bench/caller/rtp.ts';
+import { PAYLOAD_PCMU, parseRtp, samplesOf } from '#bench/caller/rtp.ts';
 import { writeWav } from '#bench/caller/wav.ts';
 
 const PHONE_RATE_HZ = 8_000;
@@ -37,14 +37,6 @@ export async function transcribe(samples: Int16Array, candidates: readonly strin
 export function heardOn(port: number, datagrams: readonly CapturedDatagram[]): Int16Array {
   const packets = datagrams.filter((datagram) => datagram.destinationPort === port).map(({ payload }) => parseRtp(payload));
   return Int16Array.from(packets.flatMap((packet) => (packet?.payloadType === PAYLOAD_PCMU ? [...samplesOf(packet.payload)] : [])));
-}
-
-/** Seconds of audio with voice in it, counted in frames of 20 ms. */
-export function voicedSeconds(samples: Int16Array, rateHz: number): number {
-  const frame = rateHz / 50;
-  let voiced = 0;
-  for (let at = 0; at < samples.length; at += frame) if (samples.subarray(at, at + frame).some((sample) => Math.abs(sample) >= VOICED_PEAK)) voiced++;
-  return voiced / 50;
 }
 
 /** Twice the rate by stuffing zeros: the mirror image fills the upper band, without which the 16 kHz model hears nothing. */

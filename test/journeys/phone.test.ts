@@ -1,8 +1,9 @@
 /** Journey: phones that are not ours call the number the product prints, hear the demo agent, ask, and hear an answer to what they asked. */
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { voicedSeconds } from '#bench/caller/voiced.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { callWithBaresip } from './baresip-caller.ts';
-import { transcribe, voicedSeconds } from './ear.ts';
+import { transcribe } from './ear.ts';
 import { expectRecorded, expectWaterfall } from './kept.ts';
 import { type Product, startProduct } from './product.ts';
 import { callWithSipp } from './sipp-caller.ts';

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { PhoneCaller } from '#bench/caller/phone-caller.ts';
 import { prepareScene } from '#bench/caller/scene.ts';
+import { voicedSeconds } from '#bench/caller/voiced.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
-import { transcribe, voicedSeconds } from './ear.ts';
+import { transcribe } from './ear.ts';
 import { type Product, startProduct } from './product.ts';
 import { demoAgentId, Tenant } from './tenant.ts';
 

@@ -9,6 +9,8 @@ import type { WriterMessage, WriterOptions } from './writer-thread.ts';
 export interface EmbeddedDatabase {
   /** For a MongoDB driver. */
   readonly url: string;
+  /** Copies what is committed now into a new file, while it serves. Rejects when that cannot be written. */
+  copyTo(file: string): Promise<void>;
   /** Commits and stops. Idempotent. */
   close(): Promise<void>;
 }
@@ -31,7 +33,8 @@ const MAX_SOCKET_PATH_BYTES = 107;
 export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const socketPath = chooseSocketPath(options.directory);
-  const workerData: WriterOptions = { file: join(options.directory, 'database.sqlite'), socketPath, expiryMs: options.expiryMs ?? EXPIRY_MS };
+  const databaseFile = join(options.directory, 'database.sqlite');
+  const workerData: WriterOptions = { file: databaseFile, socketPath, expiryMs: options.expiryMs ?? EXPIRY_MS };
   const thread = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData });
   let isClosing = false;
   let isReady = false;
@@ -55,6 +58,7 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
   });
   return {
     url: `mongodb://${encodeURIComponent(socketPath)}/?directConnection=true`,
+    copyTo: (file) => copy(databaseFile, file),
     close: async () => {
       if (!isClosing) {
         isClosing = true;
@@ -65,6 +69,14 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
       if (dirname(socketPath) !== options.directory) rmSync(dirname(socketPath), { recursive: true, force: true });
     },
   };
+}
+
+function copy(from: string, to: string): Promise<void> {
+  const thread = new Worker(new URL('./copy-thread.ts', import.meta.url), { workerData: { from, to } });
+  return new Promise((resolve, reject) => {
+    thread.once('error', reject);
+    thread.once('exit', () => resolve());
+  });
 }
 
 /** Beside the file, or in a directory of our own where that path would be too long for a socket. */

@@ -1,0 +1,187 @@
+/**
+ * An agent as one YAML file: its profile, its draft, the tools and the knowledge it uses, by name instead of by id (docs/operations.md).
+ * A file never holds a secret: it says `has_secret`, or names a variable of the environment as `${NAME}`.
+ */
+import { createTwoFilesPatch } from 'diff';
+import { parse, stringify, YAMLParseError } from 'yaml';
+import { z } from 'zod';
+import { CommandError } from './api.ts';
+
+const header = z.looseObject({
+  name: z.string(),
+  kind: z.string().optional(),
+  value: z.string().nullable().optional(),
+  has_secret: z.boolean().optional(),
+});
+const endpoint = z.looseObject({ url: z.string(), secret: z.string().optional(), has_secret: z.boolean().optional() });
+
+/** What is asked of a file here; what its fields may hold is the API's to say. */
+const agentFile = z.strictObject({
+  parley: z.literal(1, 'must be 1, the version of this format'),
+  agent: z.looseObject({ name: z.string().min(1) }),
+  config: z
+    .looseObject({
+      tools: z.looseObject({ tools: z.array(z.string()).optional() }).optional(),
+      knowledge_base: z.looseObject({ sources: z.array(z.string()).optional() }).optional(),
+      webhooks: z.looseObject({ conversation_init: endpoint.nullable().optional(), post_call: z.array(endpoint).optional() }).optional(),
+      llm: z
+        .looseObject({ custom: z.looseObject({ api_key: z.string().optional(), has_secret: z.boolean().optional() }).nullable().optional() })
+        .optional(),
+    })
+    .default({}),
+  tools: z.array(z.looseObject({ name: z.string(), headers: z.array(header).optional() })).default([]),
+  knowledge: z
+    .array(
+      z.strictObject({ name: z.string(), description: z.string().default(''), file_name: z.string().default('knowledge.md'), content: z.string() }),
+    )
+    .default([]),
+});
+export type AgentFile = z.output<typeof agentFile>;
+
+/** What is stored, in the form of a file; there may be no such agent yet, but tools and knowledge of the names in the file. */
+export type StoredFile = Omit<AgentFile, 'agent' | 'config'> & Partial<Pick<AgentFile, 'agent' | 'config'>>;
+
+/** Reads a file's text. Throws `CommandError` naming what is wrong. */
+export function parseAgentFile(text: string, name: string): AgentFile {
+  let content: unknown;
+  try {
+    content = parse(text);
+  } catch (error) {
+    if (error instanceof YAMLParseError) throw new CommandError(`${name}: ${error.message}`);
+    throw error;
+  }
+  const parsed = agentFile.safeParse(content);
+  if (!parsed.success) throw new CommandError(`${name}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/** The text of a file. */
+export function agentFileText(file: StoredFile): string {
+  return stringify(file, { lineWidth: 0 });
+}
+
+/** The lines that would change, as a unified diff; empty when nothing would. */
+export function diffOf(stored: StoredFile, wanted: AgentFile): string {
+  const [before, after] = [agentFileText(stored), agentFileText(wanted)];
+  if (before === after) return '';
+  const patch = createTwoFilesPatch('stored', 'file', before, after, '', '', {
+    context: 2,
+    headerOptions: { includeIndex: false, includeUnderline: false, includeFileHeaders: true },
+  });
+  return patch.trimEnd();
+}
+
+const PLACEHOLDER = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
+
+/** Where a file may name secrets, each handed to `visit` with what to call it. */
+type Visit = (holder: Record<string, unknown>, field: 'secret' | 'api_key' | 'value', what: string) => void;
+
+function eachSecret(file: StoredFile, visit: Visit): void {
+  const { webhooks, llm } = file.config ?? {};
+  if (webhooks?.conversation_init) visit(webhooks.conversation_init, 'secret', 'webhooks.conversation_init');
+  for (const entry of webhooks?.post_call ?? []) visit(entry, 'secret', `webhooks.post_call ${entry.url}`);
+  if (llm?.custom) visit(llm.custom, 'api_key', 'llm.custom');
+  for (const tool of file.tools) {
+    for (const entry of tool.headers ?? []) if (isSecretHeader(entry)) visit(entry, 'value', `tool ${tool.name}, header ${entry.name}`);
+  }
+}
+
+/** True for a header whose value the API never shows. */
+export function isSecretHeader(entry: z.output<typeof header>): boolean {
+  return entry.kind !== undefined && entry.kind !== 'custom';
+}
+
+/** A file with its `${NAME}` secrets filled in. Throws `CommandError` for one that is not set, or that stands in the file itself. */
+export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): AgentFile {
+  const filled = structuredClone(file);
+  eachSecret(filled, (holder, field, what) => {
+    const written = holder[field];
+    if (written === undefined || written === null) {
+      delete holder[field];
+      return;
+    }
+    const name = PLACEHOLDER.exec(String(written))?.[1];
+    if (name === undefined)
+      throw new CommandError(`${what}: a secret does not belong in a file: write ${field}: \${NAME} and set NAME in the environment`);
+    const value = environment[name];
+    if (value === undefined || value === '') throw new CommandError(`${what}: set ${name} in the environment`);
+    holder[field] = value;
+  });
+  return filled;
+}
+
+/**
+ * What a file leads to on top of what is stored: what it leaves out stays, lists are replaced (their entries, told apart by name, keep what the file leaves out),
+ * tools and knowledge merge by name, and a secret the file does not name stays.
+ * `wanted` has no secret, so that it can be shown and compared; `missing` names secrets that the file speaks of and nobody has.
+ */
+export function overlay(
+  stored: StoredFile,
+  filled: AgentFile,
+): { readonly full: AgentFile; readonly wanted: AgentFile; readonly missing: readonly string[] } {
+  const full: AgentFile = {
+    parley: 1,
+    agent: merge(stored.agent, filled.agent) as AgentFile['agent'],
+    config: merge(stored.config, filled.config) as AgentFile['config'],
+    tools: byName(stored.tools, filled.tools),
+    knowledge: byName(stored.knowledge, filled.knowledge),
+  };
+  const kept = secretsOf(stored);
+  const wanted = structuredClone(full);
+  const missing: string[] = [];
+  eachSecret(wanted, (holder, field, what) => {
+    const isGiven = typeof holder[field] === 'string';
+    if (holder['has_secret'] === true && !isGiven && !kept.has(what)) missing.push(what);
+    delete holder[field];
+    delete holder['has_secret'];
+    if (isGiven || kept.has(what)) holder['has_secret'] = true;
+  });
+  return { full, wanted, missing };
+}
+
+function secretsOf(stored: StoredFile): ReadonlySet<string> {
+  const names = new Set<string>();
+  eachSecret(structuredClone(stored), (holder, _field, what) => {
+    if (holder['has_secret'] === true) names.add(what);
+  });
+  return names;
+}
+
+function byName<Entry extends { name: string }>(stored: readonly Entry[], given: readonly Entry[]): Entry[] {
+  const isGiven = new Set(given.map(({ name }) => name));
+  return [
+    ...mergeList(
+      stored,
+      stored.map((entry) => (isGiven.has(entry.name) ? given.find(({ name }) => name === entry.name) : entry)),
+    ),
+    ...structuredClone(given.filter(({ name }) => !stored.some((entry) => entry.name === name))),
+  ] as Entry[];
+}
+
+/** Fields that are values as a whole, though they look like sections. */
+const WHOLE = new Set(['defaults', 'when']);
+
+function merge(stored: unknown, given: unknown, field = ''): unknown {
+  if (given === undefined) return structuredClone(stored);
+  if (Array.isArray(stored) && Array.isArray(given)) return mergeList(stored, given);
+  if (!isObject(stored) || !isObject(given) || WHOLE.has(field)) return structuredClone(given);
+  const names = [...new Set([...Object.keys(stored), ...Object.keys(given)])];
+  return Object.fromEntries(names.map((name) => [name, merge(stored[name], given[name], name)]));
+}
+
+function mergeList(stored: readonly unknown[], given: readonly unknown[]): unknown[] {
+  return given.map((entry) => {
+    const twin = isObject(entry) ? stored.find((other) => isObject(other) && identityOf(other) === identityOf(entry)) : undefined;
+    return merge(twin, entry);
+  });
+}
+
+/** What tells one entry of a list from another: tools, arguments, headers and fields have names, endpoints urls, menus keys, destinations labels. */
+function identityOf(entry: Record<string, unknown>): string {
+  const field = ['name', 'url', 'key', 'label'].find((name) => entry[name] !== undefined) ?? '';
+  return `${field}:${String(entry[field])}`;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,152 @@
+/** The product's public HTTP API as the command line uses it: one key, one address, and failures that say what to do. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+
+/** Exit codes, the same for every command (docs/operations.md). */
+export const EXIT = { ok: 0, notRight: 1, refused: 2, unreachable: 3 } as const;
+
+/** Ends the command with a line for a person and an exit code. */
+export class CommandError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = EXIT.refused) {
+    super(message);
+    this.name = 'CommandError';
+    this.exitCode = exitCode;
+  }
+}
+
+/** Where the product is and who asks. */
+export interface Access {
+  readonly url: string;
+  readonly key: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: commands show what the API answers, whose schemas are the API's own
+type Answer = any;
+
+const LIST_PAGE = 100;
+
+/** The API behind one key. */
+export class Api {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  get url(): string {
+    return this.#access.url;
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.#json('GET', path);
+  }
+
+  post(path: string, body?: unknown): Promise<Answer> {
+    return this.#json('POST', path, body);
+  }
+
+  patch(path: string, body: unknown): Promise<Answer> {
+    return this.#json('PATCH', path, body);
+  }
+
+  /** Every row of a list, page after page. */
+  async *list(path: string, name: string): AsyncGenerator<Answer> {
+    let cursor: string | null = null;
+    do {
+      const query: string = `page_size=${LIST_PAGE}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
+      const page = await this.get(`${path}${path.includes('?') ? '&' : '?'}${query}`);
+      yield* page[name];
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+  }
+
+  /** Every row of a list at once. */
+  async all(path: string, name: string): Promise<Answer[]> {
+    const rows: Answer[] = [];
+    for await (const row of this.list(path, name)) rows.push(row);
+    return rows;
+  }
+
+  /** Server-sent events, until the stream ends or is lost. */
+  async *events(path: string): AsyncGenerator<{ readonly name: string; readonly data: Answer }> {
+    const { body } = await this.send('GET', path);
+    let unread = '';
+    try {
+      for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        const events = `${unread}${text}`.split('\n\n');
+        unread = events.pop() ?? '';
+        for (const event of events) {
+          const [, name, data] = /^event: (.+)\ndata: (.+)$/.exec(event) ?? [];
+          if (name !== undefined && data !== undefined) yield { name, data: JSON.parse(data) };
+        }
+      }
+    } catch (error) {
+      // A lost connection ends the stream as its own end does; what the consumer throws is not seen here.
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+
+  /** Sends a form, for uploads. */
+  async form(method: 'POST' | 'PATCH', path: string, form: FormData): Promise<Answer> {
+    return (await this.send(method, path, { body: form })).json();
+  }
+
+  /** One request whose answer is a success. Throws `CommandError`. */
+  async send(method: string, path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.#access.key}`, ...(init.headers as Record<string, string> | undefined) };
+    const response = await fetch(`${this.url}${path}`, { ...init, method, headers }).catch((error: unknown) => {
+      throw unreachable(this.url, error);
+    });
+    if (!response.ok) throw new CommandError(await refusalText(response));
+    return response;
+  }
+
+  async #json(method: string, path: string, body?: unknown): Promise<Answer> {
+    const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    const response = await this.send(method, path, init);
+    return response.status === 204 ? null : response.json();
+  }
+}
+
+/** Address and key out of the options, the environment and DATA_DIR, in this order. Throws `CommandError` when there is no key. */
+export function accessOf(options: { readonly url?: string; readonly key?: string }, environment: NodeJS.ProcessEnv): Access {
+  const url = options.url ?? environment['PARLEY_URL'] ?? 'http://127.0.0.1:8080';
+  if (!/^https?:\/\//.test(url)) throw new CommandError(`--url must start with http:// or https://, not ${url}`);
+  return { url: url.replace(/\/+$/, ''), key: options.key ?? environment['PARLEY_API_KEY'] ?? environment['ROOT_API_KEY'] ?? keptKey(environment) };
+}
+
+function keptKey(environment: NodeJS.ProcessEnv): string {
+  const file = join(resolve(environment['DATA_DIR'] ?? '.data'), 'credentials.json');
+  try {
+    return z.object({ root_api_key: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8'))).root_api_key;
+  } catch {
+    throw new CommandError(`no API key: pass --key, set PARLEY_API_KEY, or run this where DATA_DIR is (looked in ${file})`);
+  }
+}
+
+function unreachable(url: string, error: unknown): CommandError {
+  const { cause } = error as { cause?: { code?: string; message?: string } };
+  const why = cause?.code ?? cause?.message ?? 'no answer';
+  return new CommandError(
+    `nothing answers at ${url} (${why}): start the product with \`npm start\`, or name its address with --url or PARLEY_URL`,
+    EXIT.unreachable,
+  );
+}
+
+/** A refusal, or the fields that are wrong (docs/errors.md). */
+const problem = z.union([z.object({ message: z.string() }), z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() }))]);
+
+async function refusalText(response: Response): Promise<string> {
+  const parsed = problem.safeParse(await response.json().catch(() => null));
+  const said = !parsed.success
+    ? response.statusText
+    : Array.isArray(parsed.data)
+      ? parsed.data.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('\n')
+      : parsed.data.message;
+  return response.status === 401
+    ? `the API does not take this key (${said}): pass another with --key or PARLEY_API_KEY`
+    : `${said} (HTTP ${response.status})`;
+}

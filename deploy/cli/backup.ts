@@ -1,0 +1,125 @@
+/** `parley backup` and `parley restore`: everything a deployment is made of as one tar, taken while it runs, and put back into an empty DATA_DIR. */
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { type Extract, extract } from 'tar-stream';
+import { z } from 'zod';
+import { lockDataDir } from '#config/data-dir-lock.ts';
+import { readSettings } from '#config/env.ts';
+import { openBlobs } from '#media/blobs.ts';
+import { CommandError } from './api.ts';
+import type { Common } from './common.ts';
+import { show } from './output.ts';
+
+const manifest = z.object({ format: z.literal('parley-backup'), version: z.literal(1), created_at: z.string(), has_blobs: z.boolean() });
+
+/** The keys to everything are in these files; flushed before they count as written. */
+const PRIVATE = { mode: 0o600, flush: true };
+
+/** Adds the commands. */
+export function addBackupCommands(program: Command, common: Common): void {
+  program
+    .command('backup [file]')
+    .description('the database, the recordings and the keys into one tar, while the product runs (operator); keep it as safe as DATA_DIR')
+    .action(async (file = `parley-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`) => {
+      if (existsSync(file)) throw new CommandError(`${file} is there already: name another file`);
+      const response = await common.api().send('POST', '/admin/backup');
+      const partial = `${file}.partial`;
+      try {
+        await pipeline(response.body as unknown as NodeJS.ReadableStream, createWriteStream(partial, PRIVATE));
+      } catch (error) {
+        await rm(partial, { force: true });
+        throw new CommandError(`the backup broke off (${(error as Error).message}): see the product’s log, then try again`);
+      }
+      await rename(partial, file);
+      const { size } = await stat(file);
+      show({ file, bytes: size }, common, () => console.log(`Backed up into ${file} (${(size / 2 ** 20).toFixed(1)} MiB)`));
+    });
+
+  program
+    .command('restore <file>')
+    .description('put a backup into an empty DATA_DIR that no product uses; recordings go where BLOBS_URL says')
+    .option('--data-dir <directory>', 'instead of DATA_DIR')
+    .action(async (file: string, options: { dataDir?: string }) => {
+      const settings = readSettings({ ...process.env, ...(options.dataDir === undefined ? {} : { DATA_DIR: options.dataDir }) });
+      const restored = await restore(file, { dataDir: settings.DATA_DIR, blobsUrl: settings.BLOBS_URL });
+      show({ data_dir: settings.DATA_DIR, ...restored }, common, () => {
+        console.log(`Restored the backup of ${restored.created_at} into ${settings.DATA_DIR}, with ${restored.blobs} recordings and logs`);
+        if (!restored.has_blobs) console.log('Recordings lay in a bucket and are not in it: set BLOBS_URL to that bucket');
+        console.log(`Start it with DATA_DIR=${settings.DATA_DIR} npm start`);
+      });
+    });
+}
+
+/** Puts a backup in place; the database and the keys appear last, together. Throws `CommandError`. */
+async function restore(file: string, to: { readonly dataDir: string; readonly blobsUrl: string }) {
+  const lock = lockFree(to.dataDir);
+  try {
+    const database = join(to.dataDir, 'database', 'database.sqlite');
+    const credentials = join(to.dataDir, 'credentials.json');
+    for (const path of [database, credentials])
+      if (existsSync(path)) throw new CommandError(`${to.dataDir} holds a deployment already: move it away, or restore into another directory`);
+    await mkdir(join(to.dataDir, 'database'), { recursive: true, mode: 0o700 });
+    const found = await unpack(resolve(file), { database: `${database}.partial`, credentials: `${credentials}.partial`, blobsUrl: to.blobsUrl });
+    await rename(`${database}.partial`, database);
+    await rename(`${credentials}.partial`, credentials);
+    return found;
+  } finally {
+    lock.release();
+  }
+}
+
+function lockFree(dataDir: string) {
+  try {
+    return lockDataDir(dataDir);
+  } catch (error) {
+    throw new CommandError(`${(error as Error).message}: stop it first`);
+  }
+}
+
+interface Places {
+  readonly database: string;
+  readonly credentials: string;
+  readonly blobsUrl: string;
+}
+
+async function unpack(file: string, to: Places) {
+  const tar = extract();
+  // Errors of the file surface where the entries are read.
+  createReadStream(file)
+    .on('error', (error) => tar.destroy(error))
+    .pipe(tar);
+  try {
+    return await unpackEntries(tar, to);
+  } catch (error) {
+    throw new CommandError(`${file} cannot be restored: ${(error as Error).message}`);
+  }
+}
+
+async function unpackEntries(tar: Extract, to: Places) {
+  const blobs = to.blobsUrl.startsWith('s3:') ? null : openBlobs(to.blobsUrl);
+  const files = new Map([
+    ['database/database.sqlite', to.database],
+    ['credentials.json', to.credentials],
+  ]);
+  let about: z.output<typeof manifest> | null = null;
+  let count = 0;
+  for await (const entry of tar) {
+    const { name } = entry.header;
+    const place = files.get(name);
+    if (name === 'manifest.json') about = manifest.parse(JSON.parse((await buffer(entry)).toString()));
+    else if (!about) throw new Error('it is not a backup of this product');
+    else if (place !== undefined) {
+      await pipeline(entry, createWriteStream(place, PRIVATE));
+      files.delete(name);
+    } else if (name.startsWith('blobs/') && blobs) {
+      await blobs.put(name.slice('blobs/'.length), await buffer(entry));
+      count += 1;
+    } else throw new Error(`it holds ${name}, which no backup has`);
+  }
+  if (!about || files.size > 0) throw new Error(`it is not whole: ${[...files.keys()].join(', ')} missing`);
+  return { created_at: about.created_at, has_blobs: about.has_blobs, blobs: count };
+}

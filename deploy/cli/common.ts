@@ -1,0 +1,8 @@
+/** What every command is handed. */
+import type { Api } from './api.ts';
+
+/** How a command gets at the API and the common options. */
+export interface Common {
+  api(): Api;
+  readonly json: boolean;
+}

@@ -1,0 +1,31 @@
+/** What commands print: tables and lines for people, JSON for scripts. */
+
+/** Prints rows under their titles, each column as wide as its widest cell; the last one is not padded. */
+export function printTable(titles: readonly string[], rows: readonly (readonly unknown[])[]): void {
+  const cells = [titles, ...rows].map((row) => row.map(cellText));
+  const widths = titles.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  for (const row of cells) {
+    console.log(
+      row
+        .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    );
+  }
+}
+
+/** Prints `name  value` lines. */
+export function printFacts(facts: Readonly<Record<string, unknown>>): void {
+  const width = Math.max(...Object.keys(facts).map((name) => name.length));
+  for (const [name, value] of Object.entries(facts)) console.log(`${name.padEnd(width)}  ${cellText(value)}`);
+}
+
+/** Prints a value as JSON on one line, or has it shown to a person. */
+export function show(value: unknown, options: { readonly json?: boolean }, forPeople: () => void): void {
+  if (options.json) console.log(JSON.stringify(value));
+  else forPeople();
+}
+
+function cellText(value: unknown): string {
+  return value === null || value === undefined || value === '' ? '–' : String(value).replaceAll('\n', ' ');
+}
