@@ -248,7 +248,7 @@ class LivekitSession implements TransportLeg, Paced {
   }
 
   #connected(): void {
-    if (this.#isConnected || this.#ending) return;
+    if (this.#isConnected || this.#ending !== null) return;
     this.#timer?.cancel();
     this.#timer = null;
     this.#isConnected = true;

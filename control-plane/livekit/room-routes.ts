@@ -16,13 +16,13 @@ const monitorGrant = z.object({ livekit_url: z.string(), token: z.string(), room
 
 /** Registers the routes around rooms. */
 export async function registerRoomRoutes(app: ApiServer, context: Context): Promise<void> {
-  await app.register(async (scope) => {
+  await app.register((scope, _options, done) => {
     // The signature covers the body as it was sent.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
       ['application/webhook+json', 'application/json'],
       { parseAs: 'string', bodyLimit: BODY_LIMIT_BYTES },
-      (_request, body, done) => done(null, body),
+      (_request, body, parsed) => parsed(null, body),
     );
     scope.post('/webhooks/livekit', { config: { access: 'none' }, schema: { hide: true } }, async (request, reply) => {
       const body = typeof request.body === 'string' ? request.body : '';
@@ -35,6 +35,7 @@ export async function registerRoomRoutes(app: ApiServer, context: Context): Prom
       if (DEPARTURES.has(news.event)) context.bell.ring('rooms');
       return reply.code(200).send();
     });
+    done();
   });
 
   app.post(

@@ -1,5 +1,5 @@
 /** What the server shows a browser: the console at `/`, the browser client and the widget, all built by `npm run prepare` (running.md, "Routes the specification names without a path"). */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import { type ApiServer, answerPreflight } from '../server.ts';
@@ -20,12 +20,16 @@ const CONSOLE_POLICY = [
   "form-action 'self'",
 ].join('; ');
 
-/** Registers the console, `/sdk.js` and `/widget.js` from the folder of built web files. */
+/** What the browser client loads only when it needs it. */
+const CLIENT_PART = /^sdk-[a-z-]+\.js$/;
+
+/** Registers the console, `/sdk.js` with its parts and `/widget.js` from the folder of built web files. */
 export async function registerSiteRoutes(app: ApiServer, distDirectory: string): Promise<void> {
   const consoleDirectory = join(distDirectory, 'console');
   if (existsSync(join(consoleDirectory, 'index.html'))) await serveConsole(app, consoleDirectory);
   else app.get('/', OPEN, (_request, reply) => reply.type('text/html; charset=utf-8').send(NOT_BUILT));
-  for (const file of ['sdk.js', 'widget.js']) {
+  const parts = existsSync(distDirectory) ? readdirSync(distDirectory).filter((file) => CLIENT_PART.test(file)) : [];
+  for (const file of ['sdk.js', 'widget.js', ...parts]) {
     answerPreflight(app, `/${file}`, 'GET');
     app.get(`/${file}`, { config: { access: 'none', anyOrigin: true }, schema: { hide: true } }, (_request, reply) => {
       reply.header('Cross-Origin-Resource-Policy', 'cross-origin');

@@ -1,10 +1,13 @@
 /**
  * `AgentSession`: the browser's side of a conversation (supplement 5). It asks for a session or is handed one, connects the microphone and the agent's voice
- * over WebRTC, and turns the messages of the data channel into events. Served as an ES module at `/sdk.js`.
+ * over the transport the session comes with, and turns the agent's messages into events. Served as an ES module at `/sdk.js`.
  */
 import type { AgentEvent, ClientEvent } from '../../config/session-events.ts';
+import { createDirectTransport } from './direct-transport.ts';
 import { type AgentMode, Emitter, type EndReason, SessionError, type SessionStatus } from './events.ts';
-import { exchangeOffer, formatClientEvent, parseAgentEvent, requestSession, type SessionGrant, type SessionRequest } from './wire.ts';
+import { Levels } from './levels.ts';
+import type { Transport, TransportListener } from './transport.ts';
+import { requestSession, type SessionGrant, type SessionRequest } from './wire.ts';
 
 /** A function the agent may call on the page. What it returns is told to the agent. */
 export type ClientTool = (params: Record<string, unknown>) => unknown;
@@ -22,10 +25,6 @@ export interface StartOptions extends Omit<SessionRequest, 'agentId'> {
   clientToolTimeoutMs?: number;
 }
 
-/** The agent is there when its first message arrives; this long is waited for it. */
-const JOIN_MS = 15_000;
-const GATHER_MS = 2_000;
-
 /** One running conversation. */
 export class AgentSession extends Emitter {
   readonly sessionId: string;
@@ -34,9 +33,7 @@ export class AgentSession extends Emitter {
   #endReason: EndReason | null = null;
   #micMuted = false;
   readonly #options: StartOptions;
-  readonly #grant: SessionGrant;
-  readonly #connection: RTCPeerConnection;
-  readonly #channel: RTCDataChannel;
+  readonly #transport: Transport;
   readonly #player = new Audio();
   readonly #tools: Map<string, ClientTool>;
   readonly #texts = new Map<string, string>();
@@ -44,14 +41,17 @@ export class AgentSession extends Emitter {
   #microphone: MediaStream | null = null;
   #toldReason: EndReason | null = null;
 
-  private constructor(options: StartOptions, grant: SessionGrant) {
+  private constructor(options: StartOptions, sessionId: string, open: (listener: TransportListener) => Transport) {
     super();
     this.#options = options;
-    this.#grant = grant;
-    this.sessionId = grant.session_id;
-    this.#connection = new RTCPeerConnection({ iceServers: grant.ice_servers ?? [] });
+    this.sessionId = sessionId;
     this.#tools = new Map(Object.entries(options.clientTools ?? {}));
-    this.#channel = this.#connection.createDataChannel('events', { ordered: true });
+    this.#transport = open({
+      onEvent: (event) => this.#receive(event),
+      onVoice: (stream) => this.#play(stream),
+      onReconnecting: (isReconnecting) => this.#onReconnecting(isReconnecting),
+      onLost: () => this.#close(this.#toldReason ?? 'connection_lost'),
+    });
     this.#player.autoplay = true;
   }
 
@@ -61,8 +61,7 @@ export class AgentSession extends Emitter {
     const microphone = options.microphone === false ? null : await openMicrophone();
     try {
       const grant = options.sessionToken ?? (await requestSession(serverUrl, { ...options, agentId: required(options.agentId) }));
-      if (grant.transport !== 'webrtc') throw new SessionError('unsupported_transport', `This client cannot use the transport ${grant.transport}`);
-      const session = new AgentSession(options, grant);
+      const session = new AgentSession(options, grant.session_id, await transportOf(grant));
       try {
         await session.#connect(microphone);
       } catch (error) {
@@ -146,36 +145,17 @@ export class AgentSession extends Emitter {
     return this.#levels.output();
   }
 
-  async #connect(microphone: MediaStream | null): Promise<void> {
-    this.#microphone = microphone;
-    if (microphone) {
-      for (const track of microphone.getAudioTracks()) this.#connection.addTrack(track, microphone);
-      this.#levels.watchInput(microphone);
-    } else this.#connection.addTransceiver('audio', { direction: 'recvonly' });
-    this.#connection.addEventListener('track', (event) => this.#play(event.streams[0] ?? new MediaStream([event.track])));
-    this.#connection.addEventListener('connectionstatechange', () => this.#onConnectionState());
-    this.#channel.addEventListener('message', (message) => this.#receive(message.data));
-    await this.#connection.setLocalDescription(await this.#connection.createOffer());
-    await gathered(this.#connection);
-    const answer = await exchangeOffer(this.#grant, this.#connection.localDescription?.sdp ?? '');
-    await this.#connection.setRemoteDescription(answer);
-    await this.#joined();
-    this.#setStatus('connected');
-    this.emit('connect', { sessionId: this.sessionId });
+  /** The LiveKit room of the conversation, for what this client does not cover; null on a direct connection. */
+  getRoom(): object | null {
+    return this.#transport.room;
   }
 
-  #joined(): Promise<void> {
-    if (this.#channel.readyState === 'open') return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#close('connection_lost');
-        reject(new SessionError('connection_failed', 'The agent could not be reached in time'));
-      }, JOIN_MS);
-      this.#channel.addEventListener('open', () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+  async #connect(microphone: MediaStream | null): Promise<void> {
+    this.#microphone = microphone;
+    if (microphone) this.#levels.watchInput(microphone);
+    await this.#transport.connect(microphone);
+    this.#setStatus('connected');
+    this.emit('connect', { sessionId: this.sessionId });
   }
 
   #play(stream: MediaStream): void {
@@ -185,16 +165,12 @@ export class AgentSession extends Emitter {
     this.#player.play().catch(() => undefined);
   }
 
-  #onConnectionState(): void {
-    const state = this.#connection.connectionState;
-    if (state === 'disconnected') this.#setStatus('reconnecting');
-    else if (state === 'connected' && this.#status === 'reconnecting') this.#setStatus('connected');
-    else if (state === 'failed' || state === 'closed') this.#close(this.#toldReason ?? 'connection_lost');
+  #onReconnecting(isReconnecting: boolean): void {
+    // Before it was ever whole it is still connecting.
+    if (this.#status !== 'connecting') this.#setStatus(isReconnecting ? 'reconnecting' : 'connected');
   }
 
-  #receive(data: unknown): void {
-    const event = parseAgentEvent(data);
-    if (!event) return;
+  #receive(event: AgentEvent): void {
     if (event.type === 'transcript') this.#onTranscript(event);
     else if (event.type === 'state') this.#onState(event.state);
     else if (event.type === 'client_tool.call') void this.#callTool(event);
@@ -253,7 +229,7 @@ export class AgentSession extends Emitter {
   }
 
   #send(event: ClientEvent): void {
-    if (this.#channel.readyState === 'open') this.#channel.send(formatClientEvent(event));
+    this.#transport.send(event);
   }
 
   #setStatus(status: SessionStatus): void {
@@ -269,53 +245,18 @@ export class AgentSession extends Emitter {
     for (const track of this.#microphone?.getTracks() ?? []) track.stop();
     this.#player.srcObject = null;
     this.#levels.close();
-    // Lets a last message (the hang-up) leave before the connection goes.
-    setTimeout(() => this.#connection.close(), 250);
+    this.#transport.close();
     this.emit('disconnect', { reason });
   }
 }
 
-/** Loudness of the two directions, read from analysers when asked. */
-class Levels {
-  #context: AudioContext | null = null;
-  #input: AnalyserNode | null = null;
-  #output: AnalyserNode | null = null;
-
-  watchInput(stream: MediaStream): void {
-    this.#input = this.#analyse(stream);
-  }
-
-  watchOutput(stream: MediaStream): void {
-    this.#output = this.#analyse(stream);
-  }
-
-  input(): number {
-    return loudness(this.#input);
-  }
-
-  output(): number {
-    return loudness(this.#output);
-  }
-
-  close(): void {
-    void this.#context?.close();
-  }
-
-  #analyse(stream: MediaStream): AnalyserNode {
-    this.#context ??= new AudioContext();
-    const analyser = this.#context.createAnalyser();
-    analyser.fftSize = 512;
-    this.#context.createMediaStreamSource(stream).connect(analyser);
-    return analyser;
-  }
-}
-
-function loudness(analyser: AnalyserNode | null): number {
-  if (!analyser) return 0;
-  const samples = new Float32Array(analyser.fftSize);
-  analyser.getFloatTimeDomainData(samples);
-  const power = samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length;
-  return Math.min(1, Math.sqrt(power) * 4);
+/** The transport a grant asks for; LiveKit's client is loaded only for those who need it. */
+async function transportOf(grant: SessionGrant): Promise<(listener: TransportListener) => Transport> {
+  const { transport } = grant;
+  if (transport === 'webrtc') return (listener) => createDirectTransport(grant, listener);
+  if (transport !== 'livekit') throw new SessionError('unsupported_transport', `This client cannot use the transport ${String(transport)}`);
+  const { createLivekitTransport } = await import('./livekit-transport.ts');
+  return (listener) => createLivekitTransport(grant, listener);
 }
 
 async function openMicrophone(): Promise<MediaStream> {
@@ -324,19 +265,6 @@ async function openMicrophone(): Promise<MediaStream> {
   } catch {
     throw new SessionError('mic_permission_denied', 'The microphone is not available; allow it for this page, or type instead');
   }
-}
-
-/** Waits until every candidate is in the offer: the server takes it whole. */
-function gathered(connection: RTCPeerConnection): Promise<void> {
-  if (connection.iceGatheringState === 'complete') return Promise.resolve();
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, GATHER_MS);
-    connection.addEventListener('icegatheringstatechange', () => {
-      if (connection.iceGatheringState !== 'complete') return;
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 function withTimeout<Value>(work: Promise<Value>, ms: number): Promise<Value> {

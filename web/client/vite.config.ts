@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite';
 
-/** Builds the browser client as one ES module, `/sdk.js`. */
+/** Builds the browser client as an ES module, `/sdk.js`, and beside it what it loads only for sessions in LiveKit rooms, `/sdk-….js`. */
 export default defineConfig({
   root: import.meta.dirname,
   logLevel: 'warn',
@@ -9,5 +9,6 @@ export default defineConfig({
     // The console's build stands in the same folder.
     emptyOutDir: false,
     lib: { entry: 'sdk.ts', formats: ['es'], fileName: () => 'sdk.js' },
+    rolldownOptions: { output: { chunkFileNames: 'sdk-[name].js' } },
   },
 });

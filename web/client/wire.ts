@@ -14,16 +14,28 @@ export interface SessionRequest {
   worldContext?: boolean;
 }
 
-/** The answer: where to connect, with which token, until when. */
-export interface SessionGrant {
+interface AnyGrant {
   session_id: string;
-  transport: string;
-  webrtc_url: string;
   token: string;
   expires_at: string;
+}
+
+/** Where to connect directly. */
+export interface DirectGrant extends AnyGrant {
+  transport: 'webrtc';
+  webrtc_url: string;
   /** STUN and TURN servers this server wants to be reached by. */
   ice_servers?: RTCIceServer[];
 }
+
+/** Which LiveKit room to join. */
+export interface RoomGrant extends AnyGrant {
+  transport: 'livekit';
+  livekit_url: string;
+}
+
+/** The answer: where to connect, with which token, until when. */
+export type SessionGrant = DirectGrant | RoomGrant;
 
 /** Creates a session without a key (public agents). Throws `SessionError`. */
 export async function requestSession(serverUrl: string, request: SessionRequest): Promise<SessionGrant> {
@@ -44,7 +56,7 @@ export async function requestSession(serverUrl: string, request: SessionRequest)
 }
 
 /** Sends the browser's offer and returns the agent's answer. Throws `SessionError`. */
-export async function exchangeOffer(grant: SessionGrant, sdp: string): Promise<RTCSessionDescriptionInit> {
+export async function exchangeOffer(grant: DirectGrant, sdp: string): Promise<RTCSessionDescriptionInit> {
   const response = await post(grant.webrtc_url, JSON.stringify({ sdp, type: 'offer' }), grant.token);
   if (response.status === 401 || response.status === 409)
     throw new SessionError('session_expired', 'The session has ended or its token is no longer valid', response.status);

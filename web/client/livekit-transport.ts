@@ -1,0 +1,109 @@
+/**
+ * A LiveKit room with the agent in it (supplement 5): data topics, transcripts as text streams, the agent's state as its participant attribute.
+ * The only file that knows LiveKit's client; it is loaded when the first session comes with a room.
+ */
+import { ConnectionError, ConnectionErrorReason, type RemoteParticipant, Room, RoomEvent, type TextStreamReader, Track } from 'livekit-client';
+import type { AgentState, ClientEvent } from '../../config/session-events.ts';
+import { SessionError } from './events.ts';
+import { JOIN_MS, LINGER_MS, type Transport, type TransportListener } from './transport.ts';
+import { formatClientEvent, parseAgentEvent, type RoomGrant } from './wire.ts';
+
+const AGENT_EVENTS = 'agent-event';
+const CLIENT_EVENTS = 'client-event';
+const TRANSCRIPTION = 'lk.transcription';
+const AGENT_STATE = 'lk.agent.state';
+
+/** Makes a connection that is not open yet. */
+export function createLivekitTransport(grant: RoomGrant, listener: TransportListener): Transport {
+  return new LivekitTransport(grant, listener);
+}
+
+class LivekitTransport implements Transport {
+  readonly room = new Room();
+  readonly #grant: RoomGrant;
+  readonly #listener: TransportListener;
+
+  constructor(grant: RoomGrant, listener: TransportListener) {
+    this.#grant = grant;
+    this.#listener = listener;
+    this.room
+      .on(RoomEvent.TrackSubscribed, (track, _publication, participant) => {
+        if (participant.isAgent && track.kind === Track.Kind.Audio) listener.onVoice(new MediaStream([track.mediaStreamTrack]));
+      })
+      .on(RoomEvent.DataReceived, (payload, participant, _kind, topic) => {
+        const event = participant?.isAgent && topic === AGENT_EVENTS ? parseAgentEvent(new TextDecoder().decode(payload)) : null;
+        if (event) listener.onEvent(event);
+      })
+      .on(RoomEvent.ParticipantAttributesChanged, (_changed, participant) => {
+        if (participant.isAgent) this.#tellState(participant.attributes);
+      })
+      .on(RoomEvent.SignalReconnecting, () => listener.onReconnecting(true))
+      .on(RoomEvent.Reconnecting, () => listener.onReconnecting(true))
+      .on(RoomEvent.Reconnected, () => listener.onReconnecting(false))
+      .on(RoomEvent.Disconnected, () => listener.onLost());
+    this.room.registerTextStreamHandler(TRANSCRIPTION, (reader, { identity }) => {
+      // A stream that breaks off leaves its segment as it was; the final one follows or the session is over.
+      this.#readSegment(reader, identity).catch(() => undefined);
+    });
+  }
+
+  async connect(microphone: MediaStream | null): Promise<void> {
+    try {
+      await this.room.connect(this.#grant.livekit_url, this.#grant.token);
+      for (const track of microphone?.getAudioTracks() ?? [])
+        await this.room.localParticipant.publishTrack(track, { source: Track.Source.Microphone });
+    } catch (error) {
+      throw failure(error);
+    }
+    this.#tellState((await this.#agent()).attributes);
+  }
+
+  send(event: ClientEvent): void {
+    const data = new TextEncoder().encode(formatClientEvent(event));
+    this.room.localParticipant.publishData(data, { reliable: true, topic: CLIENT_EVENTS }).catch(() => undefined);
+  }
+
+  close(): void {
+    setTimeout(() => void this.room.disconnect(), LINGER_MS);
+  }
+
+  /** The agent, as soon as it is in the room. */
+  #agent(): Promise<RemoteParticipant> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new SessionError('connection_failed', 'The agent could not be reached in time')), JOIN_MS);
+      const look = () => {
+        const agent = [...this.room.remoteParticipants.values()].find((participant) => participant.isAgent);
+        if (!agent) return;
+        clearTimeout(timer);
+        this.room.off(RoomEvent.ParticipantConnected, look);
+        resolve(agent);
+      };
+      this.room.on(RoomEvent.ParticipantConnected, look);
+      look();
+    });
+  }
+
+  #tellState(attributes: Readonly<Record<string, string>>): void {
+    const state = attributes[AGENT_STATE];
+    if (state !== undefined) this.#listener.onEvent({ type: 'state', state: state as AgentState });
+  }
+
+  /** A segment's text: as far as it has come while its stream is open, final where its attributes say so. */
+  async #readSegment(reader: TextStreamReader, identity: string): Promise<void> {
+    const role = identity === this.room.localParticipant.identity ? 'user' : 'agent';
+    const segmentId = reader.info.attributes?.['lk.segment_id'] ?? reader.info.id;
+    const isFinal = () => reader.info.attributes?.['lk.transcription_final'] === 'true';
+    let text = '';
+    for await (const part of reader) {
+      text += part;
+      if (!isFinal()) this.#listener.onEvent({ type: 'transcript', role, segmentId, text, final: false });
+    }
+    if (isFinal()) this.#listener.onEvent({ type: 'transcript', role, segmentId, text, final: true });
+  }
+}
+
+function failure(error: unknown): SessionError {
+  if (error instanceof ConnectionError && error.reason === ConnectionErrorReason.NotAllowed)
+    return new SessionError('session_expired', 'The session has ended or its token is no longer valid', error.status ?? null);
+  return new SessionError('connection_failed', 'The server cannot be reached');
+}
