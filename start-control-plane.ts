@@ -1,4 +1,5 @@
 /** Composes the control plane of one process: store, coordination, money, sessions, the worker link, deliveries, and the server over them. */
+import { availableParallelism } from 'node:os';
 import { systemClock } from '#config/clock.ts';
 import { loadCredentials } from '#config/credentials.ts';
 import { lockDataDir } from '#config/data-dir-lock.ts';
@@ -33,6 +34,7 @@ import { serveWorkerLink } from '#control-plane/workers/worker-link-server.ts';
 import { addWorkerMetrics } from '#control-plane/workers/worker-metrics.ts';
 import { openBlobs } from '#media/blobs.ts';
 import { detectLocalRecognition } from '#media/speech/engines.ts';
+import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { explainListenError, type Part, runPart } from './part.ts';
 
@@ -102,7 +104,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
       internal?.close();
       await server.close();
       await Promise.all(chores.map((chore) => chore.close()));
-      await Promise.all([context.coordination.close(), context.egress.close()]);
+      await Promise.all([context.coordination.close(), context.egress.close(), context.speech.close()]);
       await database.close();
     },
   };
@@ -141,6 +143,7 @@ async function buildContext(
       localRecognition: detectLocalRecognition({ dataDir: settings.DATA_DIR, searchPath: process.env['PATH'] ?? '' }),
     }),
     rooms: openRooms(settings, logger),
+    speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: availableParallelism() }),
     carrier: await chooseCarrier(settings, logger),
     metrics,
     database,

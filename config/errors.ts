@@ -24,6 +24,8 @@ const FAULTS = {
   upload_not_text: { status: 400, message: 'The upload is not UTF-8 plain text (.md or .txt), or it is empty' },
   duplicate_client_tool: { status: 400, message: 'Client tool name is used twice on this agent: {name}' },
   bad_request: { status: 400, message: '{detail}' },
+  malformed_body: { status: 400, message: 'Malformed {kind}' },
+  reference_not_found: { status: 400, message: 'Reference not found' },
   sdp_unusable: { status: 400, message: 'The SDP offer has no audio that can be answered', sip: 488 },
   // 401
   invalid_token: { status: 401, message: 'Invalid token' },
@@ -91,6 +93,7 @@ const FAULTS = {
     message: 'All {limit} concurrent calls of this {of} are in use: try again when one has ended, or raise concurrent_calls',
     sip: 486,
   },
+  speech_busy: { status: 429, message: 'All {limit} concurrent speech requests of this {of} are in use: try again when one has ended' },
   // 502, 503
   gateway_unreachable: { status: 502, message: 'Agent gateway is unreachable', sip: 503 },
   provider_unreachable: { status: 502, message: '{provider} is unreachable' },
@@ -99,6 +102,7 @@ const FAULTS = {
   no_capacity: { status: 503, message: 'No agent worker is free; try again shortly', sip: 503 },
   draining: { status: 503, message: 'The service is shutting down; try again shortly', sip: 503 },
   database_unavailable: { status: 503, message: 'The database is temporarily unavailable; try again shortly', sip: 503 },
+  speech_unavailable: { status: 503, message: '{detail}' },
   no_media_port: { status: 503, message: 'No media port is free', sip: 503 },
   // SIP only
   digest_refused: { status: 403, message: 'The SIP digest credentials are wrong for this number', sip: 407 },

@@ -54,6 +54,28 @@ export const LIMITS = {
   testRunsPerBatch: 200,
   /** supplement 2.6, lifetime chosen here */
   recordingUrlSeconds: 900,
+  /** supplement 4.9 */
+  pronunciationItems: 5_000,
+  pronunciationKeyChars: 256,
+  pronunciationValueChars: 1_024,
+  pronunciationDictionaries: 3,
+  /** supplement 4.11; the pro model's bytes chosen here, as on the compatible surfaces (supplement 4.13) */
+  transcribeBytes: 50 * 1_048_576,
+  transcribeProBytes: 100 * 1_048_576,
+  transcribeMinutes: 60,
+  transcribeSeconds: 0.08,
+  /** chosen here: room for inline references */
+  synthesisBodyBytes: 32 * 1_048_576,
+  /** supplement 8: requests in progress, by what was ever paid (micro-dollars, below which the row holds) */
+  speechConcurrency: [
+    { belowMicros: 100_000_000, requests: 5 },
+    { belowMicros: 1_000_000_000, requests: 15 },
+    { belowMicros: Number.POSITIVE_INFINITY, requests: 50 },
+  ],
+  /** supplement 4.12; sizes chosen here */
+  voiceSamples: 20,
+  voiceSampleBytes: 20 * 1_048_576,
+  voiceTitleChars: 120,
   /** supplement 0.1 */
   pageSizeDefault: 30,
   pageSizeMax: 100,

@@ -54,12 +54,11 @@ export function createAuthentication(context: Context): (request: FastifyRequest
     const access = request.routeOptions.config.access ?? 'key';
     const header = request.headers.authorization;
     if (request.is404 || access === 'none' || (access === 'optional' && header === undefined)) return undefined;
-    const token = bearerToken(header);
-    if (token === null) {
+    const caller = await callerOfHeader(context, header);
+    if (caller === null) {
       sendBare(reply, 401);
       return reply;
     }
-    const caller = await resolveKey(context, token);
     request.caller = caller;
     if (access === 'operator' && !caller.isOperator) throw fault('operator_only');
     if (access === 'beta') requireBeta(context, caller);
@@ -75,6 +74,12 @@ export function requireBeta(context: Context, caller: Caller): void {
 /** Reads `Authorization: Bearer <token>`; null when it is missing or malformed (RFC 6750 §2.1; an operator may choose a key of other characters). */
 export function bearerToken(header: string | undefined): string | null {
   return /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? null;
+}
+
+/** Whom an `Authorization` header stands for; null when it is missing or malformed. Throws `invalid_token` or `token_expired`. */
+export async function callerOfHeader(context: Context, header: string | undefined): Promise<Caller | null> {
+  const token = bearerToken(header);
+  return token === null ? null : resolveKey(context, token);
 }
 
 /** What is stored of a key. */

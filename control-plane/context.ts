@@ -10,6 +10,7 @@ import type { Settings } from '#config/env.ts';
 import type { Logger } from '#config/log.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
 import type { Blobs } from '#media/blobs.ts';
+import type { SpeechPool } from '#media/speech/pool/speech-pool.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import type { Bell } from './bell.ts';
 import type { Metrics } from './health/metrics.ts';
@@ -89,6 +90,8 @@ export interface Context {
   readonly platform: PlatformModels;
   /** The LiveKit rooms of web sessions; null when they are connected to directly. */
   readonly rooms: Rooms | null;
+  /** The threads that speak and listen for the speech APIs. */
+  readonly speech: SpeechPool;
   /** Where numbers are searched, bought and released. */
   readonly carrier: Carrier;
   readonly metrics: Metrics;

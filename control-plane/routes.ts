@@ -31,7 +31,11 @@ import { registerCreateSessionRoutes } from './sessions/create-session-routes.ts
 import { registerSessionRoutes } from './sessions/session-routes.ts';
 import { registerDemoRoutes } from './site/demo-routes.ts';
 import { registerSiteRoutes } from './site/site-routes.ts';
+import { registerAsrRoutes } from './speech/asr-routes.ts';
+import { registerLiveRoutes } from './speech/live-routes.ts';
+import { registerTtsRoutes } from './speech/tts-routes.ts';
 import { registerToolRoutes } from './tools/tool-routes.ts';
+import { registerVoiceRoutes } from './voices/voice-routes.ts';
 import { registerLedgerRoutes } from './wallet/ledger-routes.ts';
 import { registerVerifyRoutes } from './wallet/verify-routes.ts';
 import { registerWalletRoutes } from './wallet/wallet-routes.ts';
@@ -67,6 +71,10 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerRecordingRoutes(app, context);
   registerAdmitRoutes(app, context);
   await registerUploadRoutes(app, context);
+  await registerTtsRoutes(app, context);
+  registerLiveRoutes(app, context);
+  await registerAsrRoutes(app, context);
+  await registerVoiceRoutes(app, context);
   registerWalletRoutes(app, context);
   registerLedgerRoutes(app, context);
   registerAccountRoutes(app, context);

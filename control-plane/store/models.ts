@@ -15,6 +15,7 @@ import { defineSessionAttachments, defineSessions } from './models/session-model
 import { defineTools } from './models/tool-model.ts';
 import { defineUsers } from './models/user-model.ts';
 import { defineVersions } from './models/version-model.ts';
+import { defineVoices } from './models/voice-model.ts';
 
 /** Defines every model on a connection. */
 export function defineModels(connection: Connection) {
@@ -23,6 +24,7 @@ export function defineModels(connection: Connection) {
     keys: defineKeys(connection),
     agents: defineAgents(connection),
     versions: defineVersions(connection),
+    voices: defineVoices(connection),
     tools: defineTools(connection),
     knowledge: defineKnowledge(connection),
     knowledgeRevisions: defineKnowledgeRevisions(connection),

@@ -1,22 +1,30 @@
 /** Mono 16-bit PCM as a WAV file (RIFF). */
 
 const HEADER_BYTES = 44;
+/** Stands for "until the end": the length of a stream is not known when its header leaves. */
+const UNKNOWN_LENGTH = 0xffff_ffff;
 
 /** Wraps samples into a WAV file. */
 export function toWav(samples: Int16Array, sampleRateHz: number): Buffer {
-  const file = Buffer.alloc(HEADER_BYTES + samples.length * 2);
-  file.write('RIFF', 0, 'latin1');
-  file.writeUInt32LE(file.length - 8, 4);
-  file.write('WAVEfmt ', 8, 'latin1');
-  file.writeUInt32LE(16, 16);
-  file.writeUInt16LE(1, 20);
-  file.writeUInt16LE(1, 22);
-  file.writeUInt32LE(sampleRateHz, 24);
-  file.writeUInt32LE(sampleRateHz * 2, 28);
-  file.writeUInt16LE(2, 32);
-  file.writeUInt16LE(16, 34);
-  file.write('data', 36, 'latin1');
-  file.writeUInt32LE(samples.length * 2, 40);
+  const file = Buffer.concat([wavHeader(sampleRateHz, samples.length * 2), Buffer.alloc(samples.length * 2)]);
   for (let index = 0; index < samples.length; index++) file.writeInt16LE(samples[index] ?? 0, HEADER_BYTES + 2 * index);
   return file;
+}
+
+/** The header of a WAV file with so many bytes of audio, or of a stream whose end is not known yet. */
+export function wavHeader(sampleRateHz: number, dataBytes: number = UNKNOWN_LENGTH): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.write('RIFF', 0, 'latin1');
+  header.writeUInt32LE(Math.min(dataBytes + HEADER_BYTES - 8, UNKNOWN_LENGTH), 4);
+  header.write('WAVEfmt ', 8, 'latin1');
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(sampleRateHz, 24);
+  header.writeUInt32LE(sampleRateHz * 2, 28);
+  header.writeUInt16LE(2, 32);
+  header.writeUInt16LE(16, 34);
+  header.write('data', 36, 'latin1');
+  header.writeUInt32LE(dataBytes, 40);
+  return header;
 }

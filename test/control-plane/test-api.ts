@@ -14,6 +14,7 @@ import { type ApiServer, createServer } from '#control-plane/server.ts';
 import { createMemoryCoordination } from '#control-plane/store/coordination.ts';
 import { createLedger } from '#control-plane/wallet/ledger.ts';
 import type { Blobs } from '#media/blobs.ts';
+import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { createTestCatalogue } from '#telephony/carriers/test-catalogue.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openTestStore } from './test-store.ts';
@@ -84,6 +85,7 @@ export async function openTestApi(environment: Record<string, string> = {}, over
     }),
     platform: platformModels(settings, { localRecognition: [] }),
     rooms: null,
+    speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: 1 }),
     carrier: createTestCatalogue(),
     metrics,
     publicUrl: () => settings.PUBLIC_URL ?? 'http://127.0.0.1:8080',
@@ -127,6 +129,7 @@ export async function openTestApi(environment: Record<string, string> = {}, over
       await app.close();
       await context.coordination.close();
       await context.egress.close();
+      await context.speech.close();
       await store.close();
     },
   };

@@ -1,0 +1,55 @@
+/** `WS /v1/tts/live` and `WS /v1/tts/live/with-timestamp` (S§4.10): whoever may not come in is refused with an HTTP answer. */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { Fault, fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
+import { callerOfHeader } from '../auth.ts';
+import type { Context } from '../context.ts';
+import type { ApiServer } from '../server.ts';
+import { claimUpgrade, refuseUpgrade } from '../upgrades.ts';
+import { serveLiveSession } from './live-session.ts';
+import { RETRY_AFTER_SECONDS } from './retry-later.ts';
+import { admit } from './speech-service.ts';
+
+const PATH = '/v1/tts/live';
+
+/** Serves live synthesis on the server's own port. */
+export function registerLiveRoutes(app: ApiServer, context: Context): void {
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: LIMITS.synthesisBodyBytes });
+  const accept = (withTimestamps: boolean) => (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    admitUpgrade(context, { request, socket }).then(
+      (admitted) => {
+        if (!admitted) return;
+        // One that went away meanwhile never becomes a session.
+        if (socket.destroyed) admitted.slot.release();
+        else
+          sockets.handleUpgrade(request, socket, head, (connection) =>
+            serveLiveSession(connection, { context, ...admitted, model: String(request.headers['model'] ?? ''), withTimestamps }),
+          );
+      },
+      (error: unknown) => refuse(context, socket, error),
+    );
+  };
+  claimUpgrade(app.server, PATH, accept(false));
+  claimUpgrade(app.server, `${PATH}/with-timestamp`, accept(true));
+  app.addHook('onClose', () => {
+    for (const socket of sockets.clients) socket.close(1001, 'The service is shutting down');
+    sockets.close();
+  });
+}
+
+async function admitUpgrade(context: Context, { request, socket }: { request: IncomingMessage; socket: Duplex }) {
+  const caller = await callerOfHeader(context, request.headers.authorization);
+  if (!caller) {
+    refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
+    return null;
+  }
+  return { caller, slot: await admit(context, caller, 'synthesis') };
+}
+
+function refuse(context: Context, socket: Duplex, error: unknown): void {
+  if (!(error instanceof Fault)) context.logger.error({ err: error }, 'live synthesis was not admitted');
+  const { status, message, reason } = error instanceof Fault ? error : fault('internal');
+  refuseUpgrade(socket, status, { headers: status === 429 ? { 'Retry-After': RETRY_AFTER_SECONDS } : {}, body: { status, message, reason } });
+}

@@ -1,0 +1,74 @@
+/** Bodies of the speech APIs: JSON, MessagePack, forms and multipart forms, all as the plain object a route's schema checks (supplement 4.9, 4.11, 4.12). */
+import fastifyMultipart from '@fastify/multipart';
+import { Decoder } from '@msgpack/msgpack';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import { sendBare } from '../problems.ts';
+import type { ApiServer } from '../server.ts';
+
+/** Kinds of body a scope may take besides JSON, which the server itself parses. */
+type BodyKind = 'msgpack' | 'multipart';
+
+/** Makes a scope take these kinds of body up to a size; with `json: false` JSON is a bare 415 there. */
+export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes }: { kinds: readonly BodyKind[]; json: boolean; mostBytes: number }): void {
+  if (!json) scope.removeContentTypeParser('application/json');
+  if (kinds.includes('msgpack')) {
+    const types = ['application/msgpack', 'application/x-msgpack', 'application/vnd.msgpack'];
+    scope.addContentTypeParser(types, { parseAs: 'buffer', bodyLimit: mostBytes }, (_request, body: Buffer, done) => {
+      if (body.length === 0) return done(null, undefined);
+      try {
+        done(null, readMsgpack(body));
+      } catch (error) {
+        done(error as Error);
+      }
+    });
+  }
+  if (kinds.includes('multipart')) {
+    scope.register(fastifyMultipart, { limits: { fileSize: mostBytes, files: 24, fields: 64, parts: 88, fieldSize: 64 * 1_024 } });
+    // Routes of such a scope say `bodyOptional`: their body is not there before this has read it.
+    scope.addHook('preValidation', async (request, reply) => {
+      if (request.isMultipart()) request.body = await readForm(request, mostBytes);
+      if (request.body !== undefined && request.body !== null) return undefined;
+      if (request.method === 'GET' || request.method === 'DELETE') return undefined;
+      sendBare(reply, 415);
+      return reply;
+    });
+  }
+}
+
+const decoder = new Decoder();
+
+/** Reads one MessagePack value. Throws `malformed_body`. */
+export function readMsgpack(bytes: Uint8Array): unknown {
+  try {
+    return decoder.decode(bytes);
+  } catch (error) {
+    throw fault('malformed_body', { kind: 'MessagePack' }, { cause: error });
+  }
+}
+
+/** Bytes as they come in a form or in MessagePack. */
+export const bytes = z
+  .custom<Uint8Array>((value) => value instanceof Uint8Array && value.length > 0, 'must be one file that is not empty')
+  .meta({ type: 'string', format: 'binary' });
+
+/** A repeated name becomes a list. */
+async function readForm(request: FastifyRequest, mostBytes: number): Promise<Record<string, unknown>> {
+  const form = new Map<string, unknown[]>();
+  let size = 0;
+  try {
+    for await (const part of request.parts()) {
+      const value = part.type === 'file' ? await part.toBuffer() : part.value;
+      if (value instanceof Buffer) size += value.length;
+      if (size > mostBytes) throw fault('too_large');
+      form.set(part.fieldname, [...(form.get(part.fieldname) ?? []), value]);
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    throw code === 'FST_REQ_FILE_TOO_LARGE' || code === 'too_large'
+      ? fault('too_large')
+      : fault('malformed_body', { kind: 'multipart form' }, { cause: error });
+  }
+  return Object.fromEntries([...form].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
+}

@@ -1,0 +1,55 @@
+/** Voice models: what callers made from samples of a voice (supplement 2.9). The samples themselves are blobs. */
+import { type Connection, type Model, Schema } from 'mongoose';
+
+/** One sample; its audio is the blob `voices/<model>/sample-<index>`. */
+export interface VoiceSample {
+  title: string;
+  text: string;
+}
+
+/** A voice model. */
+export interface VoiceDocument {
+  _id: string;
+  team_id: string;
+  author_id: string;
+  author_name: string;
+  title: string;
+  description: string;
+  visibility: 'public' | 'unlist' | 'private';
+  tags: string[];
+  languages: string[];
+  samples: VoiceSample[];
+  has_cover_image: boolean;
+  /** The engine's voice it is spoken with. */
+  engine_voice_id: string;
+  task_count: number;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** Defines the model on a connection. */
+export function defineVoices(connection: Connection): Model<VoiceDocument> {
+  const schema = new Schema<VoiceDocument>(
+    {
+      _id: { type: String, required: true },
+      team_id: { type: String, required: true },
+      author_id: { type: String, required: true },
+      author_name: { type: String, default: '' },
+      title: { type: String, required: true },
+      description: { type: String, default: '' },
+      visibility: { type: String, required: true },
+      tags: { type: [String], default: [] },
+      languages: { type: [String], default: [] },
+      samples: { type: [{ _id: false, title: String, text: String }], default: [] },
+      has_cover_image: { type: Boolean, default: false },
+      engine_voice_id: { type: String, required: true },
+      task_count: { type: Number, default: 0 },
+      created_at: { type: Date, required: true },
+      updated_at: { type: Date, required: true },
+    },
+    { collection: 'voice_models', versionKey: false },
+  );
+  schema.index({ team_id: 1, created_at: -1, _id: -1 });
+  schema.index({ visibility: 1, created_at: -1, _id: -1 });
+  return connection.model<VoiceDocument>('VoiceModel', schema);
+}

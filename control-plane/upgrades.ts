@@ -1,0 +1,45 @@
+/** WebSockets on an HTTP server, by path: each part claims the paths it serves, every other upgrade is refused with 404. */
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** Answers one upgrade request; it may still refuse. */
+type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+const claims = new WeakMap<Server, Map<string, Upgrade>>();
+
+/** Serves upgrades of this path, query aside; returns what gives the path back. */
+export function claimUpgrade(server: Server, path: string, upgrade: Upgrade): () => void {
+  const byPath = claims.get(server) ?? listen(server);
+  byPath.set(path, upgrade);
+  return () => byPath.delete(path);
+}
+
+/** Answers an upgrade request with a status, headers and a JSON body instead. */
+export function refuseUpgrade(
+  socket: Duplex,
+  status: number,
+  { headers = {}, body }: { headers?: Record<string, string>; body?: unknown } = {},
+): void {
+  const content = body === undefined ? '' : JSON.stringify(body);
+  const all = {
+    ...headers,
+    ...(content === '' ? {} : { 'Content-Type': 'application/json' }),
+    Connection: 'close',
+    'Content-Length': String(Buffer.byteLength(content)),
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('\r\n')}\r\n\r\n${content}`, () => socket.destroy());
+}
+
+function listen(server: Server): Map<string, Upgrade> {
+  const byPath = new Map<string, Upgrade>();
+  claims.set(server, byPath);
+  server.on('upgrade', (request, socket, head) => {
+    // Whoever asked may be gone already; without a listener its reset would end the process.
+    socket.on('error', () => socket.destroy());
+    const upgrade = byPath.get((request.url ?? '').split('?', 1)[0] ?? '');
+    if (upgrade) upgrade(request, socket, head);
+    else refuseUpgrade(socket, 404);
+  });
+  return byPath;
+}

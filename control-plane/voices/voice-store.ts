@@ -1,0 +1,81 @@
+/** Voice models in the store and their samples in the blobs (supplement 4.12). */
+import { fault } from '#config/errors.ts';
+import type { Caller } from '../auth.ts';
+import { type Context, newId, now } from '../context.ts';
+import type { VoiceDocument } from '../store/models/voice-model.ts';
+import type { VoiceInput, VoicePatch } from './voice-record.ts';
+
+/** What a team may read besides its own: whatever is not private. */
+export function readableBy(teamId: string): Record<string, unknown> {
+  return { $or: [{ team_id: teamId }, { visibility: { $in: ['public', 'unlist'] } }] };
+}
+
+/** Finds a model its reader may see. Throws `not_found`. */
+export async function findVoice(context: Context, teamId: string, id: string): Promise<VoiceDocument> {
+  const voice = await context.models.voices.findOne({ _id: id, ...readableBy(teamId) }).lean<VoiceDocument>();
+  if (!voice) throw fault('not_found');
+  return voice;
+}
+
+/** Stores a model with its samples; `texts` are what is said in them. */
+export async function createVoice(context: Context, caller: Caller, input: VoiceInput, texts: readonly string[]): Promise<VoiceDocument> {
+  const user = await context.models.users.findById(caller.userId).lean();
+  const id = newId();
+  const at = now(context);
+  await Promise.all(input.voices.map((sample, index) => context.blobs.put(sampleKey(id, index), sample)));
+  if (input.cover_image) await context.blobs.put(coverKey(id), input.cover_image);
+  const voice: VoiceDocument = {
+    _id: id,
+    team_id: caller.teamId,
+    author_id: caller.userId,
+    author_name: user?.name ?? '',
+    title: input.title,
+    description: input.description,
+    visibility: input.visibility,
+    tags: input.tags,
+    languages: [],
+    samples: texts.map((text, index) => ({ title: `Sample ${index + 1}`, text })),
+    has_cover_image: input.cover_image !== undefined,
+    engine_voice_id: engineVoiceFor(context, id),
+    task_count: 0,
+    created_at: at,
+    updated_at: at,
+  };
+  await context.models.voices.create(voice);
+  return voice;
+}
+
+/** Changes a model of the caller's team. Throws `not_found`. */
+export async function patchVoice(context: Context, teamId: string, id: string, { cover_image, ...fields }: VoicePatch): Promise<VoiceDocument> {
+  if (cover_image && (await context.models.voices.exists({ _id: id, team_id: teamId }))) await context.blobs.put(coverKey(id), cover_image);
+  const $set = { ...fields, ...(cover_image ? { has_cover_image: true } : {}), updated_at: now(context) };
+  const voice = await context.models.voices
+    .findOneAndUpdate({ _id: id, team_id: teamId }, { $set }, { returnDocument: 'after' })
+    .lean<VoiceDocument>();
+  if (!voice) throw fault('not_found');
+  return voice;
+}
+
+/** Deletes a model of the caller's team and its samples. Throws `not_found`. */
+export async function deleteVoice(context: Context, teamId: string, id: string): Promise<void> {
+  const { deletedCount } = await context.models.voices.deleteOne({ _id: id, team_id: teamId });
+  if (deletedCount === 0) throw fault('not_found');
+  await context.blobs.deletePrefix(`voices/${id}/`);
+}
+
+/** Where a sample lies. */
+export function sampleKey(id: string, index: number): string {
+  return `voices/${id}/sample-${index}`;
+}
+
+/** Where the cover image lies. */
+export function coverKey(id: string): string {
+  return `voices/${id}/cover`;
+}
+
+/** No engine here clones from samples: a model keeps one of the platform engine's voices, so that two models of a dialogue can be told apart. */
+function engineVoiceFor({ platform, settings }: Pick<Context, 'platform' | 'settings'>, id: string): string {
+  const own = platform.voices.filter((voice) => voice.id.startsWith(`${settings.TTS_PROVIDER}:`));
+  const voices = own.length > 0 ? own : platform.voices;
+  return voices[Number.parseInt(id.slice(0, 8), 16) % voices.length]?.id ?? 'default';
+}

@@ -1,0 +1,151 @@
+/**
+ * Any recording as mono 16-bit samples at the recognisers' rate. WAV is read here; MP3, FLAC, Ogg (Opus, Vorbis) and WebM by libav compiled to WebAssembly,
+ * so that a damaged file can break nothing but its own request. The audio is converted as it is decoded: an hour of stereo never stands in memory at once.
+ */
+import { setImmediate as nextRound } from 'node:timers/promises';
+import libav, { type Instance } from '@libav.js/variant-obsolete';
+import { Resampler } from '../../pcm.ts';
+import { readWav } from './read-wav.ts';
+import { SpeechJobError } from './speech-jobs.ts';
+
+/** Rate of what comes out, Hz. */
+export const DECODED_RATE_HZ = 16_000;
+
+/** Bytes of packets decoded in one go. */
+const BATCH_BYTES = 64 * 1_024;
+const QUIET = -8;
+
+/** What a decoder yields: one block of interleaved channels, full scale 1. */
+export interface DecodedBlock {
+  readonly rateHz: number;
+  readonly frames: number;
+  /** Mean of the channels at a frame. */
+  at(frame: number): number;
+}
+
+/** Decodes a whole file. Throws `SpeechJobError` for what is not audio, cannot be read, or is longer than allowed; the signal's reason when aborted. */
+export async function decodeAudio(
+  file: Uint8Array,
+  { longestSeconds, signal }: { longestSeconds: number; signal: AbortSignal },
+): Promise<Int16Array> {
+  const collector = new Collector(longestSeconds * DECODED_RATE_HZ);
+  const blocks = isWav(file) ? readWav(file) : readWithLibav(file);
+  for await (const block of blocks) {
+    signal.throwIfAborted();
+    collector.take(block);
+    await nextRound();
+  }
+  return collector.samples();
+}
+
+function isWav(file: Uint8Array): boolean {
+  return Buffer.from(file.subarray(0, 4)).toString('latin1') === 'RIFF';
+}
+
+let loading: Promise<Instance> | null = null;
+let nextFile = 0;
+
+async function* readWithLibav(file: Uint8Array): AsyncGenerator<DecodedBlock> {
+  loading ??= libav.LibAV({ noworker: true, nothreads: true }).then(async (library) => {
+    await library.av_log_set_level(QUIET);
+    return library;
+  });
+  const library = await loading;
+  const name = `recording-${nextFile++}`;
+  await library.writeFile(name, file);
+  try {
+    yield* readFile(library, name);
+  } finally {
+    await library.unlink(name);
+  }
+}
+
+async function* readFile(library: Instance, name: string): AsyncGenerator<DecodedBlock> {
+  const [container, streams] = await library.ff_init_demuxer_file(name).catch(() => {
+    throw new SpeechJobError(
+      'audio_unsupported',
+      'The audio is of no format that can be read here: send WAV, MP3, FLAC, Ogg (Opus or Vorbis) or WebM',
+    );
+  });
+  try {
+    const stream = streams.find(({ codec_type }) => codec_type === library.AVMEDIA_TYPE_AUDIO);
+    if (!stream) throw new SpeechJobError('audio_unreadable', 'The file has no audio in it');
+    const config = { codecpar: stream.codecpar, time_base: [stream.time_base_num, stream.time_base_den] as [number, number] };
+    const [, codec, packet, frame] = await library.ff_init_decoder(stream.codec_id, config).catch(() => {
+      throw new SpeechJobError('audio_unsupported', 'The audio is of a codec that cannot be read here: send WAV, MP3, FLAC, Opus or Vorbis');
+    });
+    try {
+      for (let isOver = false; !isOver; ) {
+        const [status, packets] = await library.ff_read_frame_multi(container, packet, { limit: BATCH_BYTES });
+        const read = packets[stream.index] ?? [];
+        isOver = status === library.AVERROR_EOF || (status !== 0 && read.length === 0);
+        for (const decoded of await library.ff_decode_multi(codec, packet, frame, read, isOver)) yield toBlock(decoded);
+      }
+    } catch (error) {
+      throw new SpeechJobError('audio_unreadable', `The audio is damaged: ${error instanceof Error ? error.message : 'it cannot be decoded'}`);
+    } finally {
+      await library.ff_free_decoder(codec, packet, frame);
+    }
+  } finally {
+    await library.avformat_close_input_js(container);
+  }
+}
+
+/** Full scale of libav's sample formats: u8, s16, s32, flt, dbl, and from 5 on the same planar. */
+const FULL_SCALES = [128, 32_768, 2_147_483_648, 1, 1];
+
+function toBlock(decoded: Awaited<ReturnType<Instance['ff_decode_multi']>>[number]): DecodedBlock {
+  const { data, format, nb_samples: frames, sample_rate: rateHz, channels } = decoded;
+  const scale = FULL_SCALES[format % FULL_SCALES.length];
+  if (scale === undefined || !rateHz || !channels) throw new SpeechJobError('audio_unreadable', 'The audio says neither its rate nor its channels');
+  const bias = format % FULL_SCALES.length === 0 ? 128 : 0;
+  const isPlanar = format >= FULL_SCALES.length;
+  const read = isPlanar
+    ? (channel: number, frame: number) => (data as readonly ArrayLike<number>[])[channel]?.[frame] ?? bias
+    : (channel: number, frame: number) => (data as ArrayLike<number>)[frame * channels + channel] ?? bias;
+  const at = (frame: number) => {
+    let sum = 0;
+    for (let channel = 0; channel < channels; channel++) sum += read(channel, frame) - bias;
+    return sum / (channels * scale);
+  };
+  return { rateHz, frames, at };
+}
+
+/** Gathers blocks at the recognisers' rate, up to a most. */
+class Collector {
+  readonly #most: number;
+  readonly #parts: Int16Array[] = [];
+  #length = 0;
+  #resampler: { readonly fromHz: number; readonly converter: Resampler } | null = null;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  take({ rateHz, frames, at }: DecodedBlock): void {
+    const mono = new Int16Array(frames);
+    for (let frame = 0; frame < frames; frame++) mono[frame] = Math.max(-32_768, Math.min(32_767, Math.round(at(frame) * 32_768)));
+    const part = this.#atRate(mono, rateHz);
+    this.#length += part.length;
+    if (this.#length > this.#most)
+      throw new SpeechJobError('audio_too_long', `The audio is longer than ${Math.round(this.#most / DECODED_RATE_HZ / 60)} minutes`);
+    this.#parts.push(part);
+  }
+
+  samples(): Int16Array {
+    const all = new Int16Array(this.#length);
+    let at = 0;
+    for (const part of this.#parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+    return all;
+  }
+
+  #atRate(mono: Int16Array, fromHz: number): Int16Array {
+    if (fromHz === DECODED_RATE_HZ) return mono;
+    if (this.#resampler?.fromHz !== fromHz) this.#resampler = { fromHz, converter: new Resampler(fromHz, DECODED_RATE_HZ) };
+    const converted = new Int16Array(this.#resampler.converter.outputCapacity(mono.length));
+    return converted.slice(0, this.#resampler.converter.push(mono, converted));
+  }
+}

@@ -1,0 +1,121 @@
+/** Speaks segments of text as one stream of encoded audio: cut, synthesised, levelled, resampled, encoded, a second at a time. */
+import { setImmediate as nextRound } from 'node:timers/promises';
+import { Resampler } from '../../pcm.ts';
+import { cutSentences } from '../sentences.ts';
+import type { SpeechChunk, Synthesizer } from '../speech.ts';
+import { type AudioEncoder, createAudioEncoder } from './audio-encoder.ts';
+import { Loudness } from './loudness.ts';
+import type { AudioPiece, Segment, SpeakOptions, TimedText } from './speech-jobs.ts';
+
+/** Speaks with the engine of each segment's voice; throws `SpeechError`, or the signal's reason as soon as it is aborted. */
+export async function* speak(
+  synthesizerFor: (voiceId: string) => Synthesizer,
+  segments: AsyncIterable<Segment>,
+  { options, signal }: { options: SpeakOptions; signal: AbortSignal },
+): AsyncGenerator<AudioPiece> {
+  const line = new Line(await createAudioEncoder(options.output), options);
+  let isFirst = true;
+  for await (const { text, voiceId } of segments) {
+    const engine = synthesizerFor(voiceId ?? '');
+    for (const words of cutForEngine(text, options, isFirst)) {
+      isFirst = false;
+      line.begin(words);
+      const asked = { voiceId: null, language: options.language, speed: options.speed, sampleRateHz: options.output.sampleRateHz, signal };
+      for await (const chunk of engine.synthesise(words, asked)) {
+        signal.throwIfAborted();
+        yield* line.take(chunk);
+      }
+    }
+  }
+  yield line.finish();
+}
+
+/**
+ * The stretches an engine is given one after the other: whole sentences, together at most `chunkLength` characters (a longer sentence stays whole).
+ * Where a quick start is asked for, the first is one sentence, or its first clause.
+ */
+export function cutForEngine(text: string, options: Pick<SpeakOptions, 'chunkLength' | 'latency'>, isFirst: boolean): string[] {
+  const sentences = cutSentences(text).map(({ start, end }) => text.slice(start, end));
+  const chunks: string[] = [];
+  if (isFirst && options.latency !== 'normal') {
+    const first = sentences.shift();
+    if (first !== undefined) chunks.push(...(options.latency === 'low' ? splitClause(first) : [first]));
+  }
+  let gathered = '';
+  for (const sentence of sentences) {
+    if (gathered !== '' && gathered.length + 1 + sentence.length > options.chunkLength) {
+      chunks.push(gathered);
+      gathered = '';
+    }
+    gathered = gathered === '' ? sentence : `${gathered} ${sentence}`;
+  }
+  if (gathered !== '') chunks.push(gathered);
+  return chunks;
+}
+
+/** A clause shorter than this sounds torn off. */
+const LEAST_CLAUSE_CHARS = 12;
+
+function splitClause(sentence: string): string[] {
+  const comma = sentence.indexOf(', ', LEAST_CLAUSE_CHARS - 1);
+  return comma === -1 ? [sentence] : [sentence.slice(0, comma + 1), sentence.slice(comma + 2)];
+}
+
+/** From an engine's chunks to pieces of the encoded stream. */
+class Line {
+  readonly #encoder: AudioEncoder;
+  readonly #rateHz: number;
+  readonly #loudness: Loudness;
+  #resampler: { readonly fromHz: number; readonly converter: Resampler } | null = null;
+  #seq = -1;
+  #text = '';
+  #words: TimedText[] | null = null;
+  #samplesBefore = 0;
+  #samples = 0;
+
+  constructor(encoder: AudioEncoder, options: SpeakOptions) {
+    this.#encoder = encoder;
+    this.#rateHz = options.output.sampleRateHz;
+    this.#loudness = new Loudness(options.volumeDb, options.normalizeLoudness);
+  }
+
+  begin(text: string): void {
+    this.#seq++;
+    this.#text = text;
+    this.#words = null;
+    this.#samplesBefore += this.#samples;
+    this.#samples = 0;
+  }
+
+  async *take(chunk: SpeechChunk): AsyncGenerator<AudioPiece> {
+    for (const { textStart, textEnd, startMs, endMs } of chunk.words ?? []) {
+      this.#words ??= [];
+      this.#words.push({ text: this.#text.slice(textStart, textEnd), start: startMs / 1_000, end: endMs / 1_000 });
+    }
+    this.#loudness.hear(chunk.samples, chunk.sampleRateHz);
+    for (let at = 0; at < chunk.samples.length; at += chunk.sampleRateHz) {
+      const samples = this.#atRate(this.#loudness.level(chunk.samples.subarray(at, at + chunk.sampleRateHz)), chunk.sampleRateHz);
+      this.#samples += samples.length;
+      yield this.#piece(this.#encoder.encode(samples), samples.length);
+      // A thread serves many streams: no one of them holds it for longer than a second of audio takes.
+      await nextRound();
+    }
+  }
+
+  finish(): AudioPiece {
+    return this.#piece(this.#encoder.finish(), 0);
+  }
+
+  #piece(bytes: Uint8Array, samples: number): AudioPiece {
+    const [offsetSeconds, seconds] = [this.#samplesBefore / this.#rateHz, this.#samples / this.#rateHz];
+    const chunk = { seq: Math.max(0, this.#seq), text: this.#text, offsetSeconds, seconds, words: this.#words };
+    return { bytes, durationMs: (samples * 1_000) / this.#rateHz, chunk };
+  }
+
+  #atRate(samples: Int16Array, fromHz: number): Int16Array {
+    if (fromHz === this.#rateHz) return samples;
+    if (this.#resampler?.fromHz !== fromHz) this.#resampler = { fromHz, converter: new Resampler(fromHz, this.#rateHz) };
+    const converted = new Int16Array(this.#resampler.converter.outputCapacity(samples.length));
+    return converted.subarray(0, this.#resampler.converter.push(samples, converted));
+  }
+}

@@ -1,0 +1,263 @@
+/**
+ * A bounded pool of threads for speech, so that no decoding, synthesis or encoding ever runs on the API's loop. Synthesis and recognition have threads of
+ * their own: a long recording must not hold up a live stream. Threads start when they are first needed, and what a thread had is failed when it dies.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Settings } from '#config/env.ts';
+import {
+  type AudioPiece,
+  type FromThread,
+  type JobFailure,
+  type Segment,
+  type SpeakOptions,
+  SpeechJobError,
+  type ToThread,
+  type TranscribeOptions,
+  type Transcript,
+} from './speech-jobs.ts';
+import type { SpeechThreadData } from './speech-thread-entry.ts';
+
+/** What the pool is made of. */
+export interface SpeechPoolOptions {
+  readonly settings: Settings;
+  /** The environment's `PATH`, where local programs are looked for. */
+  readonly searchPath: string;
+  /** Processor cores of the machine. */
+  readonly cores: number;
+}
+
+/** Speech being made: segments go in, pieces come out as they are taken. */
+export interface Speaking extends AsyncIterable<AudioPiece> {
+  say(segment: Segment): void;
+  /** Nothing more is to be said. */
+  end(): void;
+}
+
+/** A place in the pool, held from admission to `release`. */
+export interface SpeechSlot {
+  /** Starts to speak. The pieces throw `SpeechJobError`, or the signal's reason when it is aborted: the work stops then. */
+  speak(options: SpeakOptions, signal: AbortSignal): Speaking;
+  /** Recognises a recording, whose memory goes to the thread. Throws as `speak` does. */
+  transcribe(audio: Uint8Array<ArrayBuffer>, options: TranscribeOptions, signal: AbortSignal): Promise<Transcript>;
+  /** Idempotent. */
+  release(): void;
+}
+
+/** Kinds of work, each with threads of its own. */
+export type SpeechWork = 'synthesis' | 'recognition';
+
+/** The pool. */
+export interface SpeechPool {
+  /** Takes a place, or returns null when all are taken. */
+  take(work: SpeechWork): SpeechSlot | null;
+  /** Starts the threads that would else start with the first request. */
+  warm(): void;
+  close(): Promise<void>;
+}
+
+/** Streams one thread carries: the engines' own work happens elsewhere, so most of a stream is waiting. */
+const STREAMS_PER_THREAD = 32;
+/** A recording is decoded at full speed. */
+const RECORDINGS_PER_THREAD = 4;
+const MOST_THREADS = 4;
+
+/** Makes a pool; no thread runs yet. */
+export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
+  const data: SpeechThreadData = { settings: options.settings, searchPath: options.searchPath };
+  const count = Math.max(1, Math.min(MOST_THREADS, options.cores - 1));
+  const threads = {
+    synthesis: Array.from({ length: Math.max(2, count) }, () => new SpeechThread(data, STREAMS_PER_THREAD)),
+    recognition: Array.from({ length: count }, () => new SpeechThread(data, RECORDINGS_PER_THREAD)),
+  };
+  return {
+    take(work) {
+      const free = threads[work].filter((thread) => thread.hasRoom);
+      return free.sort((a, b) => a.load - b.load)[0]?.take() ?? null;
+    },
+    warm: () => threads.synthesis[0]?.start(),
+    close: async () => {
+      await Promise.all(Object.values(threads).flatMap((list) => list.map((thread) => thread.close())));
+    },
+  };
+}
+
+interface Listener {
+  piece(piece: AudioPiece): void;
+  over(transcript: Transcript | null): void;
+  failed(error: Error): void;
+}
+
+/** One thread and the places on it. */
+class SpeechThread {
+  readonly #data: SpeechThreadData;
+  readonly #places: number;
+  #taken = 0;
+  #nextId = 0;
+  #worker: Worker | null = null;
+  #isClosed = false;
+  readonly #listeners = new Map<number, Listener>();
+
+  constructor(data: SpeechThreadData, places: number) {
+    this.#data = data;
+    this.#places = places;
+  }
+
+  get load(): number {
+    return this.#taken;
+  }
+
+  get hasRoom(): boolean {
+    return !this.#isClosed && this.#taken < this.#places;
+  }
+
+  take(): SpeechSlot {
+    this.#taken++;
+    let isReleased = false;
+    return {
+      speak: (options, signal) => this.#speak(options, signal),
+      transcribe: (audio, options, signal) => this.#transcribe(audio, options, signal),
+      release: () => {
+        if (!isReleased) this.#taken--;
+        isReleased = true;
+      },
+    };
+  }
+
+  start(): Worker {
+    if (this.#worker) return this.#worker;
+    const worker = new Worker(new URL('./speech-thread-entry.ts', import.meta.url), { name: 'speech', workerData: this.#data });
+    worker.unref();
+    worker.on('message', (message: FromThread) => this.#received(message));
+    worker.on('error', (error) => this.#lost(worker, error.message));
+    worker.on('exit', () => this.#lost(worker, 'the thread ended'));
+    this.#worker = worker;
+    return worker;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const worker = this.#worker;
+    if (!worker) return;
+    const closed = new Promise<void>((resolve) => {
+      worker.on('message', (message: FromThread) => {
+        if (message.type === 'closed') resolve();
+      });
+      worker.once('exit', () => resolve());
+    });
+    worker.postMessage({ type: 'close' } satisfies ToThread);
+    await closed;
+    await worker.terminate();
+  }
+
+  #speak(options: SpeakOptions, signal: AbortSignal): Speaking {
+    const id = this.#nextId++;
+    const pieces = new PieceQueue(() => this.#send({ type: 'taken', id }));
+    this.#begin(id, pieces, signal);
+    this.#send({ type: 'speak', id, options });
+    return {
+      say: (segment) => this.#send({ type: 'segment', id, segment }),
+      end: () => this.#send({ type: 'segment', id, segment: null }),
+      [Symbol.asyncIterator]: () => pieces.read(),
+    };
+  }
+
+  #transcribe(audio: Uint8Array<ArrayBuffer>, options: TranscribeOptions, signal: AbortSignal): Promise<Transcript> {
+    const id = this.#nextId++;
+    const { promise, resolve, reject } = Promise.withResolvers<Transcript>();
+    this.#begin(id, { piece: () => {}, over: (transcript) => transcript && resolve(transcript), failed: reject }, signal);
+    const isWhole = audio.byteLength === audio.buffer.byteLength;
+    this.#send({ type: 'transcribe', id, audio, options }, isWhole ? [audio.buffer] : []);
+    return promise;
+  }
+
+  #begin(id: number, listener: Listener, signal: AbortSignal): void {
+    const forget = () => {
+      this.#listeners.delete(id);
+      signal.removeEventListener('abort', onAbort);
+    };
+    const onAbort = () => {
+      if (!this.#listeners.has(id)) return;
+      forget();
+      this.#send({ type: 'cancel', id });
+      listener.failed(signal.reason);
+    };
+    this.#listeners.set(id, {
+      piece: (piece) => listener.piece(piece),
+      over: (transcript) => {
+        forget();
+        listener.over(transcript);
+      },
+      failed: (error) => {
+        forget();
+        listener.failed(error);
+      },
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    // Aborted before it began: cancelled once the caller has what it waits on.
+    if (signal.aborted) queueMicrotask(onAbort);
+  }
+
+  #send(message: ToThread, transfer: ArrayBuffer[] = []): void {
+    if (!this.#isClosed) this.start().postMessage(message, transfer);
+  }
+
+  #received(message: FromThread): void {
+    if (message.type === 'closed') return;
+    const listener = this.#listeners.get(message.id);
+    if (message.type === 'piece') listener?.piece(message.piece);
+    else if (message.type === 'failed') listener?.failed(new SpeechJobError(message.failure, message.message));
+    else listener?.over(message.type === 'transcript' ? message.transcript : null);
+  }
+
+  #lost(worker: Worker, why: string): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    const failure: JobFailure = 'unavailable';
+    for (const listener of [...this.#listeners.values()]) listener.failed(new SpeechJobError(failure, `The speech engine stopped: ${why}`));
+  }
+}
+
+/** Pieces between the thread and a reader that takes them at its own pace; each taken one is told, so that no more than a few ever wait here. */
+class PieceQueue implements Listener {
+  readonly #pieces: AudioPiece[] = [];
+  readonly #taken: () => void;
+  #end: { readonly error: Error | null } | null = null;
+  #wake: () => void = () => {};
+
+  constructor(taken: () => void) {
+    this.#taken = taken;
+  }
+
+  piece(piece: AudioPiece): void {
+    this.#pieces.push(piece);
+    this.#wake();
+  }
+
+  over(): void {
+    this.#end = { error: null };
+    this.#wake();
+  }
+
+  failed(error: Error): void {
+    this.#pieces.length = 0;
+    this.#end = { error };
+    this.#wake();
+  }
+
+  async *read(): AsyncGenerator<AudioPiece> {
+    for (;;) {
+      const piece = this.#pieces.shift();
+      if (piece) {
+        this.#taken();
+        yield piece;
+      } else if (this.#end) {
+        if (this.#end.error) throw this.#end.error;
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+}

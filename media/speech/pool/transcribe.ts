@@ -1,0 +1,78 @@
+/** Recognises a finished recording with an engine made for live audio: written in blocks, settled at the end. */
+import { setImmediate as nextRound } from 'node:timers/promises';
+import type { Clock } from '#config/clock.ts';
+import type { RecognitionEvent, Recognizer } from '../speech.ts';
+import { SpeechError } from '../speech.ts';
+import { DECODED_RATE_HZ, decodeAudio } from './decode.ts';
+import { SpeechJobError, type TimedText, type TranscribeOptions, type Transcript } from './speech-jobs.ts';
+
+const BLOCK_MS = 100;
+const BLOCK_SAMPLES = (DECODED_RATE_HZ * BLOCK_MS) / 1_000;
+/** Engines that listen live are given audio this much faster than it was spoken, which their sockets bear. */
+const LIVE_SPEEDUP = 10;
+
+/** What a recording is recognised with. */
+export interface TranscribeDeps {
+  /** Null when the machine has none. */
+  readonly recognizer: Recognizer | null;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Decodes and recognises. Throws `SpeechJobError`, `SpeechError`, or the signal's reason. */
+export async function transcribe(audio: Uint8Array, options: TranscribeOptions, deps: TranscribeDeps): Promise<Transcript> {
+  const { recognizer } = deps;
+  const samples = await decodeAudio(audio, { longestSeconds: options.longestSeconds, signal: deps.signal });
+  const durationSeconds = samples.length / DECODED_RATE_HZ;
+  if (durationSeconds < options.shortestSeconds)
+    throw new SpeechJobError('audio_too_short', `The audio is shorter than ${options.shortestSeconds} seconds`);
+  if (!recognizer)
+    throw new SpeechError('unavailable', 'This deployment has no recognition engine: set ASR_PROVIDER with its key, or install pocketsphinx');
+  const finals = await recognise(recognizer, samples, { language: options.language, ...deps });
+  const segments: TimedText[] = finals.map(({ text, startMs, endMs }) => ({
+    text,
+    start: (startMs ?? 0) / 1_000,
+    end: Math.min(durationSeconds, (endMs ?? durationSeconds * 1_000) / 1_000),
+  }));
+  const language = finals.find((final) => final.language !== null)?.language ?? null;
+  return { text: segments.map(({ text }) => text).join(' '), durationSeconds, segments, language };
+}
+
+type Final = Extract<RecognitionEvent, { type: 'final' }>;
+
+async function recognise(
+  recognizer: Recognizer,
+  samples: Int16Array,
+  { language, clock, signal }: Pick<TranscribeDeps, 'clock' | 'signal'> & { readonly language: string | null },
+): Promise<Final[]> {
+  const finals: Final[] = [];
+  const outcome = Promise.withResolvers<void>();
+  // Awaited only at the end; until then a failure must not count as unhandled.
+  outcome.promise.catch(() => {});
+  const onAbort = () => outcome.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const stream = recognizer.open({
+    sampleRateHz: DECODED_RATE_HZ,
+    language: language ?? 'en',
+    multilingual: language === null,
+    keyterms: [],
+    onEvent: (event) => {
+      if (event.type === 'final') finals.push(event);
+      else if (event.type === 'finalised') outcome.resolve();
+      else if (event.type === 'failed') outcome.reject(event.error);
+    },
+  });
+  try {
+    for (let at = 0; at < samples.length; at += BLOCK_SAMPLES) {
+      signal.throwIfAborted();
+      stream.write(samples.subarray(at, at + BLOCK_SAMPLES));
+      await (recognizer.givesInterims ? clock.sleep(BLOCK_MS / LIVE_SPEEDUP, signal) : nextRound());
+    }
+    stream.finalise();
+    await outcome.promise;
+    return finals;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    stream.close();
+  }
+}
