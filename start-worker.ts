@@ -15,6 +15,7 @@ import { openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts'
 import { runAgentTest } from '#runtime/agent-tests/run-agent-test.ts';
 import { analyse } from '#runtime/analysis.ts';
 import type { CallDeps, ToolsLink } from '#runtime/call.ts';
+import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import { dialJob } from '#runtime/outbound-calls.ts';
 import { takeInvite } from '#runtime/phone-calls.ts';
@@ -23,6 +24,7 @@ import { createClientTools } from '#runtime/tools/client-tool.ts';
 import { createToolRunner } from '#runtime/tools/tool-runner.ts';
 import { createUploads } from '#runtime/uploads.ts';
 import { Worker } from '#runtime/worker.ts';
+import { dialOutboundCall } from '#telephony/outbound-call.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
 import { type Part, runPart } from './part.ts';
 
@@ -58,6 +60,7 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
   ]);
   const adopted = await adoptSpools(spoolRoot);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
+  const knowledge = createKnowledgeSearch({ clock, logger });
   const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
   lag.enable();
   const phone = { clock, logger, media, sipHost: settings.SIP_HOST, sipPublicIp: settings.SIP_PUBLIC_IP, random: Math.random };
@@ -84,7 +87,11 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
       lag.reset();
       return late;
     },
-    equip: (plan) => equip(plan, { settings, speech, egress, logger }),
+    equip: (plan) => ({
+      ...equip(plan, { settings, speech, egress, logger }),
+      knowledge: knowledge.open(plan),
+      placeCall: signalling ? (request, signal) => dialOutboundCall({ ...phone, signalling }, request, signal) : null,
+    }),
     dial(job, plan) {
       // Offers of phone calls are declined without signalling.
       if (signalling && plan.transport.type === 'sip_outbound') void dialJob({ ...phone, worker, signalling }, job, plan, plan.transport);
@@ -107,6 +114,7 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
       signalling?.close();
       await worker.close();
       await speech.close();
+      await knowledge.close();
     },
   };
 }

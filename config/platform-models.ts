@@ -48,7 +48,7 @@ export interface ModelFacts {
   readonly price: { readonly input: number; readonly cached: number; readonly output: number };
 }
 
-/** Facts of the models offered above; of any other only the smallest usual window is assumed. */
+/** Facts of the models offered above; of any other a usual window is assumed. */
 const MODEL_FACTS: Readonly<Record<string, ModelFacts>> = {
   'openai/gpt-4.1-mini': facts(1_000_000, 400_000, 100_000, 1_600_000),
   'openai/gpt-4.1': facts(1_000_000, 2_000_000, 500_000, 8_000_000),
@@ -61,8 +61,8 @@ const MODEL_FACTS: Readonly<Record<string, ModelFacts>> = {
   'groq/llama-3.1-8b-instant': facts(128_000, 50_000, 50_000, 80_000),
 };
 
-/** Tokens a model is trusted with when nothing is known of it: what small self-hosted models are commonly served with. */
-const UNKNOWN_CONTEXT_TOKENS = 8_192;
+/** Tokens a model is trusted with when nothing is known of it: what self-hosted models are commonly served with at least. */
+const UNKNOWN_CONTEXT_TOKENS = 32_768;
 
 /** Prompt and answer of this model, in tokens. */
 export function contextTokensOf(modelId: string): number {

@@ -35,6 +35,17 @@ export const sessionItem = z.discriminatedUnion('type', [
     turn_id: z.number().int().nullable(),
     created_at: at,
   }),
+  /** What was looked up in the agent's knowledge for a turn (supplement 2.7); no passages when nothing fitted. */
+  z.object({
+    type: z.literal('knowledge_retrieval'),
+    query: z.string(),
+    /** `timeout`: the turn was answered without. */
+    status: z.enum(['completed', 'timeout']),
+    latency_ms: z.number(),
+    citations: z.array(z.object({ knowledge_source_id: z.string(), name: z.string(), chunk: z.number().int() })),
+    turn_id: z.number().int().nullable(),
+    created_at: at,
+  }),
   z.object({
     type: z.literal('llm.endpoint_error'),
     message: z.string(),

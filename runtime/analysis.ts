@@ -123,6 +123,7 @@ function line(item: SessionItem): string[] {
       return [`Tool ${item.tool_name} called with ${item.input}`];
     case 'tool_result':
       return [`Tool ${item.tool_name} ${item.status}: ${(item.output ?? item.error ?? '').slice(0, 2_000)}`];
+    case 'knowledge_retrieval':
     case 'llm.endpoint_error':
       return [];
   }

@@ -13,9 +13,11 @@ import type { Leg, LegEvent } from '#media/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
 import { createFlightLog, type FlightLog } from './flight-log.ts';
+import type { CallKnowledge } from './knowledge/knowledge-search.ts';
 import type { LanguageModel } from './llm/llm.ts';
 import { stablePrompt } from './prompt.ts';
-import { hangUpCallTool } from './tools/call-tools.ts';
+import { hangUpCallTool, transferCallTool } from './tools/call-tools.ts';
+import { type PhoneLine, type PlaceCall, startTransfer, type Transfer } from './transfer.ts';
 import { renderedTexts, turnConfig } from './turn/turn-config.ts';
 import type { Effect } from './turn/turn-effects.ts';
 import { type CallTools, TurnLoop } from './turn/turn-loop.ts';
@@ -40,6 +42,8 @@ export interface CallDeps {
   readonly recognizer: Recognizer | null;
   readonly synthesizer: Synthesizer;
   readonly model: LanguageModel;
+  /** Knowledge too large for the prompt; null, or absent, where there is none. */
+  readonly knowledge?: CallKnowledge | null;
   createTools(link: ToolsLink): CallTools;
   /** Durable, in order. `ended` is always the last. */
   report(report: DurableReport): void;
@@ -47,6 +51,8 @@ export interface CallDeps {
   live(event: Record<string, unknown>): void;
   saveRecording(segment: RecordingSegment): void;
   saveFlightLog(chunk: { readonly index: number; readonly bytes: Uint8Array }): void;
+  /** Calls the person a caller is transferred to; null or absent where no call can be placed. */
+  readonly placeCall?: PlaceCall | null;
   /** The leg broke, and the call waits for another one: a room can be joined again, a browser comes back by itself. */
   readonly onLegLost?: () => void;
   /** Sees every effect of the turn machine, for tests of replays. */
@@ -55,8 +61,8 @@ export interface CallDeps {
 
 /** A running call. */
 export interface Call {
-  /** The first leg joins the call once it is connected; another one replaces it (a browser that reconnected). */
-  attach(leg: Leg): void;
+  /** The first leg joins the call once it is connected; another one replaces it (a browser that reconnected). `line` is the dialog behind a phone's. */
+  attach(leg: Leg, line?: PhoneLine): void;
   /** Ends it from outside: the API, a drain, the worker's end. Idempotent; the first reason stands. Asked again without a goodbye, it ends at once. */
   end(reason: EndReason, options?: { readonly sayGoodbye?: boolean }): void;
   /** Settles after the last report. */
@@ -81,6 +87,8 @@ class RunningCall implements Call {
   readonly #recording: CallRecording;
   #settle: (reason: EndReason) => void = () => undefined;
   #leg: Leg | null = null;
+  #line: PhoneLine | null = null;
+  #transfer: Transfer | null = null;
   #hasJoined = false;
   #endReason: EndReason | null = null;
   /** Why the call ends once the goodbye asked for from outside has been said. */
@@ -103,30 +111,34 @@ class RunningCall implements Call {
       send: (event) => this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) }),
       variables: () => variables,
     });
-    const hangUp = hangUpCallTool(plan.config);
+    const callTools = [hangUpCallTool(plan.config), transferCallTool(plan, render)].filter((tool) => tool !== null);
     this.#loop = new TurnLoop({
       ...deps,
       config,
       stablePrompt: stablePrompt(plan, render),
       tools,
-      toolDefinitions: [...(plan.config.tools.enabled ? tools.runner.definitions : []), ...(hangUp ? [hangUp] : [])],
+      knowledge: deps.knowledge ?? null,
+      toolDefinitions: [...(plan.config.tools.enabled ? tools.runner.definitions : []), ...callTools],
       flightLog: this.#flightLog,
       setVariable: (name, value) => {
         variables = { ...variables, [name]: value };
         return { stablePrompt: stablePrompt(plan, render), texts: renderedTexts(plan, render) };
       },
+      onTransfer: (wish) => this.#startTransfer(wish),
+      onStopTransfer: () => void this.#transfer?.stop(),
       onHangUp: (reason) => this.#hangUp(reason),
       onBroken: (error) => this.#onBroken(error),
     });
   }
 
-  attach(leg: Leg): void {
+  attach(leg: Leg, line?: PhoneLine): void {
     if (this.#endReason !== null) {
       leg.send({ do: 'close' });
       return;
     }
     const before = this.#leg;
     this.#leg = leg;
+    this.#line = line ?? null;
     this.#timer?.cancel();
     this.#loop.setLeg(leg);
     leg.listen((events) => {
@@ -152,8 +164,21 @@ class RunningCall implements Call {
     else if (event.type === 'closed') this.#onClosed(leg, event);
     else {
       if (event.type === 'connected') this.#onConnected();
+      if (event.type === 'digit') this.#transfer?.press(event.digit);
       this.#loop.onLegEvent(event);
     }
+  }
+
+  #startTransfer({ destination, notes }: Extract<Effect, { do: 'transfer' }>): void {
+    if (!this.#leg) return;
+    const { clock, logger, placeCall = null, plan, recognizer, synthesizer } = this.#deps;
+    this.#transfer = startTransfer({
+      ...{ plan, clock, logger, placeCall, recognizer, synthesizer, destination, notes },
+      caller: this.#leg,
+      line: this.#line,
+      onRecording: (event) => this.#recording.add(event),
+      tell: (fact) => this.#loop.accept(fact),
+    });
   }
 
   #onConnected(): void {
@@ -194,8 +219,22 @@ class RunningCall implements Call {
     this.#leg.send({ do: 'close' });
   }
 
+  /** The last words of a person the caller was joined to may still be on their way. */
   #finish(reason: EndReason): void {
     this.#timer?.cancel();
+    if (!this.#transfer) {
+      this.#complete(reason);
+      return;
+    }
+    const limit = new AbortController();
+    const tooLong = this.#deps.clock.sleep(CLOSE_WITHIN_MS, limit.signal).catch(() => undefined);
+    void Promise.race([this.#transfer.stop(), tooLong]).then(() => {
+      limit.abort();
+      this.#complete(reason);
+    });
+  }
+
+  #complete(reason: EndReason): void {
     this.#loop.close();
     this.#flightLog.close();
     const recording = this.#recording.report();

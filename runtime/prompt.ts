@@ -3,7 +3,8 @@
  * Everything that stays the same for the whole call comes first and in one message, so that providers can cache it; only the time of day changes from reply to reply.
  */
 import type { CallPlan } from '#config/call-plan.ts';
-import { LIMITS } from '#config/limits.ts';
+import type { Passage } from './knowledge/knowledge-index.ts';
+import { isInlined } from './knowledge/knowledge-search.ts';
 import type { ChatMessage } from './llm/llm.ts';
 import { CUT_OFF_MARK } from './turn/generating.ts';
 
@@ -39,9 +40,10 @@ export function stablePrompt(plan: CallPlan, render: (text: string) => string): 
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-/** The system messages of one reply at wall time `atMs`. */
-export function systemMessages(stable: string, plan: CallPlan, atMs: number): ChatMessage[] {
+/** The system messages of one reply at wall time `atMs`; `passages` were found for what the caller said last. */
+export function systemMessages(stable: string, plan: CallPlan, atMs: number, passages: readonly Passage[] = []): ChatMessage[] {
   const messages: ChatMessage[] = [{ role: 'system', content: stable }];
+  if (passages.length > 0) messages.push({ role: 'system', content: passagesPart(passages) });
   if (plan.world_context) messages.push({ role: 'system', content: timeLine(plan.system_variables.timezone, atMs) });
   return messages;
 }
@@ -49,9 +51,15 @@ export function systemMessages(stable: string, plan: CallPlan, atMs: number): Ch
 /** Attached sources up to 8 KB together stand in the prompt whole (supplement 2.7). */
 function knowledgePart(plan: CallPlan): string {
   if (!plan.config.knowledge_base.enabled || plan.knowledge.length === 0) return '';
-  const bytes = plan.knowledge.reduce((sum, source) => sum + Buffer.byteLength(source.content), 0);
-  if (bytes > LIMITS.knowledgeInlineBytes) return '';
+  if (!isInlined(plan.knowledge)) return '';
   return `What you know:\n\n${plan.knowledge.map(({ name, content }) => `# ${name}\n${content.trim()}`).join('\n\n')}`;
+}
+
+/** Above 8 KB only what was found for this turn. The words are the tenant's documents: material, not orders. */
+function passagesPart(passages: readonly Passage[]): string {
+  return `From your documents, for what the person said last; use what answers it and do not mention the documents:\n\n${passages
+    .map(({ name, text }) => `# ${name}\n${text.trim()}`)
+    .join('\n\n')}`;
 }
 
 /** Supplement 4.2: `Today is <weekday, month d, yyyy>. Session timezone: <IANA> (UTC±h).` */

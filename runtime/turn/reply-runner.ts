@@ -6,15 +6,7 @@
 import type { AgentEvent } from '#config/session-events.ts';
 import type { LegCommand, LegEvent } from '#media/leg.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
-import {
-  type ChatDelta,
-  type ChatMessage,
-  type ChatRequest,
-  type ChatUsage,
-  type LanguageModel,
-  ModelError,
-  type ToolCall,
-} from '#runtime/llm/llm.ts';
+import { type ChatDelta, type ChatRequest, type ChatUsage, type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
 import { createPieceCutter } from './reply.ts';
 import { SpokenReply } from './spoken-reply.ts';
 import type { Effect } from './turn-effects.ts';
@@ -37,7 +29,7 @@ export interface ReplyRunnerOptions {
   readonly synthesizer: Synthesizer;
   readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number };
   readonly outRateHz: () => number;
-  readonly request: (messages: readonly ChatMessage[], run: { readonly isSpeculative: boolean; readonly signal: AbortSignal }) => ChatRequest;
+  readonly request: (run: Extract<Effect, { do: 'generate' }>, signal: AbortSignal) => Promise<ChatRequest>;
   readonly traits: (toolName: string) => { readonly mode: ToolMode; readonly source: string };
   readonly accept: (fact: TurnFact) => void;
   readonly send: (command: LegCommand) => void;
@@ -186,7 +178,8 @@ export class ReplyRunner {
     return new SpokenReply(options, isSpeculative);
   }
 
-  async #stream({ replyId, messages, isSpeculative }: Extract<Effect, { do: 'generate' }>, run: Run): Promise<void> {
+  async #stream(effect: Extract<Effect, { do: 'generate' }>, run: Run): Promise<void> {
+    const { replyId } = effect;
     const { accept, model, request } = this.#options;
     const { signal } = run.voice;
     const cutter = createPieceCutter();
@@ -198,7 +191,8 @@ export class ReplyRunner {
     };
     let hasBegun = false;
     try {
-      for await (const delta of model.stream(request(messages, { isSpeculative, signal }))) {
+      const asked = await request(effect, signal);
+      for await (const delta of model.stream(asked)) {
         if (signal.aborted) return;
         if (!hasBegun && delta.type !== 'finish') accept({ type: 'reply.token', replyId });
         hasBegun = true;

@@ -10,14 +10,16 @@ import type { EndReason, SessionItem } from '#config/session-record.ts';
 import type { DurableReport } from '#config/worker-link.ts';
 import type { Leg, LegEvent } from '#media/leg.ts';
 import type { RecognitionEvent, Recognizer, Synthesizer } from '#media/speech/speech.ts';
+import { ToneDetector } from '#media/tone-detector.ts';
 import type { FlightLog } from '#runtime/flight-log.ts';
-import type { ChatMessage, ChatRequest, LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
-import { systemMessages } from '#runtime/prompt.ts';
-import { isHangUpCall } from '#runtime/tools/call-tools.ts';
+import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
+import type { LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
+import { isHangUpCall, isTransferCall } from '#runtime/tools/call-tools.ts';
 import type { ToolRunner } from '#runtime/tools/tool-runner.ts';
+import { ChatRequests } from './chat-requests.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
 import { ReplyRunner } from './reply-runner.ts';
-import type { TurnConfig } from './turn-config.ts';
+import type { TurnConfig, VariableTexts } from './turn-config.ts';
 import type { Effect, TimelineItem, TurnWaterfall } from './turn-effects.ts';
 import type { TimerName, ToolMode, TurnFact, TurnInput } from './turn-inputs.ts';
 import { step } from './turn-machine.ts';
@@ -36,6 +38,8 @@ export interface TurnLoopOptions {
   readonly config: TurnConfig;
   readonly stablePrompt: string;
   readonly toolDefinitions: readonly ToolDefinition[];
+  /** Null where there is nothing to search. */
+  readonly knowledge: CallKnowledge | null;
   readonly tools: CallTools;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -47,15 +51,15 @@ export interface TurnLoopOptions {
   readonly live: (event: Record<string, unknown>) => void;
   /** Gives a dynamic variable its value; returns the texts that name it, rendered again. */
   readonly setVariable: (name: string, value: string) => { readonly stablePrompt: string; readonly texts: VariableTexts };
+  /** The caller is to be handed over; every fact about it comes back through `accept`. */
+  readonly onTransfer: (wish: Extract<Effect, { do: 'transfer' }>) => void;
+  readonly onStopTransfer: () => void;
   readonly onHangUp: (reason: EndReason) => void;
   /** The machine or the loop broke: a programming error. */
   readonly onBroken: (error: unknown) => void;
   /** Sees every effect, for tests of replays. */
   readonly onEffects?: (effects: readonly Effect[]) => void;
 }
-
-/** Texts of the machine that name variables. */
-type VariableTexts = Pick<TurnConfig, 'greeting' | 'hangUpFarewell'>;
 
 /** Wide-band until a leg says otherwise. */
 const USUAL_RATE_HZ = 24_000;
@@ -70,7 +74,8 @@ export class TurnLoop {
   readonly #abort = new AbortController();
   readonly #running = new Map<string, AbortController>();
   #state: TurnState;
-  #stablePrompt: string;
+  readonly #requests: ChatRequests;
+  #tones: ToneDetector | null = null;
   #leg: Leg | null = null;
   #isDraining = false;
   #isClosed = false;
@@ -79,7 +84,7 @@ export class TurnLoop {
   constructor(options: TurnLoopOptions) {
     this.#options = options;
     this.#state = initialState(options.config);
-    this.#stablePrompt = options.stablePrompt;
+    this.#requests = new ChatRequests(options.stablePrompt, { ...options, signal: this.#abort.signal });
     const { plan, recognizer } = options;
     const { asr, voice } = plan.config;
     this.#replies = new ReplyRunner({
@@ -91,7 +96,7 @@ export class TurnLoop {
         speed: voice.speed,
       },
       outRateHz: () => this.#leg?.outRateHz ?? USUAL_RATE_HZ,
-      request: (messages, run) => this.#chatRequest(messages, run),
+      request: (run, signal) => this.#requests.build(run, signal),
       traits: (toolName) => traitsOf(toolName, options.tools.runner),
       accept: (fact) => this.accept(fact),
       send: (command) => this.#leg?.send(command),
@@ -127,6 +132,7 @@ export class TurnLoop {
         break;
       case 'audio':
         this.#feed?.write(event.samples, this.#leg?.inRateHz ?? 8_000);
+        this.#listenForTones(event.samples);
         return;
       case 'voice.onset':
         this.accept({ type: 'voice.started', speechStartMs: event.atMs });
@@ -178,6 +184,7 @@ export class TurnLoop {
     this.#feed?.close();
     this.#abort.abort(new Error('the call has ended'));
     this.#options.tools.runner.close();
+    this.#options.knowledge?.close();
     for (const timer of this.#timers.values()) timer.cancel();
     this.#timers.clear();
   }
@@ -233,6 +240,12 @@ export class TurnLoop {
       case 'cancelTool':
         this.#running.get(effect.callId)?.abort(new Error('the caller interrupted'));
         break;
+      case 'transfer':
+        this.#options.onTransfer(effect);
+        break;
+      case 'stopTransfer':
+        this.#options.onStopTransfer();
+        break;
       case 'setVariable':
         this.#setVariable(effect.name, effect.value);
         break;
@@ -245,7 +258,7 @@ export class TurnLoop {
   #tell(effect: Extract<Effect, { do: 'record' | 'event' | 'explain' | 'reportTurn' | 'hangUp' }>): void {
     switch (effect.do) {
       case 'record':
-        this.#options.report({ type: 'items', items: [this.#timelineItem(effect.item)] });
+        this.#options.report({ type: 'items', items: this.#timelineItems(effect.item) });
         break;
       case 'event':
         this.#tellClient(effect.event);
@@ -270,6 +283,13 @@ export class TurnLoop {
     this.#options.logger.info({ turnId: latency.turn_id, totalMs: latency.total_ms, endpointRule: latency.endpoint_rule }, 'turn');
     this.#options.report({ type: 'turn', latency });
     this.#options.live({ type: 'turn', ...latency });
+  }
+
+  /** With a turn's first words comes what was looked up for them. */
+  #timelineItems(item: TimelineItem): SessionItem[] {
+    const recorded = this.#timelineItem(item);
+    const retrieval = item.turn_id === null ? null : this.#requests.takeRetrieval(item.turn_id);
+    return retrieval ? [recorded, { ...retrieval, created_at: recorded.created_at }] : [recorded];
   }
 
   #timelineItem({ createdAtMs, ...item }: TimelineItem): SessionItem {
@@ -345,9 +365,17 @@ export class TurnLoop {
     this.#options.live({ ...event });
   }
 
+  /** Only while it may still be a machine that answered. */
+  #listenForTones(samples: Int16Array): void {
+    if (this.#state.screening === null && this.#state.phase.is !== 'voicemail') return;
+    this.#tones ??= new ToneDetector(this.#leg?.inRateHz ?? 8_000);
+    const tone = this.#tones.push(samples);
+    if (tone) this.accept({ type: 'tone.heard', tone });
+  }
+
   #setVariable(name: string, value: string): void {
     const { stablePrompt, texts } = this.#options.setVariable(name, value);
-    this.#stablePrompt = stablePrompt;
+    this.#requests.stablePrompt = stablePrompt;
     this.accept({ type: 'variables.changed', ...texts });
   }
 
@@ -362,23 +390,10 @@ export class TurnLoop {
       )
       .catch((error: unknown) => this.#options.onBroken(error));
   }
-
-  #chatRequest(messages: readonly ChatMessage[], run: { readonly isSpeculative: boolean; readonly signal: AbortSignal }): ChatRequest {
-    const { clock, plan, toolDefinitions } = this.#options;
-    return {
-      messages: [...systemMessages(this.#stablePrompt, plan, clock.wallTime()), ...messages],
-      tools: toolDefinitions,
-      maxOutputTokens: null,
-      sessionId: plan.session_id,
-      endUserId: plan.end_user_id,
-      extraBody: plan.llm_extra_body,
-      speculative: run.isSpeculative,
-      signal: run.signal,
-    };
-  }
 }
 
 function traitsOf(toolName: string, runner: ToolRunner): { mode: ToolMode; source: string } {
   if (isHangUpCall(toolName)) return { mode: 'hang_up', source: 'builtin' };
+  if (isTransferCall(toolName)) return { mode: 'transfer', source: 'builtin' };
   return runner.traits(toolName) ?? { mode: 'unknown', source: 'unknown' };
 }

@@ -6,6 +6,7 @@ import type { DurableReport } from '#config/worker-link.ts';
 import { startCall } from '#runtime/call.ts';
 import type { RecordingSegment } from '#runtime/call-recording.ts';
 import { readFlightLog } from '#runtime/flight-log.ts';
+import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
 import type { ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
@@ -14,7 +15,7 @@ import { testPlan } from './test-plan.ts';
 const FIXED = { prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}, how are you?' } };
 
 /** A call on virtual time with a voice of 200 ms a word and a model that says `Fine, thank you.` */
-function setUp(plan: CallPlan = testPlan(FIXED)) {
+function setUp(plan: CallPlan = testPlan(FIXED), knowledge: CallKnowledge | null = null) {
   const world = new SimulatedClock();
   const words = createSpokenWords();
   const reports: DurableReport[] = [];
@@ -55,6 +56,7 @@ function setUp(plan: CallPlan = testPlan(FIXED)) {
       },
     },
     model,
+    knowledge,
     createTools: (link) => {
       toolVariables = link.variables;
       return {
@@ -145,6 +147,29 @@ describe('a call', () => {
       ['Hello Ann,', false],
     ]);
     expect(captions.at(-1)).toEqual(['Hello Ann, how are you?', true]);
+  });
+
+  it('supplement 2.7 what is found for the caller’s words stands after the stable prompt, and its sources on the timeline', async () => {
+    const asked: string[] = [];
+    const passages = [{ knowledge_source_id: 'k1', name: 'Hours', chunk: 4, text: 'Open until ten.' }];
+    const { openLeg, run, world, reports, requests } = setUp(testPlan(FIXED), {
+      search: async (query) => {
+        asked.push(query);
+        return passages;
+      },
+      close: () => undefined,
+    });
+    const leg = openLeg('webrtc');
+    await run(3_000);
+    leg.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"how long are you open"}' });
+    await run(3_000);
+    expect(asked).toEqual(['how long are you open']);
+    expect(requests[0]?.messages[1]?.content).toMatch(/# Hours\nOpen until ten\.$/);
+    const items = reports.flatMap((report) => (report.type === 'items' ? report.items : []));
+    expect(items.slice(1, 3)).toMatchObject([
+      { type: 'message', role: 'user', turn_id: 1 },
+      { type: 'knowledge_retrieval', status: 'completed', turn_id: 1, citations: [{ knowledge_source_id: 'k1', name: 'Hours', chunk: 4 }] },
+    ]);
   });
 
   it('tokens are reported with each run of the model', async () => {

@@ -1,0 +1,56 @@
+/** The lexical index of an agent's knowledge: what a call searches when its sources are too large to stand in the prompt (supplement 2.7). Pure. */
+import MiniSearch from 'minisearch';
+import type { CallPlan } from '#config/call-plan.ts';
+import { chunkText } from '#config/knowledge-chunks.ts';
+
+/** A chunk that answers a query, with where it stands. */
+export interface Passage {
+  readonly knowledge_source_id: string;
+  readonly name: string;
+  /** Counts from 0 in its source. */
+  readonly chunk: number;
+  readonly text: string;
+}
+
+/** Passages of one answer: the best three still leave room in a prompt. */
+const PASSAGES = 3;
+/** A passage far weaker than the best one is noise. */
+const WEAKEST = 0.3;
+
+/** Words that say nothing about what is looked for, in the languages the demo speaks best. */
+const STOP_WORDS = new Set(
+  'a an and are as at be but by can could do does for from had has have hello help hi how i if in is it its like me my no not of on or our please so tell thanks that the their there they this to us want was we what when where which who will with would yes you your und der die das ist ein eine ich wie was zu mit für el la los las un una de que y en es para con le les des et est pour avec je'.split(
+    ' ',
+  ),
+);
+
+/** Finds passages. */
+export interface KnowledgeIndex {
+  /** The best passages for what the caller said, best first; empty when nothing in it is about that. */
+  search(query: string): Passage[];
+}
+
+/** Indexes the sources of one plan. Takes about a second per 3 MB: never on a call loop. */
+export function buildKnowledgeIndex(sources: CallPlan['knowledge']): KnowledgeIndex {
+  const passages = sources.flatMap(({ knowledge_source_id, name, content }) =>
+    chunkText(content).map((text, chunk): Passage => ({ knowledge_source_id, name, chunk, text })),
+  );
+  const index = new MiniSearch<{ id: number; name: string; text: string }>({ fields: ['name', 'text'], processTerm: termOf });
+  index.addAll(passages.map(({ name, text }, id) => ({ id, name, text })));
+  return {
+    search(query) {
+      // Words as recognisers write them: one letter may be wrong in a longer word.
+      const found = index.search(query, { prefix: (term) => term.length > 4, fuzzy: (term) => (term.length > 5 ? 0.2 : false) });
+      const best = found[0]?.score ?? 0;
+      return found
+        .slice(0, PASSAGES)
+        .filter(({ score }) => score >= best * WEAKEST)
+        .flatMap(({ id }) => passages[id as number] ?? []);
+    },
+  };
+}
+
+function termOf(term: string): string | null {
+  const word = term.toLowerCase();
+  return STOP_WORDS.has(word) ? null : word;
+}
