@@ -50,7 +50,7 @@ function settle(deps: OutboundJobDeps, job: Job, result: OutboundCall): void {
     case 'answered':
       reportDial(deps, job, 'answered', result.dialog.sipCallId);
       worker.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
-      job.call?.attach(result.leg);
+      job.call?.attach(result.leg, result);
       return;
     case 'cancelled':
       return;

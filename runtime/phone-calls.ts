@@ -50,7 +50,7 @@ async function answer(deps: PhoneCallDeps, job: Job): Promise<void> {
   if (failure !== null) throw failure;
   if (result.outcome === 'answered') {
     worker.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
-    if (job.call) job.call.attach(result.leg);
+    if (job.call) job.call.attach(result.leg, result);
     else result.leg.send({ do: 'close' });
   } else if (job.call) job.call.end('cancelled');
   else worker.reportEnd(job, 'cancelled');

@@ -2,7 +2,9 @@
  * The built-in tools that act on the call itself. They are only defined here: the turn machine carries them out.
  * Their names live under a leading underscore, which no tool of a tenant can reach (supplement 2.2).
  */
+import { z } from 'zod';
 import type { AgentConfig } from '#config/agent-config.ts';
+import type { CallPlan } from '#config/call-plan.ts';
 import type { ToolDefinition } from '#runtime/llm/llm.ts';
 
 /** Name under which hanging up is offered. */
@@ -22,5 +24,64 @@ export function hangUpCallTool(config: AgentConfig): ToolDefinition | null {
     name: HANG_UP_CALL,
     description: 'Ends the call. Use it when the conversation is finished or the caller asks to hang up, and never while a question is open.',
     arguments: hang_up_call_farewell_mode === 'generated' ? [farewell] : [],
+  };
+}
+
+/** Name under which a transfer is offered. */
+const TRANSFER_CALL = '_transfer_call';
+
+/** What the model says with its wish to transfer. */
+export const transferWish = z.object({
+  destination: z.string().catch(''),
+  announcement: z
+    .string()
+    .catch('')
+    .transform((text) => text.slice(0, 500)),
+  notes: z
+    .string()
+    .catch('')
+    .transform((text) => text.slice(0, 2_000)),
+});
+
+/** True for the transfer tool, with or without its underscore. */
+export function isTransferCall(toolName: string): boolean {
+  return toolName === TRANSFER_CALL || toolName === TRANSFER_CALL.slice(1);
+}
+
+/** The transfer tool of a phone call whose agent has somebody to transfer to, or null (supplement 4.7). `render` fills placeholders. */
+export function transferCallTool(plan: CallPlan, render: (text: string) => string): ToolDefinition | null {
+  const { transfer } = plan;
+  const all = plan.config.conversation.transfer_destinations;
+  const open = all.filter((_, index) => transfer?.routes[index]?.error === null);
+  if (open.length === 0) return null;
+  const lines = open.map(({ label, description }) => [label, description].filter((part) => part !== '').join(': '));
+  const briefings = open.filter(({ mode }) => mode === 'warm').map((destination) => render(destination.warm_briefing_instructions).trim());
+  const isGenerated = open.some(({ announcement_mode, announcement_message }) => announcement_mode === 'generated' || announcement_message === '');
+  return {
+    name: TRANSFER_CALL,
+    description: [
+      'Hands the caller over to a person. Use it only when the caller asks for a person or you cannot help, and never while a question of yours is open.',
+      ...lines.filter((line) => line !== ''),
+    ].join('\n'),
+    arguments: [
+      ...(all.length > 1 ? [{ name: 'destination', description: `One of: ${open.map(({ label }) => label).join(', ')}` }] : []),
+      ...(isGenerated
+        ? [
+            {
+              name: 'announcement',
+              description: 'One short sentence that tells the caller they are being connected. Leave it empty when you have said so already.',
+            },
+          ]
+        : []),
+      ...(briefings.length > 0
+        ? [
+            {
+              name: 'notes',
+              description:
+                `What the person is told about the caller before they are connected, in the third person, in one to three sentences. ${briefings.join(' ')}`.trim(),
+            },
+          ]
+        : []),
+    ],
   };
 }

@@ -9,6 +9,7 @@ import { normalised } from './endpointing.ts';
 import { closeAnswer, playAnswer, progress, recordUser, say, speak, utteranceOf, watchProgress } from './floor.ts';
 import { answerOf, setAnswer, startGeneration } from './generating.ts';
 import { runCall } from './tool-calls.ts';
+import { transferBy } from './transfer-call.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import type { Answer, Generation, Turn } from './turn-state.ts';
 
@@ -82,6 +83,7 @@ export function onGenerated(draft: Draft): void {
   }
   draft.failedGenerations = 0;
   if (generation.calls.some(({ mode }) => mode === 'hang_up')) onHangUpCalled(draft, answer);
+  else if (generation.calls.some(({ mode, result }) => mode === 'transfer' && result === null)) onTransferCalled(draft, answer);
   else followTools(draft);
 }
 
@@ -102,6 +104,11 @@ function onHangUpCalled(draft: Draft, answer: Answer): void {
   if (hangUp === 'ends') return;
   // The closing words asked something: they are said, and the caller answers first.
   if (answer.generation.text === '') followTools(draft);
+}
+
+function onTransferCalled(draft: Draft, answer: Answer): void {
+  const transfer = transferBy(draft, answer);
+  if (transfer === 'refused' || (transfer === 'asks' && answer.generation.text === '')) followTools(draft);
 }
 
 /** Asks the model to go on once every tool of its last run has answered. */

@@ -18,18 +18,7 @@ const FAREWELL_GOES_ON_WITHIN_MS = 2_000;
 /** For a leg to tell what was heard of a cut utterance. */
 const CLEARED_WITHIN_MS = 500;
 
-const STOPPED_BY_ENDING: readonly TimerName[] = [
-  'judge',
-  'commit',
-  'falseInterruption',
-  'hold',
-  'progress',
-  'idle',
-  'maxDuration',
-  'keypad',
-  'reopen',
-  'menu',
-];
+const STOPPED_BY_BARRIER: readonly TimerName[] = ['judge', 'commit', 'falseInterruption', 'hold', 'progress', 'idle', 'keypad', 'reopen', 'menu'];
 
 type Ending = Extract<Phase, { is: 'ending' }>;
 
@@ -43,7 +32,7 @@ export function closedReason(draft: Draft, reason: LegCloseReason): EndReason {
 export function beginEnding(draft: Draft, reason: EndReason, farewell: string | null): void {
   const { phase } = draft;
   if (phase.is === 'ending' || phase.is === 'ended') return;
-  stopListening(draft);
+  stopListening(draft, { isForGood: true });
   const answer = answerOf(draft);
   const audible = 'utterance' in phase ? phase.utterance : null;
   const hasLeg = phase.is !== 'connecting';
@@ -98,7 +87,7 @@ function endAfterReply(draft: Draft, hasWords: boolean, closing: string): void {
     beginEnding(draft, 'agent_hangup', closing);
     return;
   }
-  stopListening(draft);
+  stopListening(draft, { isForGood: true });
   const playing = 'utterance' in phase ? phase.utterance : null;
   const isOther = playing !== null && playing.replyId !== answer.generation.replyId;
   if (phase.is === 'paused') emit(draft, playing ? { do: 'resume' } : { do: 'play', replyId: answer.generation.replyId });
@@ -119,8 +108,10 @@ function farewellArgument(asked: StepCall): string {
   }
 }
 
-function stopListening(draft: Draft): void {
-  emit(draft, ...STOPPED_BY_ENDING.map((name) => ({ do: 'stopTimer' as const, name })), { do: 'closeRecognizer' });
+/** Nothing the caller says is taken from here on; `isForGood` false: until a transfer has come to nothing. */
+export function stopListening(draft: Draft, { isForGood }: { readonly isForGood: boolean }): void {
+  const timers: readonly TimerName[] = isForGood ? [...STOPPED_BY_BARRIER, 'maxDuration'] : STOPPED_BY_BARRIER;
+  emit(draft, ...timers.map((name) => ({ do: 'stopTimer' as const, name })), { do: 'closeRecognizer' });
   if (draft.speculation) emit(draft, { do: 'discard', replyId: draft.speculation.generation.replyId });
   draft.speculation = null;
   draft.caller = { is: 'silent' };

@@ -231,6 +231,7 @@ function admitTurn(draft: Draft, turn: Turn): void {
       return;
     case 'connecting':
     case 'menu':
+    case 'transferring':
     case 'ending':
     case 'ended':
       return;

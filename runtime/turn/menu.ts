@@ -174,8 +174,8 @@ function leavePrompt(draft: Draft, phase: Menu): void {
 }
 
 /** The texts that name the choice are known. */
-function onVariable(draft: Draft, phase: Menu, { greeting, hangUpFarewell }: Extract<TurnInput, { type: 'variables.changed' }>): void {
-  draft.config = { ...draft.config, greeting, hangUpFarewell };
+function onVariable(draft: Draft, phase: Menu, { greeting, hangUpFarewell, transfer }: Extract<TurnInput, { type: 'variables.changed' }>): void {
+  draft.config = { ...draft.config, greeting, hangUpFarewell, transfer };
   draft.phase = { ...phase, isReady: true };
   goOn(draft);
 }

@@ -4,6 +4,8 @@
 export interface Phrases {
   /** While a model keeps the caller waiting. */
   readonly hold: string;
+  /** Before the caller is handed to a person, where the model gave no words of its own. */
+  readonly transferring: string;
   /** While a tool runs longer than a moment. */
   readonly toolFiller: string;
   /** A generation failed; the call goes on. */
@@ -20,6 +22,7 @@ export interface Phrases {
 const PHRASES: Readonly<Record<string, Phrases>> = {
   en: {
     hold: 'One moment, please.',
+    transferring: "I'll connect you now.",
     toolFiller: 'Let me check that for you.',
     trouble: "I'm sorry, I had a problem just now. Could you say that again?",
     apology: "I'm sorry, I'm having technical difficulties. Please call again later. Goodbye.",
@@ -30,6 +33,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
   },
   de: {
     hold: 'Einen Moment bitte.',
+    transferring: 'Ich verbinde Sie jetzt.',
     toolFiller: 'Ich sehe kurz nach.',
     trouble: 'Entschuldigung, da ist etwas schiefgegangen. Können Sie das bitte wiederholen?',
     apology: 'Es tut mir leid, es gibt technische Schwierigkeiten. Bitte rufen Sie später wieder an. Auf Wiederhören.',
@@ -40,6 +44,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
   },
   fr: {
     hold: 'Un instant, je vous prie.',
+    transferring: 'Je vous mets en relation.',
     toolFiller: 'Je vérifie cela pour vous.',
     trouble: "Pardon, j'ai eu un problème. Pouvez-vous répéter ?",
     apology: 'Je suis désolé, nous avons des difficultés techniques. Veuillez rappeler plus tard. Au revoir.',
@@ -50,6 +55,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
   },
   es: {
     hold: 'Un momento, por favor.',
+    transferring: 'Le paso ahora mismo.',
     toolFiller: 'Déjeme comprobarlo.',
     trouble: 'Perdone, he tenido un problema. ¿Puede repetirlo?',
     apology: 'Lo siento, tenemos dificultades técnicas. Por favor, llame más tarde. Adiós.',

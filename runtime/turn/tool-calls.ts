@@ -11,7 +11,7 @@ const IN_BACKGROUND = 'Running in the background. The result will follow as an e
 
 type ToolFinished = Extract<TurnInput, { type: 'tool.finished' }>;
 
-/** Starts a call the answer's generation has asked for. Hanging up is not run: the machine does it itself. */
+/** Starts a call the answer's generation has asked for. Hanging up and transferring are not run: the machine does them itself. */
 export function runCall(draft: Draft, callId: string): void {
   const answer = answerOf(draft);
   const asked = answer?.generation.calls.find(({ call }) => call.callId === callId);
@@ -29,7 +29,7 @@ export function runCall(draft: Draft, callId: string): void {
     turn_id: turnId,
     createdAtMs: draft.atMs,
   });
-  if (mode === 'hang_up') return;
+  if (mode === 'hang_up' || mode === 'transfer') return;
   const [input, isCut] = eventText(call.input);
   emit(draft, {
     do: 'event',

@@ -7,6 +7,7 @@ import type { CallPlan } from '#config/call-plan.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import type { KeypadMenu } from '../keypad.ts';
 import { type Phrases, phrasesFor } from './phrases.ts';
+import { type TransferRules, transferRules } from './transfer-call.ts';
 
 /** How the conversation begins (S§2.3 prompt.first_message_mode; supplement 4.1 for an overridden first message). */
 export type Greeting =
@@ -37,6 +38,8 @@ export interface TurnConfig {
   readonly keypad: { readonly terminator: string; readonly interDigitMs: number } | null;
   /** Null where the call has no keypad menu: switched off, without options, or not an inbound phone call. */
   readonly menu: KeypadMenu | null;
+  /** Null where nobody can be transferred to. */
+  readonly transfer: TransferRules | null;
   /** `none`: speech is heard and not understood. */
   readonly recognition: { readonly has: 'interims' | 'finals' | 'none'; readonly finalWithinMs: number };
   /** Longest wait for a generation's next sign of life (supplement 4.16: ten seconds for a custom model). */
@@ -79,12 +82,16 @@ export function turnConfig(plan: CallPlan, recognizer: Recognizer | null, render
   };
 }
 
+/** The texts that name variables. */
+export type VariableTexts = Pick<TurnConfig, 'greeting' | 'hangUpFarewell' | 'transfer'>;
+
 /** The texts that name variables: rendered when the call is assembled, and again when a keypad menu has set one (supplement 2.3). */
-export function renderedTexts(plan: CallPlan, render: (text: string) => string): Pick<TurnConfig, 'greeting' | 'hangUpFarewell'> {
+export function renderedTexts(plan: CallPlan, render: (text: string) => string): VariableTexts {
   const { hang_up_call_farewell_mode, hang_up_call_farewell_message } = plan.config.tools.system_tools;
   return {
     greeting: greetingOf(plan, render),
     hangUpFarewell: { mode: hang_up_call_farewell_mode, message: render(hang_up_call_farewell_message) },
+    transfer: transferRules(plan, render),
   };
 }
 

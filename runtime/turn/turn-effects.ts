@@ -55,6 +55,10 @@ export type Effect =
   | { readonly do: 'runTool'; readonly call: ToolCall }
   /** Nobody waits for its result any more; `tool.finished` follows all the same. */
   | { readonly do: 'cancelTool'; readonly callId: string }
+  /** Hands the caller to the destination of this index; `notes` are for the person called. Answered by `transfer.finished`. */
+  | { readonly do: 'transfer'; readonly destination: number; readonly notes: string }
+  /** The call ends while it is being transferred. */
+  | { readonly do: 'stopTransfer' }
   /** Gives a dynamic variable its value; answered by `variables.changed`. */
   | { readonly do: 'setVariable'; readonly name: string; readonly value: string }
   | { readonly do: 'record'; readonly item: TimelineItem }

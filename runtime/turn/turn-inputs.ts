@@ -6,7 +6,7 @@
 import type { EndReason } from '#config/session-record.ts';
 import type { LegCloseReason } from '#media/leg.ts';
 import type { ToolCall } from '#runtime/llm/llm.ts';
-import type { Greeting, TurnConfig } from './turn-config.ts';
+import type { VariableTexts } from './turn-config.ts';
 
 /** Names of the machine's timers; each exists at most once. */
 export type TimerName =
@@ -70,9 +70,13 @@ export type TurnFact =
       readonly latencyMs: number;
       readonly modelText: string;
     }
+  /** The person called and the caller hear each other. */
+  | { readonly type: 'transfer.joined' }
+  /** Done: the caller is no longer ours, or the person has hung up. Otherwise the agent has the caller back, and `message` tells the model why. */
+  | { readonly type: 'transfer.finished'; readonly isDone: boolean; readonly message: string }
   | { readonly type: 'digit.pressed'; readonly digit: string }
   /** A variable was set: the texts that name it, rendered again. */
-  | { readonly type: 'variables.changed'; readonly greeting: Greeting; readonly hangUpFarewell: TurnConfig['hangUpFarewell'] }
+  | ({ readonly type: 'variables.changed' } & VariableTexts)
   | { readonly type: 'user.message'; readonly text: string; readonly wantsAudio: boolean }
   | { readonly type: 'user.active' }
   | { readonly type: 'user.interrupted' }
@@ -80,7 +84,7 @@ export type TurnFact =
   | { readonly type: 'timer.fired'; readonly name: TimerName };
 
 /** How a tool call holds the reply (S§2.2 execution_mode). */
-export type ToolMode = 'blocking' | 'fire_and_forget' | 'background' | 'hang_up' | 'unknown';
+export type ToolMode = 'blocking' | 'fire_and_forget' | 'background' | 'hang_up' | 'transfer' | 'unknown';
 
 /** One input of the machine. `atMs` never goes back. */
 export type TurnInput = TurnFact & { readonly atMs: number };

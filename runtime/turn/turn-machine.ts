@@ -14,6 +14,7 @@ import { onFalseInterruption, onVoiceReached } from './overlap.ts';
 import { onRecognizerFailed, reopenRecognizer } from './recognition.ts';
 import { onPlayout, onReply, onTool } from './reply-inputs.ts';
 import { countQuiet, forgetQuiet, onIdle } from './silence.ts';
+import { stepTransfer } from './transferring.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 import type { Effect } from './turn-effects.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
@@ -32,6 +33,7 @@ export function step(state: TurnState, input: TurnInput): Step {
   const draft = createDraft(state, input.atMs);
   if (draft.phase.is === 'ending') stepEnding(draft, draft.phase, input);
   else if (draft.phase.is === 'menu') stepMenu(draft, draft.phase, input);
+  else if (draft.phase.is === 'transferring') stepTransfer(draft, draft.phase, input);
   else dispatch(draft, input);
   countQuiet(draft);
   tellAgentState(draft);
@@ -79,6 +81,8 @@ function dispatch(draft: Draft, input: TurnInput): void {
       onTool(draft, input);
       return;
     case 'variables.changed':
+    case 'transfer.joined':
+    case 'transfer.finished':
       return;
     case 'digit.pressed':
       onDigit(draft, input.digit);
@@ -194,6 +198,7 @@ function tellAgentState(draft: Draft): void {
     speaking: 'speaking',
     paused: 'listening',
     clearing: 'listening',
+    transferring: 'speaking',
     ending: 'speaking',
     ended: 'idle',
   } as const;

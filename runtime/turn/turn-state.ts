@@ -156,6 +156,18 @@ export type Phase =
   | { readonly is: 'paused'; readonly utterance: Utterance | null; readonly answer: Answer | null; readonly sinceMs: number }
   /** The agent was cut off; what was heard is not told yet. */
   | { readonly is: 'clearing'; readonly utterance: Utterance; readonly answer: Answer | null; readonly next: Turn | null }
+  /** The caller is being handed to a person. `utterance` is what is said before, `cut` a hold line it broke off. */
+  | {
+      readonly is: 'transferring';
+      readonly answer: Answer;
+      readonly callId: string;
+      readonly destination: number;
+      readonly notes: string;
+      readonly cut: Utterance | null;
+      readonly utterance: Utterance | null;
+      /** Caller and person hear each other: the agent has left. */
+      readonly isJoined: boolean;
+    }
   /** The barrier before the end: nothing is listened to any more. */
   | {
       readonly is: 'ending';

@@ -37,6 +37,7 @@ const rendered = (script: TurnScript) =>
     type: 'variables.changed',
     greeting: { mode: 'say', text: `Hello from ${script.last('setVariable')?.value}.` },
     hangUpFarewell: { mode: 'generated', message: '' },
+    transfer: null,
   });
 
 describe('S§2.3 keypad menu', () => {

@@ -24,6 +24,7 @@ const CONFIG: TurnConfig = {
   hangUpFarewell: { mode: 'generated', message: '' },
   hangUpRefuseQuestions: false,
   keypad: null,
+  transfer: null,
   menu: null,
   recognition: { has: 'interims', finalWithinMs: 1_000 },
   generationCapMs: 10_000,
