@@ -29,6 +29,8 @@ import { connectSharedCoordination } from '#control-plane/store/shared.ts';
 import { createLedger } from '#control-plane/wallet/ledger.ts';
 import { startDeliverer } from '#control-plane/webhooks/deliver.ts';
 import { serveInternal } from '#control-plane/workers/internal-listener.ts';
+import { joinReplicas, type OtherReplicas } from '#control-plane/workers/other-replicas.ts';
+import { startLinkWatch } from '#control-plane/workers/watch-links.ts';
 import { WorkerHub } from '#control-plane/workers/worker-hub.ts';
 import { serveWorkerLink } from '#control-plane/workers/worker-link-server.ts';
 import { addWorkerMetrics } from '#control-plane/workers/worker-metrics.ts';
@@ -59,13 +61,15 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
       process.exit(1);
     },
   });
-  const hub = new WorkerHub({ clock, logger, sink: () => sink });
+  let others: OtherReplicas | null = null;
+  const hub = new WorkerHub({ clock, logger, sink: () => sink, others: () => others });
   let url = '';
   const context = await buildContext(settings, { clock, logger, credentials, database, dispatch: hub, publicUrl: () => url });
   const sink = createReportSink(context);
   // What an earlier process left is put in order before anything new is created or a worker comes back.
   const sweeper = startSweeper(context, openPulse(settings.DATA_DIR));
   await sweeper.idle();
+  if (settings.REDIS_URL !== undefined) others = await joinReplicas({ coordination: context.coordination, clock, logger, own: hub });
   const server = await startControlPlane({
     context,
     onListening: (port) => {
@@ -82,6 +86,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
     startNumberKeeper(context),
     startRoomKeeper(context),
     startRetention(context),
+    ...(others ? [startLinkWatch(context, { isHeld: (id) => hub.isHeld(id), lost: (id) => sink.workerLost(id) })] : []),
   ];
   addWorkerMetrics(context.metrics.registry, hub);
   const internal = settings.INTERNAL_PORT === undefined ? null : await serveInternal(settings.INTERNAL_PORT, server.handle);
@@ -102,6 +107,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
     async close() {
       for (const link of links) link.close();
       internal?.close();
+      await others?.close();
       await server.close();
       await Promise.all(chores.map((chore) => chore.close()));
       await Promise.all([context.coordination.close(), context.egress.close(), context.speech.close()]);

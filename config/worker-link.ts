@@ -7,13 +7,13 @@
 import { z } from 'zod';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { callPlan } from './call-plan.ts';
-import { analysisResult, dialStatus, endReason, sessionItem, turnLatency } from './session-record.ts';
+import { analysisResult, dialStatus, endReason, sessionItem, turnLatency, turnSilence } from './session-record.ts';
 
 export const WORKER_LINK_VERSION = 1;
 
 const ms = z.number();
 /** What a worker can take. */
-const jobKind = z.enum(['phone', 'web', 'analysis', 'agent_test']);
+export const jobKind = z.enum(['phone', 'web', 'analysis', 'agent_test']);
 export type JobKind = z.infer<typeof jobKind>;
 const sessionEpoch = { session_id: z.string(), epoch: z.number().int() };
 
@@ -38,6 +38,7 @@ export const durableReport = z.discriminatedUnion('type', [
   z.object({ type: z.literal('dial'), dial_status: dialStatus, at: z.iso.datetime(), sip_call_id: z.string().nullable() }),
   z.object({ type: z.literal('items'), items: z.array(sessionItem) }),
   z.object({ type: z.literal('turn'), latency: turnLatency }),
+  z.object({ type: z.literal('silence'), silence: turnSilence }),
   z.object({
     type: z.literal('usage'),
     /** Absent from workers one version older. */
@@ -74,6 +75,12 @@ export type DurableReport = z.infer<typeof durableReport>;
 export const reportEnvelope = z.object({ ...sessionEpoch, seq: z.number().int().min(1), report: durableReport });
 export type ReportEnvelope = z.infer<typeof reportEnvelope>;
 
+/** A worker's answer to a request. */
+export const workerAnswer = z.discriminatedUnion('ok', [
+  z.object({ ok: z.literal(true), value: z.unknown() }),
+  z.object({ ok: z.literal(false), code: z.string(), message: z.string() }),
+]);
+
 /** Worker → control plane. */
 export const workerMessage = z.discriminatedUnion('type', [
   /** Always first. `instance_id` is new with every process; `supervisor_run` names the supervisor that started it, if one did. */
@@ -104,10 +111,7 @@ export const workerMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('answer'),
     request_id: z.string(),
-    result: z.discriminatedUnion('ok', [
-      z.object({ ok: z.literal(true), value: z.unknown() }),
-      z.object({ ok: z.literal(false), code: z.string(), message: z.string() }),
-    ]),
+    result: workerAnswer,
   }),
 ]);
 export type WorkerMessage = z.infer<typeof workerMessage>;

@@ -11,9 +11,17 @@ import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
 import type { EndReason } from '#config/session-record.ts';
-import { type AnalysisJob, type ReportEnvelope, WORKER_LINK_VERSION, type WorkerMessage } from '#config/worker-link.ts';
+import {
+  type AnalysisJob,
+  type ControlMessage,
+  type JobKind,
+  type ReportEnvelope,
+  WORKER_LINK_VERSION,
+  type WorkerMessage,
+} from '#config/worker-link.ts';
 import type { ReportSink } from '../calls/report-sink.ts';
 import type { Dispatch, JobOffer, Placement } from './dispatch.ts';
+import type { OtherReplicas, OwnWorkers, WorkerAnswer } from './other-replicas.ts';
 import { openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
 
 /** How long a worker has to take an offer; design.md §2. */
@@ -31,12 +39,14 @@ export interface WorkerHubDeps {
   readonly logger: Logger;
   /** Asked for at each report: the sink is built over the hub. */
   sink(): ReportSink;
+  /** The other replicas' workers; null while this replica is the only one. */
+  others?(): OtherReplicas | null;
 }
 
 type SessionKey = { readonly sessionId: string; readonly epoch: number };
 
 /** The connected workers, as `Dispatch` to the rest of the control plane. */
-export class WorkerHub implements Dispatch {
+export class WorkerHub implements Dispatch, OwnWorkers {
   readonly #deps: WorkerHubDeps;
   readonly #workers = new Map<string, WorkerConnection>();
   readonly #chains = new Map<string, Promise<void>>();
@@ -66,13 +76,19 @@ export class WorkerHub implements Dispatch {
   }
 
   hasWorker(): boolean {
-    return this.#workers.size > 0;
+    return this.#workers.size > 0 || (this.#others?.instanceIds().length ?? 0) > 0;
+  }
+
+  /** True when this worker hangs on this replica or another. */
+  isHeld(instanceId: string): boolean {
+    return this.#workers.has(instanceId) || (this.#others?.holds(instanceId) ?? false);
   }
 
   /** Workers and what they carry, for metrics and the operator. */
-  describe(): readonly { readonly instanceId: string; readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number }[] {
+  describe(): { instanceId: string; kinds: JobKind[]; calls: number; freeSlots: number; loopLagMs: number }[] {
     return [...this.#workers.values()].map((worker) => ({
       instanceId: worker.registration.instance_id,
+      kinds: worker.registration.kinds,
       calls: worker.load.calls,
       freeSlots: worker.load.freeSlots,
       loopLagMs: worker.load.loopLagMs,
@@ -86,6 +102,13 @@ export class WorkerHub implements Dispatch {
 
   async place(offer: JobOffer): Promise<Placement> {
     if (this.#draining && offer.kind !== 'analysis') throw fault('draining');
+    const placement = (await this.placeHere(offer)) ?? (await this.#others?.place(offer));
+    if (!placement) throw fault('no_capacity');
+    return placement;
+  }
+
+  async placeHere(offer: JobOffer): Promise<Placement | null> {
+    if (this.#draining && offer.kind !== 'analysis') return null;
     const candidates = [...this.#workers.values()]
       .filter((worker) => worker.registration.kinds.includes(offer.kind))
       // A full one is asked last, and is the one who knows: its last heartbeat may be a second old.
@@ -96,35 +119,46 @@ export class WorkerHub implements Dispatch {
         return { instanceId: instance_id, supervisorRun: supervisor_run, sipTag: sip_tag };
       }
     }
-    throw fault('no_capacity');
+    return null;
+  }
+
+  tellHere(instanceId: string, message: ControlMessage): void {
+    this.#workers.get(instanceId)?.send(message);
+  }
+
+  async askHere(instanceId: string, message: ControlMessage): Promise<WorkerAnswer | null> {
+    const worker = this.#workers.get(instanceId);
+    if (!worker || !('request_id' in message)) return null;
+    const answer = worker.waitForAnswer(message.request_id, ANSWER_MS);
+    worker.send(message);
+    return answer;
   }
 
   assign(placement: Placement, session: SessionKey, plan: CallPlan): void {
-    this.#worker(placement.instanceId).send({ type: 'assign', ...wire(session), plan });
+    this.#tell(placement.instanceId, { type: 'assign', ...wire(session), plan });
   }
 
   assignAnalysis(placement: Placement, session: SessionKey, job: AnalysisJob): void {
-    this.#worker(placement.instanceId).send({ type: 'assign_analysis', ...wire(session), job });
+    this.#tell(placement.instanceId, { type: 'assign_analysis', ...wire(session), job });
   }
 
   assignAgentTest(placement: Placement, session: SessionKey, job: AgentTestJob): void {
-    this.#worker(placement.instanceId).send({ type: 'assign_agent_test', ...wire(session), job });
+    this.#tell(placement.instanceId, { type: 'assign_agent_test', ...wire(session), job });
   }
 
   withdraw(placement: Placement, session: SessionKey): void {
-    this.#workers.get(placement.instanceId)?.send({ type: 'withdraw', ...wire(session) });
+    const { instanceId } = placement;
+    if (this.isHeld(instanceId)) this.#tell(instanceId, { type: 'withdraw', ...wire(session) });
   }
 
   end(instanceId: string, session: SessionKey, reason: EndReason): void {
-    this.#worker(instanceId).send({ type: 'end', ...wire(session), end_reason: reason });
+    this.#tell(instanceId, { type: 'end', ...wire(session), end_reason: reason });
   }
 
   async offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }> {
-    const worker = this.#worker(instanceId);
-    const requestId = randomUUID();
-    const answer = worker.waitForAnswer(requestId, ANSWER_MS);
-    worker.send({ type: 'webrtc.offer', ...wire(session), request_id: requestId, sdp });
-    const result = await answer;
+    const message = { type: 'webrtc.offer', ...wire(session), request_id: randomUUID(), sdp } as const;
+    const others = this.#workers.has(instanceId) ? null : this.#others;
+    const result = await (others ? others.ask(instanceId, message) : this.askHere(instanceId, message));
     if (result === null) throw fault('gateway_unreachable');
     if (!result.ok) throw fault(result.code === 'sdp_unusable' ? 'sdp_unusable' : 'gateway_unreachable');
     const value = result.value as { sdp?: unknown };
@@ -157,16 +191,22 @@ export class WorkerHub implements Dispatch {
     return accepted === 'accepted';
   }
 
-  #worker(instanceId: string): WorkerConnection {
+  get #others(): OtherReplicas | null {
+    return this.#deps.others?.() ?? null;
+  }
+
+  #tell(instanceId: string, message: ControlMessage): void {
     const worker = this.#workers.get(instanceId);
-    if (!worker) throw fault('gateway_unreachable');
-    return worker;
+    if (worker) worker.send(message);
+    else if (this.#others) this.#others.tell(instanceId, message);
+    else throw fault('gateway_unreachable');
   }
 
   #register(worker: WorkerConnection): void {
     const { instance_id, sessions, link_version } = worker.registration;
     this.#workers.get(instance_id)?.close();
     this.#workers.set(instance_id, worker);
+    this.#others?.changed();
     worker.send({ type: 'registered', link_version: Math.min(link_version, WORKER_LINK_VERSION) });
     this.#deps.logger.info(
       { instanceId: instance_id, capacity: worker.registration.capacity, kinds: worker.registration.kinds },
@@ -186,8 +226,10 @@ export class WorkerHub implements Dispatch {
     const instanceId = worker.registration.instance_id;
     if (this.#workers.get(instanceId) !== worker) return;
     this.#workers.delete(instanceId);
+    this.#others?.changed();
     this.#deps.logger.warn({ instanceId }, 'worker link lost');
-    if (this.#isClosed || this.#dead.has(instanceId)) return;
+    // Another replica has it already: nobody lost sight of its sessions.
+    if (this.#isClosed || this.#dead.has(instanceId) || this.#others?.holds(instanceId)) return;
     this.#tellInOrder(instanceId, () => this.#deps.sink().workerLost(instanceId));
   }
 
