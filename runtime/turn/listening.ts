@@ -10,6 +10,7 @@ import { say } from './floor.ts';
 import { isUnnoticed, startGeneration } from './generating.ts';
 import { isIgnorable, judgeOverlap } from './interruption.ts';
 import { interrupt, settleOverlap, wordsOverSpeech } from './overlap.ts';
+import { rejectedEndpoints } from './rejected-endpoints.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import { type Caller, type Endpoint, type Late, type Phase, type Speech, speechText, type Turn } from './turn-state.ts';
 
@@ -196,7 +197,13 @@ function commit(draft: Draft, caller: Stopped): void {
   draft.caller = { is: 'silent' };
   draft.late = lateAfter(caller);
   const rule = speechText(speech) === '' ? 'no_words' : endpoint.rule;
-  explain(draft, { about: 'endpoint', rule, anchorMs: endMs, deadlineMs: endpoint.dueMs });
+  explain(draft, {
+    about: 'endpoint',
+    rule,
+    anchorMs: endMs,
+    deadlineMs: endpoint.dueMs,
+    rejected: rejectedEndpoints(text, draft.config, draft.pauseMs, endMs),
+  });
   if (text === '') {
     dropSpeculation(draft);
     settleOverlap(draft);
@@ -231,6 +238,7 @@ function admitTurn(draft: Draft, turn: Turn): void {
       return;
     case 'connecting':
     case 'menu':
+    case 'voicemail':
     case 'transferring':
     case 'ending':
     case 'ended':

@@ -56,6 +56,7 @@ function giveTurn(draft: Draft, turn: Turn): void {
       draft.waiting = [...draft.waiting, turn];
       return;
     case 'menu':
+    case 'voicemail':
     case 'transferring':
     case 'ending':
     case 'ended':

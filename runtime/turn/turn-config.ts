@@ -40,6 +40,8 @@ export interface TurnConfig {
   readonly menu: KeypadMenu | null;
   /** Null where nobody can be transferred to. */
   readonly transfer: TransferRules | null;
+  /** What a machine gets that answers an outbound call; null where nobody asks who answered. */
+  readonly voicemail: AgentConfig['conversation']['outbound']['voicemail'] | null;
   /** `none`: speech is heard and not understood. */
   readonly recognition: { readonly has: 'interims' | 'finals' | 'none'; readonly finalWithinMs: number };
   /** Longest wait for a generation's next sign of life (supplement 4.16: ten seconds for a custom model). */
@@ -74,6 +76,10 @@ export function turnConfig(plan: CallPlan, recognizer: Recognizer | null, render
         ? { terminator: conversation.keypad_input.terminator, interDigitMs: conversation.keypad_input.inter_digit_timeout_seconds * 1_000 }
         : null,
     menu: menuOf(plan, render),
+    voicemail:
+      plan.channel === 'phone_outbound' && conversation.outbound.amd_enabled
+        ? { ...conversation.outbound.voicemail, message: render(conversation.outbound.voicemail.message).trim() }
+        : null,
     recognition: {
       has: recognizer === null ? 'none' : recognizer.givesInterims ? 'interims' : 'finals',
       finalWithinMs: Math.min(LATE_FINAL_CAP_MS, recognizer?.expectedFinalMs ?? 0),

@@ -14,10 +14,12 @@ export type TurnWaterfall = Omit<TurnLatency, 'speech_ended_at'> & { readonly sp
 
 /** Why the machine did what it did: the rule, the moment it counts from, and the moment it decided for. */
 export interface Decision {
-  readonly about: 'endpoint' | 'interruption' | 'transcript' | 'speculation' | 'progress' | 'failure' | 'silence' | 'menu';
+  readonly about: 'endpoint' | 'interruption' | 'transcript' | 'speculation' | 'progress' | 'failure' | 'silence' | 'menu' | 'answering';
   readonly rule: string;
   readonly anchorMs: number;
   readonly deadlineMs: number;
+  /** What could have been decided instead, and why it was not. */
+  readonly rejected?: readonly { readonly rule: string; readonly deadlineMs: number; readonly because: string }[];
 }
 
 /** One thing to do. */

@@ -5,6 +5,7 @@
 
 import type { EndReason } from '#config/session-record.ts';
 import type { LegCloseReason } from '#media/leg.ts';
+import type { Tone } from '#media/tone-detector.ts';
 import type { ToolCall } from '#runtime/llm/llm.ts';
 import type { VariableTexts } from './turn-config.ts';
 
@@ -20,7 +21,8 @@ export type TimerName =
   | 'keypad'
   | 'endCap'
   | 'reopen'
-  | 'menu';
+  | 'menu'
+  | 'screening';
 
 /** A fact without its time. */
 export type TurnFact =
@@ -75,6 +77,8 @@ export type TurnFact =
   /** Done: the caller is no longer ours, or the person has hung up. Otherwise the agent has the caller back, and `message` tells the model why. */
   | { readonly type: 'transfer.finished'; readonly isDone: boolean; readonly message: string }
   | { readonly type: 'digit.pressed'; readonly digit: string }
+  /** A mailbox's beep or a fax machine, on the far end of an outbound call. */
+  | { readonly type: 'tone.heard'; readonly tone: Tone }
   /** A variable was set: the texts that name it, rendered again. */
   | ({ readonly type: 'variables.changed' } & VariableTexts)
   | { readonly type: 'user.message'; readonly text: string; readonly wantsAudio: boolean }

@@ -19,6 +19,7 @@ import type { ToolRunner } from '#runtime/tools/tool-runner.ts';
 import { ChatRequests } from './chat-requests.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
 import { ReplyRunner } from './reply-runner.ts';
+import { type NotedSilence, SilenceLog } from './silence-log.ts';
 import type { TurnConfig, VariableTexts } from './turn-config.ts';
 import type { Effect, TimelineItem, TurnWaterfall } from './turn-effects.ts';
 import type { TimerName, ToolMode, TurnFact, TurnInput } from './turn-inputs.ts';
@@ -72,6 +73,7 @@ export class TurnLoop {
   readonly #replies: ReplyRunner;
   readonly #feed: RecognitionFeed | null;
   readonly #abort = new AbortController();
+  readonly #silences = new SilenceLog();
   readonly #running = new Map<string, AbortController>();
   #state: TurnState;
   readonly #requests: ChatRequests;
@@ -196,6 +198,8 @@ export class TurnLoop {
     const { state, effects } = step(this.#state, input);
     this.#state = state;
     this.#options.onEffects?.(effects);
+    const silence = this.#silences.observe(input, effects);
+    if (silence) this.#reportSilence(silence);
     for (const effect of effects) this.#carryOut(effect);
   }
 
@@ -283,6 +287,27 @@ export class TurnLoop {
     this.#options.logger.info({ turnId: latency.turn_id, totalMs: latency.total_ms, endpointRule: latency.endpoint_rule }, 'turn');
     this.#options.report({ type: 'turn', latency });
     this.#options.live({ type: 'turn', ...latency });
+  }
+
+  #reportSilence({ turnId, fromMs, untilMs, endedBy, causes, decisions }: NotedSilence): void {
+    this.#options.report({
+      type: 'silence',
+      silence: {
+        turn_id: turnId,
+        started_at: this.#isoTime(fromMs),
+        duration_ms: untilMs - fromMs,
+        ended_by: endedBy,
+        causes,
+        decisions: decisions.map(({ about, rule, anchorMs, deadlineMs, atMs, rejected = [] }) => ({
+          about,
+          rule,
+          anchor_at: this.#isoTime(anchorMs),
+          deadline_at: this.#isoTime(deadlineMs),
+          decided_at: this.#isoTime(atMs),
+          rejected: rejected.map((other) => ({ rule: other.rule, deadline_at: this.#isoTime(other.deadlineMs), because: other.because })),
+        })),
+      },
+    });
   }
 
   /** With a turn's first words comes what was looked up for them. */

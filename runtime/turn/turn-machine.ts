@@ -13,6 +13,7 @@ import { onDigit, onEntryEnded, onHungUp, onInterrupted, onMessage } from './oth
 import { onFalseInterruption, onVoiceReached } from './overlap.ts';
 import { onRecognizerFailed, reopenRecognizer } from './recognition.ts';
 import { onPlayout, onReply, onTool } from './reply-inputs.ts';
+import { screen, stepVoicemail } from './screening.ts';
 import { countQuiet, forgetQuiet, onIdle } from './silence.ts';
 import { stepTransfer } from './transferring.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
@@ -31,13 +32,21 @@ export interface Step {
 export function step(state: TurnState, input: TurnInput): Step {
   if (state.phase.is === 'ended') return { state, effects: [] };
   const draft = createDraft(state, input.atMs);
-  if (draft.phase.is === 'ending') stepEnding(draft, draft.phase, input);
-  else if (draft.phase.is === 'menu') stepMenu(draft, draft.phase, input);
-  else if (draft.phase.is === 'transferring') stepTransfer(draft, draft.phase, input);
-  else dispatch(draft, input);
+  route(draft, input);
   countQuiet(draft);
   tellAgentState(draft);
   return finishDraft(draft);
+}
+
+/** Phases with a procedure of their own take every input; the conversation's are dispatched by what happened. */
+function route(draft: Draft, input: TurnInput): void {
+  if (draft.screening && screen(draft, draft.screening, input)) return;
+  const { phase } = draft;
+  if (phase.is === 'ending') stepEnding(draft, phase, input);
+  else if (phase.is === 'menu') stepMenu(draft, phase, input);
+  else if (phase.is === 'voicemail') stepVoicemail(draft, phase, input);
+  else if (phase.is === 'transferring') stepTransfer(draft, phase, input);
+  else dispatch(draft, input);
 }
 
 function dispatch(draft: Draft, input: TurnInput): void {
@@ -81,6 +90,7 @@ function dispatch(draft: Draft, input: TurnInput): void {
       onTool(draft, input);
       return;
     case 'variables.changed':
+    case 'tone.heard':
     case 'transfer.joined':
     case 'transfer.finished':
       return;
@@ -181,6 +191,7 @@ function onTimer(draft: Draft, name: TimerName): void {
       reopenRecognizer(draft);
       return;
     case 'menu':
+    case 'screening':
     case 'endCap':
       return;
     default:
@@ -193,6 +204,7 @@ function tellAgentState(draft: Draft): void {
   const shown = {
     connecting: 'initializing',
     menu: 'speaking',
+    voicemail: 'listening',
     listening: 'listening',
     answering: 'thinking',
     speaking: 'speaking',

@@ -3,6 +3,7 @@
 import type { AgentState } from '#config/session-events.ts';
 import type { EndReason } from '#config/session-record.ts';
 import type { ChatMessage, ToolCall } from '#runtime/llm/llm.ts';
+import type { Greeting } from '../answering-machine.ts';
 import type { TurnConfig } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
@@ -147,6 +148,8 @@ export type Phase =
       /** The texts that name the chosen value are known. */
       readonly isReady: boolean;
     }
+  /** A mailbox has answered: its beep, or the end of its greeting, is awaited; `answer` is the message being composed, `cut` what was being said to it. */
+  | { readonly is: 'voicemail'; readonly cut: Utterance | null; readonly answer: Answer | null; readonly isOpen: boolean; readonly capMs: number }
   /** Nothing to say: the floor is the caller's. */
   | { readonly is: 'listening' }
   /** A turn is taken; nothing is audible yet. */
@@ -193,6 +196,8 @@ export interface TurnState {
   readonly lastReply: number;
   readonly lastTurn: number;
   readonly lastMessage: number;
+  /** Outbound: what was heard of whoever answered, while that may still be a machine. */
+  readonly screening: Screening | null;
   /** Digits of the entry in progress. */
   readonly digits: string;
   /** How long both sides have been quiet, without the stretch since `sinceMs`. */
@@ -207,6 +212,13 @@ export interface TurnState {
   /** Said behind the barrier, after the closing reply. */
   readonly farewell: string;
   readonly agentState: AgentState;
+}
+
+/** What was heard since an outbound call was answered. */
+export interface Screening {
+  readonly greeting: Greeting;
+  /** Words that will not change again. */
+  readonly finals: string;
 }
 
 /** A tool call in flight. */
@@ -234,6 +246,7 @@ export function initialState(config: TurnConfig): TurnState {
     lastReply: 0,
     lastTurn: 0,
     lastMessage: 0,
+    screening: null,
     digits: '',
     quiet: { beforeMs: 0, sinceMs: null, prompts: 0 },
     failedGenerations: 0,

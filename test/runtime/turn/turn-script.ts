@@ -2,7 +2,7 @@
 import { phrasesFor } from '#runtime/turn/phrases.ts';
 import type { TurnConfig } from '#runtime/turn/turn-config.ts';
 import type { Decision, Effect } from '#runtime/turn/turn-effects.ts';
-import type { TimerName, TurnFact } from '#runtime/turn/turn-inputs.ts';
+import type { TimerName, TurnFact, TurnInput } from '#runtime/turn/turn-inputs.ts';
 import { step } from '#runtime/turn/turn-machine.ts';
 import { initialState, type TurnState } from '#runtime/turn/turn-state.ts';
 
@@ -26,6 +26,7 @@ const CONFIG: TurnConfig = {
   keypad: null,
   transfer: null,
   menu: null,
+  voicemail: null,
   recognition: { has: 'interims', finalWithinMs: 1_000 },
   generationCapMs: 10_000,
 };
@@ -37,8 +38,12 @@ export class TurnScript {
   nowMs = 0;
   readonly #timers = new Map<TimerName, number>();
 
-  constructor(changes: Partial<TurnConfig> = {}) {
+  readonly #onStep: (input: TurnInput, effects: readonly Effect[]) => void;
+
+  /** `onStep` sees every input with what came of it. */
+  constructor(changes: Partial<TurnConfig> = {}, onStep: (input: TurnInput, effects: readonly Effect[]) => void = () => undefined) {
     this.state = initialState({ ...CONFIG, ...changes });
+    this.#onStep = onStep;
   }
 
   /** A call that is connected and listens. */
@@ -124,8 +129,10 @@ export class TurnScript {
   }
 
   #step(fact: TurnFact): void {
-    const { state, effects } = step(this.state, { ...fact, atMs: this.nowMs });
+    const input = { ...fact, atMs: this.nowMs };
+    const { state, effects } = step(this.state, input);
     this.state = state;
+    this.#onStep(input, effects);
     for (const effect of effects) {
       this.effects.push({ ...effect, atMs: this.nowMs });
       if (effect.do === 'startTimer') this.#timers.set(effect.name, Math.max(effect.atMs, this.nowMs));

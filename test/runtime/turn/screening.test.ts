@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { type Greeting, type Verdict, whoAnswered } from '#runtime/answering-machine.ts';
+import type { TurnConfig } from '#runtime/turn/turn-config.ts';
+import { TurnScript } from './turn-script.ts';
+
+const MESSAGE = 'This is Ann of the bakery, your cake is ready.';
+
+/** An answered outbound call with a prepared greeting. */
+function answered(voicemail: TurnConfig['voicemail'], changes: Partial<TurnConfig> = {}): TurnScript {
+  return new TurnScript({ greeting: { mode: 'say', text: 'Hello, this is Ann.' }, voicemail, ...changes }).take(
+    { type: 'call.started' },
+    { type: 'call.connected' },
+  );
+}
+
+const HANG_UP = { action: 'hangup', message: '' } as const;
+const LEAVE = { action: 'leave_message', message: MESSAGE } as const;
+const played = (script: TurnScript) => script.all('play').map(({ replyId }) => script.all('say').find((said) => said.replyId === replyId)?.text);
+
+describe('who answered', () => {
+  const heard = (greeting: Partial<Greeting>, nowMs: number) =>
+    whoAnswered({ answeredMs: 0, startMs: null, endMs: null, text: '', tone: null, ...greeting }, nowMs);
+
+  it.each<[string, Partial<Greeting>, number, Verdict]>([
+    ['"Hello?" and a pause', { startMs: 400, endMs: 900 }, 1_500, { is: 'human', rule: 'short_greeting' }],
+    ['a long human, who then waits', { startMs: 400, endMs: 5_400 }, 6_400, { is: 'human', rule: 'short_greeting' }],
+    ['a silent line', {}, 1_500, { is: 'human', rule: 'silence' }],
+    ['somebody who talks on and on', { startMs: 400 }, 6_400, { is: 'machine', rule: 'long_greeting' }],
+    ['the words of a mailbox', { startMs: 400, text: 'please leave a message after the tone' }, 3_000, { is: 'machine', rule: 'words' }],
+    ['German words', { startMs: 400, text: 'Bitte hinterlassen Sie eine Nachricht nach dem Signalton' }, 3_000, { is: 'machine', rule: 'words' }],
+    ['Spanish words', { startMs: 400, text: 'deje su mensaje después de la señal' }, 3_000, { is: 'machine', rule: 'words' }],
+    ['Russian words', { startMs: 400, text: 'оставьте сообщение после сигнала' }, 3_000, { is: 'machine', rule: 'words' }],
+    ['Japanese words', { startMs: 400, text: '発信音の後にメッセージをお話しください' }, 3_000, { is: 'machine', rule: 'words' }],
+    ['a beep', { tone: 'beep' }, 500, { is: 'machine', rule: 'beep' }],
+    ['a fax machine', { tone: 'fax' }, 900, { is: 'machine', rule: 'fax' }],
+  ])('%s', (_, greeting, nowMs, verdict) => {
+    expect(heard(greeting, nowMs)).toEqual(verdict);
+  });
+
+  it.each<[string, Partial<Greeting>, number, number]>([
+    ['nothing yet', {}, 1_000, 1_500],
+    ['a word, and a short pause', { startMs: 400, endMs: 900 }, 1_200, 1_500],
+    ['a sentence, and a short pause', { startMs: 400, endMs: 2_400 }, 3_000, 3_400],
+    ['still talking', { startMs: 400 }, 3_000, 6_400],
+  ])('undecided: %s', (_, greeting, nowMs, untilMs) => {
+    expect(heard(greeting, nowMs)).toEqual({ is: 'undecided', untilMs });
+  });
+});
+
+describe('S§2.3 outbound.amd_enabled', () => {
+  it('off: the agent greets as soon as the callee answers', () => {
+    expect(played(answered(null))).toEqual(['Hello, this is Ann.']);
+  });
+
+  it('on: a person who says hello is greeted when they wait, and their word is on record', () => {
+    const script = answered(HANG_UP).after(400).voice(500).take({ type: 'transcript.final', text: 'Hello?' });
+    const endMs = script.nowMs;
+    expect(played(script)).toEqual([]);
+    script.after(2_000);
+    expect(script.all('play')).toMatchObject([{ atMs: endMs + 600 }]);
+    expect(script.timeline()).toEqual(['user: Hello?']);
+    script.take({ type: 'transcript.final', text: 'Hello?' }).after(3_000);
+    expect(script.all('generate')).toHaveLength(0);
+  });
+
+  it('on: a silent line is greeted after 1.5 s', () => {
+    expect(answered(HANG_UP).after(5_000).all('play')).toMatchObject([{ atMs: 1_500 }]);
+  });
+
+  it('the callee who hangs up meanwhile has hung up', () => {
+    const script = answered(LEAVE).after(300).take({ type: 'leg.closed', reason: 'remote' });
+    expect(script.after(1_000).last('hangUp')?.reason).toBe('user_hangup');
+  });
+
+  it('a generated greeting that fails meanwhile is asked for again', () => {
+    const script = answered(HANG_UP, { greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello.' } });
+    const failure = { type: 'reply.failed', stage: 'model', message: 'overloaded', status: 503, isRetryable: false } as const;
+    script.take({ ...failure, replyId: 'r1' }).after(5_000);
+    expect(script.all('generate')).toHaveLength(2);
+  });
+});
+
+describe('S§2.3 outbound.voicemail', () => {
+  const machine = (voicemail: TurnConfig['voicemail']) =>
+    answered(voicemail)
+      .after(300)
+      .take({ type: 'voice.started', speechStartMs: 300 })
+      .after(3_000)
+      .take({ type: 'transcript.interim', text: 'please leave a message after the tone' });
+
+  it('hangup: the call ends without a word', () => {
+    const script = machine(HANG_UP).after(1_000);
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+    expect(script.all('play')).toHaveLength(0);
+  });
+
+  it('leave_message: the message is said after the beep, word for word, and then the call ends', () => {
+    const script = machine(LEAVE).after(2_000);
+    expect(script.all('play')).toHaveLength(0);
+    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 4_000 }).after(500).take({ type: 'tone.heard', tone: 'beep' });
+    expect(played(script)).toEqual([MESSAGE]);
+    const { replyId = '' } = script.last('play') ?? {};
+    script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }, { type: 'playout.finished', replyId, heard: MESSAGE });
+    expect(script.timeline().at(-1)).toBe(`assistant: ${MESSAGE}`);
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+  });
+
+  it('a mailbox that does not beep is spoken to 3 s after its greeting', () => {
+    const script = machine(LEAVE).after(2_000);
+    const endMs = script.nowMs;
+    script.take({ type: 'voice.stopped', speechEndMs: endMs, voicedMs: 4_000 }).after(4_000);
+    expect(script.all('play')).toMatchObject([{ atMs: endMs + 3_000 }]);
+  });
+
+  it('leave_prompt_message: the message is composed meanwhile and said after the beep', () => {
+    const script = machine({ action: 'leave_prompt_message', message: 'Say that the cake is ready.' });
+    expect(script.asked().at(-1)).toContain('Say that the cake is ready.');
+    const replyId = script.last('generate')?.replyId ?? '';
+    script.take({ type: 'tone.heard', tone: 'beep' });
+    expect(script.all('play')).toHaveLength(0);
+    script.take({ type: 'reply.piece', replyId, text: 'Your cake' }, { type: 'reply.piece', replyId, text: 'is ready.' });
+    script.take({ type: 'reply.generated', replyId });
+    expect(played(script)).toEqual(['Your cake is ready.']);
+  });
+
+  it('a message that cannot be composed is not left', () => {
+    const script = machine({ action: 'leave_prompt_message', message: 'Say it.' }).take({ type: 'tone.heard', tone: 'beep' });
+    const replyId = script.last('generate')?.replyId ?? '';
+    script.take({ type: 'reply.failed', replyId, stage: 'model', message: 'overloaded', status: 503, isRetryable: true }).after(1_000);
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+  });
+
+  it('a fax machine gets no message', () => {
+    const script = answered(LEAVE).after(900).take({ type: 'tone.heard', tone: 'fax' }).after(1_000);
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+    expect(script.all('play')).toHaveLength(0);
+  });
+
+  it('a mailbox that paused like a person is known by its beep: the agent stops and leaves the message', () => {
+    const script = answered(LEAVE).after(300).voice(900).after(1_000);
+    expect(played(script)).toEqual(['Hello, this is Ann.']);
+    const greeted = script.last('play')?.replyId ?? '';
+    script.take({ type: 'playout.started', replyId: greeted, wireMs: script.nowMs }).after(400).take({ type: 'tone.heard', tone: 'beep' });
+    expect(script.all('clear')).toMatchObject([{ replyId: greeted }]);
+    expect(played(script).at(-1)).toBe(MESSAGE);
+  });
+});
