@@ -38,6 +38,9 @@ const results = z.object({
 });
 const failure = z.object({ type: z.literal('Error') });
 
+/** Languages of the vendor's multilingual mode (`language=multi`). */
+const MULTILINGUAL = new Set(['en', 'es', 'fr', 'de', 'hi', 'ru', 'pt', 'ja', 'it', 'nl']);
+
 /** Creates the recogniser of one of Deepgram's models. */
 export function createDeepgramRecognizer(model: string, options: DeepgramOptions): Recognizer {
   return {
@@ -52,7 +55,8 @@ function listenUrl(baseUrl: string, model: string, recognition: RecognitionOptio
   const url = new URL(`${baseUrl.replace(/^http/, 'ws')}/v1/listen`);
   const query = {
     model,
-    language: recognition.multilingual ? 'multi' : recognition.language,
+    // A language the multilingual model does not know is better recognised alone.
+    language: recognition.multilingual && MULTILINGUAL.has(recognition.language) ? 'multi' : recognition.language,
     encoding: 'linear16',
     sample_rate: String(recognition.sampleRateHz),
     channels: '1',

@@ -29,6 +29,8 @@ export interface RecognitionOptions {
   readonly multilingual: boolean;
   /** Words and phrases likely to be said (S§2.3 asr.keyterms). */
   readonly keyterms: readonly string[];
+  /** Longest wait for an utterance's text, ms, where nobody is on the line; absent, the engine's own for live calls. */
+  readonly deadlineMs?: number;
   /** Called in order; never after `close`. */
   readonly onEvent: (event: RecognitionEvent) => void;
 }

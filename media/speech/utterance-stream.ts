@@ -39,7 +39,8 @@ interface Utterance {
 
 /** Opens a stream over `transcribe`. */
 export function openUtteranceStream(options: UtteranceStreamOptions): RecognitionStream {
-  const { recognition, transcribe, clock, deadlineMs } = options;
+  const { recognition, transcribe, clock } = options;
+  const deadlineMs = recognition.deadlineMs ?? options.deadlineMs;
   const cutter = new UtteranceCutter(recognition.sampleRateHz);
   const closing = new AbortController();
   let settled: Promise<void> = Promise.resolve();

@@ -6,7 +6,7 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 import libav, { type Instance } from '@libav.js/variant-obsolete';
 import { Resampler } from '../../pcm.ts';
 import { readWav } from './read-wav.ts';
-import { SpeechJobError } from './speech-jobs.ts';
+import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
 /** Rate of what comes out, Hz. */
 export const DECODED_RATE_HZ = 16_000;
@@ -29,7 +29,7 @@ export async function decodeAudio(
   { longestSeconds, signal }: { longestSeconds: number; signal: AbortSignal },
 ): Promise<Int16Array> {
   const collector = new Collector(longestSeconds * DECODED_RATE_HZ);
-  const blocks = isWav(file) ? readWav(file) : readWithLibav(file);
+  const blocks = isWav(file) ? readWav(file, longestSeconds) : readWithLibav(file);
   for await (const block of blocks) {
     signal.throwIfAborted();
     collector.take(block);
@@ -127,8 +127,7 @@ class Collector {
     for (let frame = 0; frame < frames; frame++) mono[frame] = Math.max(-32_768, Math.min(32_767, Math.round(at(frame) * 32_768)));
     const part = this.#atRate(mono, rateHz);
     this.#length += part.length;
-    if (this.#length > this.#most)
-      throw new SpeechJobError('audio_too_long', `The audio is longer than ${Math.round(this.#most / DECODED_RATE_HZ / 60)} minutes`);
+    if (this.#length > this.#most) throw audioTooLong(this.#most / DECODED_RATE_HZ);
     this.#parts.push(part);
   }
 

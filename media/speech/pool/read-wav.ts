@@ -1,6 +1,6 @@
 /** Reads WAV files (RIFF): integer PCM of 8 to 32 bits and floating point, any channels. Sizes that lie, as those of streamed files do, are cut to what is there. */
 import type { DecodedBlock } from './decode.ts';
-import { SpeechJobError } from './speech-jobs.ts';
+import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
 const INTEGER = 1;
 const FLOAT = 3;
@@ -15,8 +15,8 @@ interface WavFormat {
   readonly bytesPerSample: number;
 }
 
-/** Yields a WAV file in blocks. Throws `SpeechJobError` when it is not one, or of a kind that cannot be read. */
-export function* readWav(file: Uint8Array): Generator<DecodedBlock> {
+/** Yields a WAV file in blocks. Throws `SpeechJobError` when it is not one, of a kind that cannot be read, or too long. */
+export function* readWav(file: Uint8Array, longestSeconds: number): Generator<DecodedBlock> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   let format: WavFormat | null = null;
   for (let at = 12; at + 8 <= file.length; ) {
@@ -25,6 +25,7 @@ export function* readWav(file: Uint8Array): Generator<DecodedBlock> {
     if (name === 'fmt ') format = readFormat(view, at + 8, size);
     if (name === 'data') {
       if (!format) break;
+      if (size / (format.channels * format.bytesPerSample * format.rateHz) > longestSeconds) throw audioTooLong(longestSeconds);
       yield* readData(new DataView(view.buffer, view.byteOffset + at + 8, size), format);
       return;
     }

@@ -103,3 +103,8 @@ export class SpeechJobError extends Error {
     this.failure = failure;
   }
 }
+
+/** The refusal of a recording longer than this. */
+export function audioTooLong(longestSeconds: number): SpeechJobError {
+  return new SpeechJobError('audio_too_long', `The audio is longer than ${Math.round(longestSeconds / 60)} minutes`);
+}

@@ -11,6 +11,9 @@ const BLOCK_SAMPLES = (DECODED_RATE_HZ * BLOCK_MS) / 1_000;
 /** Engines that listen live are given audio this much faster than it was spoken, which their sockets bear. */
 const LIVE_SPEEDUP = 10;
 
+/** Nobody is on the line: a busy machine may take its time. */
+const UTTERANCE_DEADLINE_MS = 60_000;
+
 /** What a recording is recognised with. */
 export interface TranscribeDeps {
   /** Null when the machine has none. */
@@ -56,6 +59,7 @@ async function recognise(
     language: language ?? 'en',
     multilingual: language === null,
     keyterms: [],
+    deadlineMs: UTTERANCE_DEADLINE_MS,
     onEvent: (event) => {
       if (event.type === 'final') finals.push(event);
       else if (event.type === 'finalised') outcome.resolve();

@@ -1,0 +1,178 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { decode, encode } from '@msgpack/msgpack';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import WebSocket from 'ws';
+import { systemClock } from '#config/clock.ts';
+import { LiveText } from '#control-plane/speech/live-text.ts';
+import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
+
+let api: TestApi;
+let user: TestUser;
+let base = '';
+beforeAll(async () => {
+  api = await openTestApi();
+  user = await api.createUser();
+  await api.app.listen({ host: '127.0.0.1', port: 0 });
+  base = `127.0.0.1:${(api.app.server.address() as AddressInfo).port}`;
+});
+afterAll(() => api.close());
+
+// biome-ignore lint/suspicious/noExplicitAny: events of the wire
+type Heard = any;
+
+/** A client of live synthesis. */
+class Client {
+  readonly socket: WebSocket;
+  readonly events: Heard[] = [];
+  #wake: () => void = () => {};
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on('message', (data: Buffer) => {
+      this.events.push(decode(data));
+      this.#wake();
+    });
+    socket.on('close', () => this.#wake());
+  }
+
+  static async open(path = '/v1/tts/live'): Promise<Client> {
+    const client = new Client(new WebSocket(`ws://${base}${path}`, { headers: { authorization: `Bearer ${user.key}` } }));
+    await once(client.socket, 'open');
+    return client;
+  }
+
+  send(...messages: object[]): void {
+    for (const message of messages) this.socket.send(encode(message));
+  }
+
+  async until(met: (event: Heard) => boolean): Promise<Heard> {
+    for (;;) {
+      const found = this.events.find(met);
+      if (found) return found;
+      if (this.socket.readyState === WebSocket.CLOSED) throw new Error('closed');
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  get audio(): Buffer {
+    return Buffer.concat(this.events.filter(({ event }) => event === 'audio').map(({ audio }) => Buffer.from(audio)));
+  }
+}
+
+const start = (request: object = {}) => ({ event: 'start', request: { text: '', format: 'pcm', sample_rate: 16_000, ...request } });
+const text = (words: string) => ({ event: 'text', text: words });
+
+describe('supplement 4.10 live synthesis', () => {
+  it('speaks what comes, word by word, and says the same as one request with all of it', async () => {
+    const client = await Client.open();
+    client.send(start(), ...'Good morning to you. How can I help? '.match(/\S+\s/g)!.map(text), { event: 'stop' });
+    const [code] = await once(client.socket, 'close');
+    expect(client.events.at(-1)).toEqual({ event: 'finish', reason: 'stop' });
+    expect(code).toBe(1000);
+    const { text: whole } = await api.request('POST', '/v1/tts/stream/with-timestamp', {
+      key: user.key,
+      body: { text: 'Good morning to you. How can I help?', format: 'pcm', sample_rate: 16_000 },
+    });
+    const bytes = whole
+      .split('\n\n')
+      .filter(Boolean)
+      .reduce((sum, event) => sum + Buffer.from(JSON.parse(event.slice(event.indexOf('{'))).audio_base64, 'base64').length, 0);
+    // Sentences made apart may differ by their pauses.
+    expect(Math.abs(client.audio.length - bytes) / 32_000).toBeLessThan(0.4);
+  });
+
+  it('a flush speaks what is there, before the text is over', async () => {
+    const client = await Client.open();
+    client.send(start(), text('Hello there'), { event: 'flush' });
+    const first = await client.until(({ event }) => event === 'audio');
+    expect(first.audio.length).toBeGreaterThan(1_000);
+    client.send(text(' and goodbye'), { event: 'stop' });
+    await once(client.socket, 'close');
+    expect(client.events.at(-1).reason).toBe('stop');
+  });
+
+  it('with timestamps: words and offsets, and another start on the same socket', async () => {
+    const client = await Client.open('/v1/tts/live/with-timestamp');
+    for (const words of ['The first one.', 'The second one.']) {
+      client.events.length = 0;
+      client.send(start(), text(words), { event: 'stop' });
+      await client.until(({ event }) => event === 'finish');
+      const last = client.events.findLast(({ alignment }) => alignment);
+      expect(last.alignment.segments.map((word: { text: string }) => word.text).join(' ')).toMatch(/^The (first|second) one/);
+      expect(last).toMatchObject({ chunk_seq: 0, chunk_audio_offset_sec: 0 });
+    }
+    client.socket.close();
+  });
+
+  it.each([
+    ['text before start', [text('a')]],
+    ['a second start', [start(), start()]],
+    ['an unknown voice', [start({ reference_id: 'f'.repeat(32) })]],
+    ['a field out of range', [start({ temperature: 7 })]],
+    ['an unknown event', [{ event: 'sing' }]],
+  ])('%s ends in finish with reason error and says why', async (_, messages) => {
+    const client = await Client.open();
+    client.send(...messages);
+    await once(client.socket, 'close');
+    expect(client.events.at(-1)).toMatchObject({ event: 'finish', reason: 'error', message: expect.any(String) });
+  });
+
+  it('what is no MessagePack ends likewise', async () => {
+    const client = await Client.open();
+    client.socket.send(Buffer.from([0xc1, 0xff]));
+    await once(client.socket, 'close');
+    expect(client.events).toEqual([{ event: 'finish', reason: 'error', message: 'Malformed MessagePack' }]);
+  });
+
+  it('refuses an upgrade without a key, with a bad one, and one too many', async () => {
+    const refused = async (headers: Record<string, string>) => {
+      const [, response] = await once(new WebSocket(`ws://${base}/v1/tts/live`, { headers }), 'unexpected-response');
+      return [response.statusCode, response.headers['retry-after'] ?? response.headers['www-authenticate'] ?? null];
+    };
+    expect(await refused({})).toEqual([401, 'Bearer']);
+    expect(await refused({ authorization: 'Bearer nope' })).toEqual([401, null]);
+    const open = await Promise.all(Array.from({ length: 5 }, () => Client.open()));
+    expect(await refused({ authorization: `Bearer ${user.key}` })).toEqual([429, '1']);
+    for (const { socket } of open) socket.terminate();
+  });
+});
+
+describe('readers that are slow or gone', () => {
+  const LONG = 'This is one more sentence of a very long story that nobody listens to. '.repeat(4_000);
+
+  it('a caller who hangs up stops the work, frees the place and pays; one who does not read holds up nothing but itself', async () => {
+    const credit = async () => Number((await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit);
+    const before = await credit();
+    const answer = await fetch(`http://${base}/v1/tts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${user.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ text: LONG, format: 'wav' }),
+    });
+    const reader = answer.body!.getReader();
+    const first = await reader.read();
+    expect(Buffer.from(first.value!).subarray(0, 4).toString()).toBe('RIFF');
+    // Not read any further: hours of audio wait in the engine, not in memory, and another request is served meanwhile.
+    const other = await api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'pcm' } });
+    expect(other.status).toBe(200);
+    const memory = process.memoryUsage();
+    expect(memory.arrayBuffers).toBeLessThan(512 * 1024 * 1024);
+    await reader.cancel();
+    while ((await credit()) > before - 1) await systemClock.sleep(20);
+    const open = await Promise.all(Array.from({ length: 5 }, () => Client.open()));
+    for (const { socket } of open) socket.terminate();
+  });
+});
+
+describe('text on its way', () => {
+  it('waits for whole sentences of some length, cuts endless ones at a space, and keeps the rest', () => {
+    const live = new LiveText({ least: 10, most: 30 });
+    expect(live.add('Hi. ')).toBeNull();
+    expect(live.add('How are you? And')).toBe('Hi. How are you? ');
+    expect(live.add(' it costs 3.5 and so on and on and on')).toBe('And it costs 3.5 and so on and on and ');
+    expect(live.flush()).toBe('on');
+    expect(live.flush()).toBeNull();
+  });
+});

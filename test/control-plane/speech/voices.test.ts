@@ -1,0 +1,105 @@
+import { encode } from '@msgpack/msgpack';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { toWav } from '#media/speech/wav.ts';
+import { startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { speak } from '#test/fakes/spoken.ts';
+import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
+
+const SAMPLE = toWav(speak('This is my own voice.', { rateHz: 16_000, afterMs: 300 }).samples, 16_000);
+let vendor: Awaited<ReturnType<typeof startOpenaiServer>>;
+let api: TestApi;
+let user: TestUser;
+let stranger: TestUser;
+beforeAll(async () => {
+  vendor = await startOpenaiServer({ transcripts: ['This is my own voice.'] });
+  api = await openTestApi({ ASR_PROVIDER: 'openai', OPENAI_BASE_URL: vendor.url });
+  [user, stranger] = [await api.createUser(), await api.createUser()];
+});
+afterAll(async () => {
+  await api.close();
+  await vendor.close();
+});
+
+const NEW = { type: 'tts', title: 'Mine', train_mode: 'fast', visibility: 'private' };
+
+async function create(fields: Record<string, unknown>) {
+  const form = new FormData();
+  for (const [name, values] of Object.entries(fields))
+    for (const value of [values].flat()) form.append(name, value instanceof Uint8Array ? new Blob([new Uint8Array(value)]) : String(value));
+  const request = new Request('http://parley', { method: 'POST', body: form });
+  const raw = Buffer.from(await request.arrayBuffer());
+  return api.request('POST', '/model', { key: user.key, headers: { 'content-type': request.headers.get('content-type') ?? '' }, raw });
+}
+
+it('supplement 4.12: a model is made from samples; what is said in them is heard where it is not sent', async () => {
+  const { status, body } = await create({ ...NEW, voices: [SAMPLE, SAMPLE], texts: ['As sent.'], tags: ['calm', 'warm'] });
+  expect(status).toBe(201);
+  expect(body).toMatchObject({
+    type: 'tts',
+    title: 'Mine',
+    state: 'trained',
+    visibility: 'private',
+    tags: ['calm', 'warm'],
+    author: { _id: user.userId },
+  });
+  expect(body.samples.map(({ text }: { text: string }) => text)).toEqual(['As sent.', 'This is my own voice.']);
+  expect(body.notice).toContain('cannot clone');
+  const sample = await api.app.inject({ url: new URL(body.samples[0].audio).pathname, headers: { authorization: `Bearer ${user.key}` } });
+  expect(sample.rawPayload.equals(SAMPLE)).toBe(true);
+  const spoken = await api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'pcm', reference_id: body._id } });
+  expect(spoken.status).toBe(200);
+});
+
+it('JSON (base64) and MessagePack carry a model as well', async () => {
+  const json = await api.request('POST', '/model', { key: user.key, body: { ...NEW, voices: [SAMPLE.toString('base64')], texts: ['x'] } });
+  expect(json.status).toBe(201);
+  const packed = Buffer.from(encode({ ...NEW, voices: [new Uint8Array(SAMPLE)], texts: ['x'] }));
+  const msgpack = await api.request('POST', '/model', { key: user.key, headers: { 'content-type': 'application/msgpack' }, raw: packed });
+  expect(msgpack.status).toBe(201);
+});
+
+it('is changed and deleted by its own team only; a private one does not exist for others', async () => {
+  const { body } = await create({ ...NEW, voices: SAMPLE, texts: 'x' });
+  const path = `/model/${body._id}`;
+  const ask = async (key: string, method: 'GET' | 'PATCH' | 'DELETE', change?: object) =>
+    (await api.request(method, path, { key, ...(change ? { body: change } : {}) })).status;
+  expect(await ask(stranger.key, 'GET')).toBe(404);
+  expect((await api.request('POST', '/v1/tts', { key: stranger.key, body: { text: 'a', reference_id: body._id } })).status).toBe(400);
+  expect(await ask(user.key, 'PATCH', { visibility: 'unlist', title: 'Shared' })).toBe(200);
+  expect(await ask(stranger.key, 'GET')).toBe(200);
+  expect(await ask(stranger.key, 'PATCH', { title: 'Stolen' })).toBe(404);
+  expect(await ask(stranger.key, 'DELETE')).toBe(404);
+  expect(await ask(user.key, 'DELETE')).toBe(200);
+  expect(await ask(user.key, 'GET')).toBe(404);
+  expect(await api.context.blobs.list(`voices/${body._id}/`)).toEqual([]);
+});
+
+it('is listed with a paging of its own; unlisted and foreign private ones are not', async () => {
+  const owner = await api.createUser();
+  for (const [title, visibility] of [
+    ['One', 'private'],
+    ['Two', 'unlist'],
+  ])
+    await api.request('POST', '/model', { key: owner.key, body: { ...NEW, title, visibility, voices: [SAMPLE.toString('base64')], texts: ['x'] } });
+  const list = async (key: string, query: string) => (await api.request('GET', `/model?${query}`, { key })).body;
+  expect(await list(owner.key, 'self=true&page_size=1')).toMatchObject({ total: 2, has_more: true, total_is_exact: true, window_limited: false });
+  expect((await list(owner.key, 'self=true&page_size=1&page_number=2')).items).toHaveLength(1);
+  const titles = (await list(stranger.key, 'page_size=100')).items.map(({ title }: { title: string }) => title);
+  expect(titles).not.toContain('One');
+  expect(titles).not.toContain('Two');
+  expect((await list(stranger.key, 'title=rms')).items.map(({ _id }: { _id: string }) => _id)).toEqual(['local:rms']);
+});
+
+it.each([
+  ['no samples', { ...NEW }],
+  ['a public one without a cover', { ...NEW, visibility: 'public', voices: SAMPLE, texts: 'x' }],
+  ['more texts than samples', { ...NEW, voices: SAMPLE, texts: ['a', 'b'] }],
+  ['another kind', { ...NEW, type: 'svc', voices: SAMPLE }],
+  ['an unknown field', { ...NEW, voices: SAMPLE, texts: 'x', nope: 1 }],
+])('422: %s', async (_, fields) => {
+  expect((await create(fields)).status).toBe(422);
+});
+
+it('a sample that is no audio is 400', async () => {
+  expect((await create({ ...NEW, voices: Buffer.from('not audio') })).status).toBe(400);
+});
