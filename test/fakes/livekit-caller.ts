@@ -1,0 +1,111 @@
+/** A caller in a LiveKit room who is not ours: LiveKit's own participant for Node, with a microphone, an ear and the topics of supplement 5. */
+import {
+  AudioFrame,
+  AudioSource,
+  AudioStream,
+  LocalAudioTrack,
+  ParticipantKind,
+  type RemoteParticipant,
+  type RemoteTrack,
+  Room,
+  RoomEvent,
+  type TextStreamReader,
+  TrackPublishOptions,
+  TrackSource,
+} from '@livekit/rtc-node';
+
+const RATE_HZ = 48_000;
+const BLOCK_SAMPLES = RATE_HZ / 100;
+/** Louder than what a codec makes of silence. */
+const LOUD = 1_000;
+
+/** One segment of the transcript as it came: a part of it, or the whole. */
+export interface CaughtText {
+  readonly from: string;
+  readonly segmentId: string;
+  readonly isFinal: boolean;
+  readonly text: string;
+}
+
+/** A caller who has joined. */
+export class LivekitCaller {
+  readonly room = new Room();
+  /** Events of the data topic, oldest first. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
+  readonly events: any[] = [];
+  readonly texts: CaughtText[] = [];
+  readonly states: string[] = [];
+  /** Loud blocks of 10 ms the agent was heard with. */
+  loudBlocks = 0;
+  agent: RemoteParticipant | null = null;
+  /** How many times an agent's voice was subscribed to. */
+  agentsHeard = 0;
+  readonly #source = new AudioSource(RATE_HZ, 1, 200);
+  readonly #microphone = LocalAudioTrack.createAudioTrack('microphone', this.#source);
+
+  /** Joins with everything subscribed, and a microphone unless told otherwise. */
+  static async join(url: string, token: string, { microphone = true } = {}): Promise<LivekitCaller> {
+    const caller = new LivekitCaller();
+    await caller.#join(url, token);
+    if (microphone) await caller.#publish();
+    return caller;
+  }
+
+  /** Resolves when everything has been handed over, in real time. */
+  async speak(samples: Int16Array): Promise<void> {
+    for (let start = 0; start < samples.length; start += BLOCK_SAMPLES) {
+      const block = new Int16Array(BLOCK_SAMPLES);
+      block.set(samples.subarray(start, start + BLOCK_SAMPLES));
+      await this.#source.captureFrame(new AudioFrame(block, RATE_HZ, 1, BLOCK_SAMPLES));
+    }
+  }
+
+  /** Sends one message of the client. */
+  async send(event: unknown, topic = 'client-event'): Promise<void> {
+    await this.room.localParticipant?.publishData(new TextEncoder().encode(JSON.stringify(event)), { reliable: true, topic });
+  }
+
+  /** What the agent has said in whole segments. */
+  get agentSaid(): string[] {
+    return this.texts.filter(({ from, isFinal }) => isFinal && from === this.agent?.identity).map(({ text }) => text);
+  }
+
+  async leave(): Promise<void> {
+    await this.room.disconnect();
+    await this.#microphone.close();
+  }
+
+  async #join(url: string, token: string): Promise<void> {
+    this.room
+      .on(RoomEvent.TrackSubscribed, (track, _publication, participant) => {
+        if (participant.kind !== ParticipantKind.AGENT) return;
+        this.agent = participant;
+        this.agentsHeard++;
+        this.#listen(track).catch(() => undefined);
+      })
+      .on(RoomEvent.DataReceived, (data, _participant, _kind, topic) => {
+        if (topic === 'agent-event') this.events.push(JSON.parse(new TextDecoder().decode(data)));
+      })
+      .on(RoomEvent.ParticipantAttributesChanged, (changed) => {
+        const state = changed['lk.agent.state'];
+        if (state !== undefined) this.states.push(state);
+      });
+    this.room.registerTextStreamHandler('lk.transcription', (reader, { identity }) => {
+      this.#readText(reader, identity).catch(() => undefined);
+    });
+    await this.room.connect(url, token, { autoSubscribe: true, dynacast: false });
+  }
+
+  async #publish(): Promise<void> {
+    await this.room.localParticipant?.publishTrack(this.#microphone, new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }));
+  }
+
+  async #readText(reader: TextStreamReader, from: string): Promise<void> {
+    const { 'lk.segment_id': segmentId = '', 'lk.transcription_final': final } = reader.info.attributes ?? {};
+    this.texts.push({ from, segmentId, isFinal: final === 'true', text: await reader.readAll() });
+  }
+
+  async #listen(track: RemoteTrack): Promise<void> {
+    for await (const { data } of new AudioStream(track, RATE_HZ, 1)) if (data.some((sample) => Math.abs(sample) > LOUD)) this.loudBlocks++;
+  }
+}

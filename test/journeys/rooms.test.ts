@@ -1,0 +1,133 @@
+/** Journey: web sessions in LiveKit rooms of a real server: the conversation in the browser, a caller of LiveKit's own, lost connections, lost servers, and what LiveKit tells. */
+import { afterAll, beforeAll, expect } from 'vitest';
+import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
+import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
+import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { record } from './microphone.ts';
+import { type Product, startProduct } from './product.ts';
+import { TalkPage } from './talk-page.ts';
+import { demoAgentId } from './tenant.ts';
+import { describeConversation, GREETING, NAME, settled } from './web-conversation.ts';
+
+const NEEDS = ['livekit-server'];
+const PATIENCE = { timeout: 30_000 };
+let server: LivekitServer;
+
+const ROOMS = {
+  needs: NEEDS,
+  start: async () => {
+    server = await startLivekitServer();
+    return server.environment;
+  },
+  stop: () => server?.close(),
+};
+
+describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, (stage) => {
+  itNeeds(['chromium', ...NEEDS])('goes on after the LiveKit server died and came back', { timeout: 90_000 }, async () => {
+    const visitor = await TalkPage.open(stage.browser, stage.product);
+    await visitor.press('Type instead');
+    await visitor.line('Agent', GREETING);
+    await server.close();
+    await visitor.status('Connection lost, trying again');
+    server = await startLivekitServer({ port: server.port });
+    await visitor.status('Listening', 60_000);
+    await visitor.type('Who are you?');
+    await visitor.line('Agent', NAME);
+    await visitor.press('Hang up');
+    expect(await settled(stage.product, await visitor.sessionId())).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+    await visitor.close();
+  });
+});
+
+describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
+  let product: Product;
+
+  beforeAll(async () => {
+    server = await startLivekitServer();
+    product = await startProduct({ environment: server.environment });
+  });
+  afterAll(async () => {
+    await product?.close();
+    await server?.close();
+  });
+
+  async function create() {
+    return product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
+  }
+
+  async function call() {
+    const grant = await create();
+    const caller = await LivekitCaller.join(grant.livekit_url, grant.token);
+    await expect.poll(() => caller.agentSaid.join(' '), PATIENCE).toContain(GREETING);
+    return { caller, sessionId: grant.session_id as string };
+  }
+
+  itNeeds(NEEDS)('supplement 4.1: the session response names the room’s server and a token, and the record its participants', async () => {
+    const grant = await create();
+    expect(grant).toMatchObject({ transport: 'livekit', livekit_url: server.environment.LIVEKIT_URL, max_duration_seconds: expect.any(Number) });
+    expect(Object.keys(grant).sort()).toEqual(['expires_at', 'livekit_url', 'max_duration_seconds', 'session_id', 'token', 'transport']);
+    const session = await product.ask('GET', `/v1/agent/sessions/${grant.session_id}`);
+    expect(session).toMatchObject({
+      status: 'pending',
+      participant_identity: `user-${grant.session_id}`,
+      agent_participant_identity: `agent-${grant.session_id}`,
+    });
+    await product.ask('POST', `/v1/agent/sessions/${grant.session_id}/end`);
+    expect(await settled(product, grant.session_id)).toMatchObject({ status: 'failed', end_reason: 'cancelled' });
+  });
+
+  itNeeds([...NEEDS, 'pocketsphinx_continuous'])('is greeted, understood and answered, and hangs up by leaving', { timeout: 90_000 }, async () => {
+    const { caller, sessionId } = await call();
+    await expect.poll(() => caller.loudBlocks, PATIENCE).toBeGreaterThan(50);
+    await expect.poll(() => caller.states.at(-1), PATIENCE).toBe('listening');
+    await caller.speak(record([0.5, 'What are your opening hours?', 2], 48_000));
+    await expect.poll(() => caller.agentSaid.join(' '), PATIENCE).toContain('We are open every day from noon');
+    const heard = caller.texts.filter(({ from, isFinal }) => isFinal && from === `user-${sessionId}`);
+    expect(heard.map(({ text }) => text.toLowerCase())).toContain('what are your opening hours');
+    await caller.leave();
+    expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+  });
+
+  itNeeds(NEEDS)('is told when the agent hangs up, and sent out of the room', { timeout: 60_000 }, async () => {
+    const { caller, sessionId } = await call();
+    await caller.send({ type: 'user.message', text: 'Goodbye' });
+    await expect.poll(() => caller.events.at(-1), PATIENCE).toEqual({ type: 'session.ended', reason: 'agent_hangup' });
+    await expect.poll(() => caller.room.isConnected, PATIENCE).toBe(false);
+    expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'agent_hangup' });
+    await caller.leave();
+  });
+
+  itNeeds(NEEDS)('may be listened to, unseen, with a token of the team', { timeout: 60_000 }, async () => {
+    const { caller, sessionId } = await call();
+    const grant = await product.ask('POST', `/v1/agent/sessions/${sessionId}/monitor`);
+    const monitor = await LivekitCaller.join(grant.livekit_url, grant.token, { microphone: false });
+    await caller.send({ type: 'user.message', text: 'Who are you?', audio: true });
+    await expect.poll(() => monitor.agentSaid.join(' '), PATIENCE).toContain(NAME);
+    expect(caller.room.remoteParticipants.size).toBe(1);
+    await monitor.leave();
+    expect((await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).status).toBe('active');
+    await caller.leave();
+    await settled(product, sessionId);
+    expect((await product.api('POST', `/v1/agent/sessions/${sessionId}/monitor`)).status).toBe(409);
+  });
+
+  itNeeds(NEEDS)('finds the agent again after the process of its web calls died', { timeout: 60_000 }, async () => {
+    const { caller, sessionId } = await call();
+    expect(product.kill('media-thread-entry')).toBe(1);
+    await expect.poll(() => caller.agentsHeard, PATIENCE).toBe(2);
+    await caller.send({ type: 'user.message', text: 'Who are you?', audio: true });
+    await expect.poll(() => caller.agentSaid.join(' '), PATIENCE).toContain(NAME);
+    await caller.leave();
+    expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+  });
+
+  itNeeds(NEEDS)('running.md: without a LiveKit server a session is a 502, and its charge is returned', { timeout: 60_000 }, async () => {
+    const wallet = async () => (await product.ask('GET', '/wallet/self/api-credit')).credit;
+    const before = await wallet();
+    await server.close();
+    const refused = await product.api('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
+    expect([refused.status, refused.body.message]).toEqual([502, 'Agent gateway is unreachable']);
+    expect(await wallet()).toBe(before);
+    server = await startLivekitServer({ port: server.port });
+  });
+});

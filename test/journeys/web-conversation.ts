@@ -1,0 +1,150 @@
+/**
+ * A conversation in the browser as every transport must carry it: by microphone, in writing, until either side hangs up or leaves,
+ * and through the death of the control plane. Run over direct connections and over LiveKit rooms.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { expectRecorded, expectWaterfall } from './kept.ts';
+import { recordWav } from './microphone.ts';
+import { type Product, startProduct } from './product.ts';
+import { launchBrowser, TalkPage } from './talk-page.ts';
+import { demoAgentId, Tenant } from './tenant.ts';
+
+/** Long enough to hear the greeting out, and then the answer. */
+const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
+export const GREETING = 'Hello, this is the Parley demo.';
+export const NAME = 'I am the Parley demo, a rule-based model.';
+const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
+/** A sentence of speech is louder than this. */
+const AUDIBLE = 0.001;
+
+/** What a conversation runs on. */
+export interface Stage {
+  product: Product;
+  browser: Browser;
+}
+
+/** Where the product's web sessions go. */
+export interface TransportOfTests {
+  readonly needs: readonly string[];
+  /** Starts what it takes; the settings that point the product at it. */
+  start(): Promise<Readonly<Record<string, string>>>;
+  stop(): Promise<void>;
+}
+
+/** Describes the conversation over one transport, and what `more` adds for it. */
+export function describeConversation(name: string, transport: TransportOfTests, more: (stage: Stage) => void): void {
+  const needs = ['chromium', ...transport.needs];
+  const stage = {} as Stage;
+  let tenant: Tenant;
+  let folder: string;
+
+  describeNeeds(needs)(name, () => {
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'browser-journey-'));
+      const microphone = join(folder, 'microphone.wav');
+      writeFileSync(microphone, recordWav(MICROPHONE, 48_000));
+      const environment = { PUBLIC_RATE_PER_IP: '1000', ...(await transport.start()) };
+      [stage.product, tenant, stage.browser] = await Promise.all([startProduct({ environment }), Tenant.open(), launchBrowser(microphone)]);
+      await tenant.subscribe(stage.product, await demoAgentId(stage.product));
+    });
+    afterAll(async () => {
+      await stage.browser?.close();
+      await stage.product?.close();
+      await tenant?.close();
+      await transport.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    itNeeds([...needs, 'pocketsphinx_continuous'])('is heard, understood, answered, shown and kept', { timeout: 90_000 }, async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
+      await visitor.press('Start talking');
+      await visitor.status('Speaking');
+      await visitor.line('Agent', GREETING);
+      await visitor.line('You', /what are your opening hours/i);
+      await visitor.line('Agent', OPENING_HOURS);
+      expect(await visitor.receivedEnergy()).toBeGreaterThan(AUDIBLE);
+      await visitor.status('Listening');
+      await visitor.type('Who are you?');
+      await visitor.line('Agent', NAME);
+      await visitor.press('Hang up');
+      await visitor.status('The conversation has ended (user hangup)');
+      await expectKept(stage.product, tenant, await visitor.sessionId());
+      await visitor.close();
+    });
+
+    itNeeds(needs)('can be had in writing, until the agent hangs up, and once more', { timeout: 60_000 }, async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      await visitor.type('What are your opening hours?');
+      await visitor.line('You', 'What are your opening hours?');
+      await visitor.line('Agent', OPENING_HOURS);
+      expect(await visitor.receivedEnergy()).toBeGreaterThan(AUDIBLE);
+      await visitor.type('Goodbye');
+      await visitor.line('Agent', 'Thank you for calling. Goodbye!');
+      await visitor.status('The conversation has ended (agent hangup)');
+      expect(await settled(stage.product, await visitor.sessionId())).toMatchObject({ status: 'completed', end_reason: 'agent_hangup' });
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      await visitor.close();
+    });
+
+    itNeeds(needs)('ends at once when the visitor leaves the page, and a new one can begin', { timeout: 60_000 }, async () => {
+      const visitor = await TalkPage.open(stage.browser, stage.product);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      const left = await visitor.sessionId();
+      await visitor.page.reload();
+      expect(await settled(stage.product, left)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      expect(await visitor.sessionId()).not.toBe(left);
+      await visitor.close();
+    });
+
+    itNeeds(needs)('goes on while the control plane dies and comes back', { timeout: 60_000 }, async () => {
+      const { product } = stage;
+      const visitor = await TalkPage.open(stage.browser, product);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      expect(product.kill('control-plane')).toBe(1);
+      await visitor.type('Who are you?');
+      await visitor.line('Agent', NAME);
+      await visitor.press('Hang up');
+      const sessionId = await visitor.sessionId();
+      await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200, 30_000);
+      const session = await settled(product, sessionId);
+      expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+      expect(session.items.map((item: { content?: string }) => item.content)).toContain(NAME);
+      await visitor.close();
+    });
+
+    more(stage);
+  });
+}
+
+/** The session once it is over. */
+export async function settled(product: Product, sessionId: string) {
+  const session = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
+  await product.until('the session is over', async () => ['completed', 'failed'].includes((await session()).status), 20_000);
+  return session();
+}
+
+/** The session, its recording and its waterfall are there, and the tenant was told. */
+async function expectKept(product: Product, tenant: Tenant, sessionId: string): Promise<void> {
+  const session = await settled(product, sessionId);
+  expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup', source: 'public', direction: 'inbound', caller_number: null });
+  const said = session.items.map((item: { role?: string; content?: string }) => `${item.role}: ${item.content?.toLowerCase()}`);
+  expect(said).toContain('user: what are your opening hours');
+  expect(said).toContain('user: who are you?');
+  for (const turn of session.turns) expectWaterfall(turn);
+  expect(session.turns.length).toBeGreaterThanOrEqual(1);
+  await expectRecorded(product, sessionId, { agent: 8, user: 1 });
+  await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2, 20_000);
+  expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
+}
