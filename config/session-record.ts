@@ -82,6 +82,36 @@ export const turnLatency = z.object({
 });
 export type TurnLatency = z.infer<typeof turnLatency>;
 
+/**
+ * A gap between two sounds that the caller had to wait through for more than 700 ms, and why: what took how long, in order (`tool` runs inside the other parts),
+ * and the decisions made in it, each with the moment it counts from, the moment it decided for, and what else could have been decided.
+ */
+export const turnSilence = z.object({
+  turn_id: z.number().int().nullable(),
+  started_at: at,
+  duration_ms: z.number(),
+  ended_by: z.enum(['agent', 'caller']),
+  causes: z.array(
+    z.object({
+      cause: z.enum(['endpoint', 'transcript', 'model', 'sentence', 'voice', 'answer', 'tool', 'caller_silent']),
+      /** The rule behind it, or the tool's name. */
+      rule: z.string().nullable(),
+      ms: z.number(),
+    }),
+  ),
+  decisions: z.array(
+    z.object({
+      about: z.string(),
+      rule: z.string(),
+      anchor_at: at,
+      deadline_at: at,
+      decided_at: at,
+      rejected: z.array(z.object({ rule: z.string(), deadline_at: at, because: z.string() })),
+    }),
+  ),
+});
+export type TurnSilence = z.infer<typeof turnSilence>;
+
 /** Tokens of one run of the language model; null where the model does not tell. */
 export interface ModelUsage {
   readonly turn_id: number | null;

@@ -130,6 +130,8 @@ async function fold(context: Context, session: SessionDocument, { report, epoch,
       };
     case 'turn':
       return { change: null, amendment: { push: { turns: [report.latency] } } };
+    case 'silence':
+      return { change: null, amendment: { push: { silences: [report.silence] } } };
     case 'usage': {
       const { type: _, ...usage } = report;
       return { change: null, amendment: { push: { usage: [usage] } } };

@@ -76,6 +76,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     wrapped_key: context.dataKeys.create(input.sessionId).wrappedKey,
     timeline: [],
     turns: [],
+    silences: [],
     usage: [],
     record_audio: input.recordAudio,
     tracks: [],

@@ -6,6 +6,7 @@ import { agentIdentity, callerIdentity } from '../livekit/rooms.ts';
 import { type SessionDocument, toBuffer } from '../store/models/session-model.ts';
 import { turnUsage, usageByTurn } from './llm-usage.ts';
 import { sealerOf } from './session-store.ts';
+import { explainedSilence, explainSilence } from './silences.ts';
 import { readTimeline } from './timeline.ts';
 
 const timestamp = z.iso.datetime();
@@ -50,11 +51,12 @@ export const sessionDetail = sessionRecord.extend({
   items: z.array(sessionItem),
   analysis: sessionAnalysis.nullable(),
   turns: z.array(turnLatency),
+  silences: z.array(explainedSilence),
   llm_usage: z.array(turnUsage),
 });
 
 /** Fields a list row does without. */
-export const DETAIL_FIELDS = ['timeline', 'turns', 'usage', 'dialog', 'outbox', 'endpoints', 'wrapped_key', 'tracks'] as const;
+export const DETAIL_FIELDS = ['timeline', 'turns', 'silences', 'usage', 'dialog', 'outbox', 'endpoints', 'wrapped_key', 'tracks'] as const;
 
 /** Shows a session in a list. */
 export function toSessionRecord(session: SessionDocument): z.output<typeof sessionRecord> {
@@ -91,6 +93,7 @@ export async function toSessionDetail(context: Context, session: SessionDocument
     items: await readTimeline(context, session),
     analysis: toAnalysis(context, session),
     turns: session.turns,
+    silences: (session.silences ?? []).map(explainSilence),
     llm_usage: usageByTurn(session.usage),
   };
 }

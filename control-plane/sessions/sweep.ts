@@ -108,5 +108,5 @@ async function promoteStranded(context: Context, before: Date): Promise<void> {
 }
 
 function find(context: Context, filter: Record<string, unknown>): Promise<SessionDocument[]> {
-  return context.models.sessions.find(filter, { timeline: 0, turns: 0, usage: 0 }).limit(BATCH).lean<SessionDocument[]>();
+  return context.models.sessions.find(filter, { timeline: 0, turns: 0, silences: 0, usage: 0 }).limit(BATCH).lean<SessionDocument[]>();
 }

@@ -2,6 +2,7 @@
  * Carries out the turn machine's effects for one call: recogniser, model, synthesis, playout, tools, timers, reports.
  * Everything that happens comes through one ordered queue, is written to the flight log, and then taken by the machine; nothing overtakes.
  */
+import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
@@ -114,7 +115,7 @@ export class TurnLoop {
           discarded_output_tokens: discardedTokens,
         }),
     });
-    const recognition = { language: voice.speaking_language, multilingual: asr.multilingual, keyterms: asr.keyterms };
+    const recognition = { language: voice.speaking_language, multilingual: asr.multilingual || asr.strict_language, keyterms: asr.keyterms };
     this.#feed = recognizer ? new RecognitionFeed({ recognizer, ...recognition, onEvent: (event) => this.#onRecognition(event) }) : null;
   }
 
@@ -346,8 +347,10 @@ export class TurnLoop {
   #onRecognition(event: RecognitionEvent): void {
     switch (event.type) {
       case 'interim':
+        this.accept({ type: 'transcript.interim', text: event.text });
+        break;
       case 'final':
-        this.accept({ type: `transcript.${event.type}`, text: event.text });
+        this.accept({ type: 'transcript.final', text: admittedText(event, this.#options.plan.config) });
         break;
       case 'finalised':
         this.accept({ type: 'transcript.finalised' });
@@ -421,4 +424,13 @@ function traitsOf(toolName: string, runner: ToolRunner): { mode: ToolMode; sourc
   if (isHangUpCall(toolName)) return { mode: 'hang_up', source: 'builtin' };
   if (isTransferCall(toolName)) return { mode: 'transfer', source: 'builtin' };
   return runner.traits(toolName) ?? { mode: 'unknown', source: 'unknown' };
+}
+
+/** What the agent is told of an utterance it may not understand (supplement 2.3, asr.strict_language). */
+const UNINTELLIGIBLE = '[unintelligible speech]';
+
+/** An utterance's text, unless it was recognised as another language and the agent is strict about its own. */
+function admittedText({ text, language }: Extract<RecognitionEvent, { type: 'final' }>, { asr, voice }: AgentConfig): string {
+  const isForeign = asr.strict_language && language !== null && language.split('-')[0] !== voice.speaking_language;
+  return isForeign && text.trim() !== '' ? UNINTELLIGIBLE : text;
 }

@@ -4,7 +4,7 @@
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { SystemVariables } from '#config/call-plan.ts';
-import type { DialStatus, EndReason, ModelUsage, TurnLatency } from '#config/session-record.ts';
+import type { DialStatus, EndReason, ModelUsage, TurnLatency, TurnSilence } from '#config/session-record.ts';
 
 /** Bytes as the driver returns them: a Buffer, or its own wrapper in lean results. Read them with `toBuffer`. */
 export type StoredBytes = Uint8Array | { readonly buffer: Uint8Array; readonly position: number };
@@ -117,6 +117,8 @@ export interface SessionDocument {
   wrapped_key: StoredBytes | null;
   timeline: TimelineEntry[];
   turns: TurnLatency[];
+  /** Absent from sessions of an earlier version. */
+  silences?: TurnSilence[];
   usage: ModelUsage[];
   record_audio: boolean;
   tracks: RecordedTrack[];
@@ -189,6 +191,7 @@ export function defineSessions(connection: Connection): Model<SessionDocument> {
       wrapped_key: { type: Schema.Types.Mixed, default: null },
       timeline: list,
       turns: list,
+      silences: list,
       usage: list,
       record_audio: { type: Boolean, default: false },
       tracks: list,

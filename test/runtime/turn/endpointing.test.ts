@@ -216,7 +216,15 @@ describe('design §5 deadlines are anchored to the end of speech', () => {
     const script = TurnScript.listening().voice(600).take({ type: 'transcript.final', text: 'my number is 5 5 5' });
     const endMs = script.nowMs;
     script.after(3_000);
-    expect(script.decisions('endpoint')).toEqual([{ about: 'endpoint', rule: 'half_number', anchorMs: endMs, deadlineMs: endMs + 1_500 }]);
+    expect(script.decisions('endpoint')).toEqual([
+      {
+        about: 'endpoint',
+        rule: 'half_number',
+        anchorMs: endMs,
+        deadlineMs: endMs + 1_500,
+        rejected: [{ rule: 'take_as_finished', deadlineMs: endMs + 500, because: 'half_number: completeness 0.1, eagerness balanced' }],
+      },
+    ]);
   });
 });
 

@@ -1,0 +1,47 @@
+/** The silences of a session as the API shows them: what took how long, and one sentence that says so. */
+import { z } from 'zod';
+import { type TurnSilence, turnSilence } from '#config/session-record.ts';
+
+/** A silence with its sentence, such as `waited 1,375 ms: half a number; 410 ms: the model`. */
+export const explainedSilence = turnSilence.extend({ explanation: z.string() });
+
+const RULES: Readonly<Record<string, string>> = {
+  punctuation: 'a finished sentence',
+  plain: 'no sign that more was to come',
+  comma: 'a comma',
+  hesitation: 'a hesitation',
+  hanging_word: 'a word after which more is to come',
+  half_number: 'half a number',
+  half_email: 'half an e-mail address',
+  spelling: 'a name being spelled',
+  no_words: 'speech without words',
+  late_final: 'words that came late',
+  reengage: 'the caller said nothing and was asked',
+  idle_hangup: 'the caller said nothing',
+  retried: 'it failed and was asked again',
+  gave_up_turn: 'it failed',
+};
+
+const CAUSES: Readonly<Record<TurnSilence['causes'][number]['cause'], string>> = {
+  endpoint: 'waited for more',
+  transcript: 'the recogniser’s last words',
+  model: 'the model’s first word',
+  sentence: 'the first sentence',
+  voice: 'the voice',
+  answer: 'the answer',
+  tool: 'tool',
+  caller_silent: 'the caller’s silence',
+};
+
+/** Adds the sentence. */
+export function explainSilence(silence: TurnSilence): z.output<typeof explainedSilence> {
+  return { ...silence, explanation: silence.causes.map(sayCause).join('; ') };
+}
+
+function sayCause({ cause, rule, ms }: TurnSilence['causes'][number]): string {
+  const time = `${Math.round(ms).toLocaleString('en-US')} ms`;
+  const why = rule === null ? null : (RULES[rule] ?? rule.replaceAll('_', ' '));
+  if (cause === 'endpoint') return `waited ${time}${why === null ? '' : `: ${why}`}`;
+  if (cause === 'tool') return `${time}: tool ${rule}`;
+  return `${time}: ${CAUSES[cause]}${why === null ? '' : ` (${why})`}`;
+}

@@ -1,0 +1,143 @@
+/**
+ * Explains every silence of a call: watches what the turn machine is told and what it decides, and for each gap between two sounds that the caller had to wait through
+ * says what took how long, by which rules, and what else could have been decided. Only watches: the machine does not depend on it.
+ */
+import type { TurnSilence } from '#config/session-record.ts';
+import type { Decision, Effect, TurnWaterfall } from './turn-effects.ts';
+import type { TurnInput } from './turn-inputs.ts';
+
+/** Shorter gaps are the rhythm of talk. */
+const NOTED_FROM_MS = 700;
+/** Decisions kept of one gap. */
+const DECISIONS = 20;
+
+/** A silence with its times on the monotonic clock. */
+export interface NotedSilence {
+  readonly turnId: number | null;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly endedBy: TurnSilence['ended_by'];
+  readonly causes: TurnSilence['causes'];
+  readonly decisions: readonly MadeDecision[];
+}
+
+interface MadeDecision extends Decision {
+  readonly atMs: number;
+}
+
+interface ToolRun {
+  readonly name: string;
+  readonly fromMs: number;
+  untilMs: number | null;
+}
+
+/** The silences of one call. */
+export class SilenceLog {
+  #fromMs: number | null = null;
+  #isAgentHeard = false;
+  #isCallerHeard = false;
+  #decisions: MadeDecision[] = [];
+  #waterfall: TurnWaterfall | null = null;
+  readonly #tools = new Map<string, ToolRun>();
+
+  /** Takes one step of the machine; returns the silence it ended, if that is worth a note. */
+  observe(input: TurnInput, effects: readonly Effect[]): NotedSilence | null {
+    for (const effect of effects) this.#note(effect, input.atMs);
+    switch (input.type) {
+      case 'call.connected':
+      case 'user.message':
+        this.#quietFrom(input.atMs);
+        return null;
+      case 'voice.stopped':
+        this.#isCallerHeard = false;
+        this.#quietFrom(input.speechEndMs);
+        return null;
+      case 'playout.finished':
+      case 'playout.cleared':
+        this.#isAgentHeard = false;
+        this.#quietFrom(input.atMs);
+        return null;
+      case 'tool.finished': {
+        const run = this.#tools.get(input.callId);
+        if (run) run.untilMs = input.atMs;
+        return null;
+      }
+      case 'voice.started':
+        this.#isCallerHeard = true;
+        return this.#end(input.speechStartMs, 'caller');
+      case 'playout.started':
+        this.#isAgentHeard = true;
+        return this.#end(input.wireMs, 'agent');
+      default:
+        return null;
+    }
+  }
+
+  #note(effect: Effect, atMs: number): void {
+    if (effect.do === 'explain' && this.#decisions.length < DECISIONS) this.#decisions.push({ ...effect.decision, atMs });
+    else if (effect.do === 'reportTurn') this.#waterfall = effect.waterfall;
+    else if (effect.do === 'runTool') this.#tools.set(effect.call.callId, { name: effect.call.toolName, fromMs: atMs, untilMs: null });
+  }
+
+  #quietFrom(ms: number): void {
+    if (!this.#isAgentHeard && !this.#isCallerHeard) this.#fromMs = ms;
+  }
+
+  #end(untilMs: number, endedBy: TurnSilence['ended_by']): NotedSilence | null {
+    const fromMs = this.#fromMs;
+    const waterfall = endedBy === 'agent' ? this.#waterfall : null;
+    const decisions = this.#decisions;
+    const tools = [...this.#tools.values()];
+    this.#fromMs = null;
+    this.#waterfall = null;
+    this.#decisions = [];
+    for (const [callId, run] of this.#tools) if (run.untilMs !== null) this.#tools.delete(callId);
+    if (fromMs === null || untilMs - fromMs <= NOTED_FROM_MS) return null;
+    // A caller who says more before the agent's turn has come was not kept waiting.
+    if (endedBy === 'caller' && !decisions.some(({ about }) => about === 'endpoint')) return null;
+    const causes = waterfall ? partsOf(waterfall) : causesOf({ fromMs, untilMs }, decisions, tools);
+    return { turnId: waterfall?.turn_id ?? null, fromMs, untilMs, endedBy, causes: withTools(causes, { fromMs, untilMs }, tools), decisions };
+  }
+}
+
+type Causes = TurnSilence['causes'];
+interface Gap {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** A measured turn: its waterfall. */
+function partsOf(waterfall: TurnWaterfall): Causes {
+  const parts: Causes = [
+    { cause: 'endpoint', rule: waterfall.endpoint_rule, ms: waterfall.endpoint_ms },
+    { cause: 'transcript', rule: null, ms: waterfall.transcript_ms },
+    { cause: 'model', rule: null, ms: waterfall.first_token_ms },
+    { cause: 'sentence', rule: null, ms: waterfall.first_sentence_ms },
+    { cause: 'voice', rule: null, ms: waterfall.first_audio_ms + waterfall.playout_ms },
+  ];
+  return parts.filter(({ ms }) => ms >= 1);
+}
+
+/** A gap that no measured reply ended: before a hold line, between two parts of an answer, or while the caller is asked whether they are there. */
+function causesOf({ fromMs, untilMs }: Gap, decisions: readonly MadeDecision[], tools: readonly ToolRun[]): Causes {
+  const quiet = decisions.find(({ about, rule }) => about === 'silence' && (rule === 'reengage' || rule === 'idle_hangup'));
+  if (quiet) return [{ cause: 'caller_silent', rule: quiet.rule, ms: untilMs - fromMs }];
+  const endpoint = decisions.find(({ about }) => about === 'endpoint');
+  const takenMs = endpoint ? Math.min(untilMs, Math.max(fromMs, endpoint.atMs)) : fromMs;
+  const failure = decisions.findLast(({ about }) => about === 'failure' || about === 'progress');
+  const causes: Causes = [
+    { cause: 'endpoint', rule: endpoint?.rule ?? null, ms: takenMs - fromMs },
+    { cause: tools.length > 0 ? 'answer' : 'model', rule: failure?.rule ?? null, ms: untilMs - takenMs },
+  ];
+  return causes.filter(({ ms }) => ms >= 1);
+}
+
+/** What tools took of it is said beside: they run inside the other parts. */
+function withTools(causes: Causes, { fromMs, untilMs }: Gap, tools: readonly ToolRun[]): Causes {
+  const runs = tools.map(({ name, fromMs: beganMs, untilMs: endedMs }) => ({
+    cause: 'tool' as const,
+    rule: name,
+    ms: Math.min(untilMs, endedMs ?? untilMs) - Math.max(fromMs, beganMs),
+  }));
+  return [...causes, ...runs.filter(({ ms }) => ms >= 1)];
+}

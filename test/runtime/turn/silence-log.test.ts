@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { type NotedSilence, SilenceLog } from '#runtime/turn/silence-log.ts';
+import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
+import { TurnScript } from './turn-script.ts';
+
+/** The silences of a script: its inputs are not kept, so it is run through a log of its own. */
+function watched(run: (script: TurnScript) => void, changes: ConstructorParameters<typeof TurnScript>[0] = {}): NotedSilence[] {
+  const log = new SilenceLog();
+  const noted: NotedSilence[] = [];
+  const script = new TurnScript(changes, (input, effects) => {
+    const silence = log.observe(input, effects);
+    if (silence) noted.push(silence);
+  });
+  script.take({ type: 'call.started' }, { type: 'call.connected' });
+  run(script);
+  return noted;
+}
+
+describe('every silence the caller had to wait through is explained', () => {
+  it('a turn that waited for the rest of a number says so, with what else could have been decided', () => {
+    const [silence, ...others] = watched((script) => {
+      script.voice(600).take({ type: 'transcript.final', text: 'my number is five five five one two' });
+      script.after(2_000).answer('And then?');
+    });
+    expect(others).toEqual([]);
+    expect(silence).toMatchObject({ endedBy: 'agent', turnId: 1, fromMs: 600, untilMs: 2_600 });
+    expect(silence?.causes).toEqual([
+      { cause: 'endpoint', rule: 'half_number', ms: 1_500 },
+      { cause: 'model', rule: null, ms: 500 },
+    ]);
+    const endpoint = silence?.decisions.find(({ about }) => about === 'endpoint');
+    expect(endpoint).toMatchObject({
+      rule: 'half_number',
+      anchorMs: 600,
+      deadlineMs: 2_100,
+      atMs: 2_100,
+      rejected: [{ rule: 'take_as_finished', deadlineMs: 1_100, because: expect.stringContaining('half_number') }],
+    });
+  });
+
+  it('a quick answer is no silence, and a caller who goes on was not kept waiting', () => {
+    const noted = watched((script) => {
+      script.voice(600).take({ type: 'transcript.final', text: 'yes please.' });
+      script.after(550).answer('Good.');
+      script.after(500).take({ type: 'playout.finished', replyId: 'r1', heard: 'Good.' });
+      script.after(5_000).voice(400);
+    });
+    expect(noted).toEqual([]);
+  });
+
+  it('before a hold line and between it and the answer, the model is named, and the tool with its time', () => {
+    const called: TurnFact = {
+      type: 'reply.tool_called',
+      replyId: 'r1',
+      call: { callId: 'c1', toolName: 'look_up', input: '{}' },
+      mode: 'blocking',
+      source: 'webhook',
+    };
+    const noted = watched((script) => {
+      script.voice(600).take({ type: 'transcript.final', text: 'is my order there.' });
+      script.after(600).take(called, { type: 'reply.generated', replyId: 'r1' });
+      script.after(3_000);
+      const filler = script.last('say')?.replyId ?? '';
+      script.take({ type: 'reply.audible', replyId: filler }, { type: 'playout.started', replyId: filler, wireMs: script.nowMs });
+    });
+    expect(noted[0]?.endedBy).toBe('agent');
+    expect(noted[0]?.causes).toMatchObject([{ cause: 'endpoint' }, { cause: 'answer' }, { cause: 'tool', rule: 'look_up', ms: 3_000 }]);
+  });
+
+  it('a caller who says nothing is the cause of the quiet before being asked', () => {
+    const noted = watched(
+      (script) => {
+        script.after(9_000);
+        const replyId = script.last('generate')?.replyId ?? '';
+        script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: script.nowMs });
+      },
+      { reengage: true, hangupAfterMs: 24_000 },
+    );
+    expect(noted).toMatchObject([{ endedBy: 'agent', causes: [{ cause: 'caller_silent', rule: 'reengage', ms: 9_000 }] }]);
+  });
+});
