@@ -1,14 +1,16 @@
-/** Entry of the console: puts the page on the screen. */
-import { StrictMode } from 'react';
+/** Entry of the pages: the talk page at `/`, the console under `/console`; each loads only its own code. */
+import { lazy, StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
-import { TalkPage } from './talk-page.tsx';
-import './styles.css';
+
+const TalkPage = lazy(() => import('./talk/talk-page.tsx'));
+const ConsoleApp = lazy(() => import('./app/console-app.tsx'));
 
 const root = document.getElementById('root');
 if (root) {
+  const isConsole = location.pathname === '/console' || location.pathname.startsWith('/console/');
   createRoot(root).render(
     <StrictMode>
-      <TalkPage />
+      <Suspense>{isConsole ? <ConsoleApp /> : <TalkPage />}</Suspense>
     </StrictMode>,
   );
 }

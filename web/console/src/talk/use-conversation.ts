@@ -1,7 +1,7 @@
 /** One conversation with an agent as React state: status, what was said, loudness, and what a visitor can do. */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { AgentSession } from '../../client/agent-session.ts';
-import { type AgentMode, SessionError } from '../../client/events.ts';
+import { AgentSession } from '../../../client/agent-session.ts';
+import { type AgentMode, SessionError } from '../../../client/events.ts';
 
 /** One bubble of the transcript. */
 export interface Line {

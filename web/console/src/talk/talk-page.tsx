@@ -1,6 +1,7 @@
 /** The page at `/`: talk to the demo agent by voice or in writing, with a live transcript; how to phone it and where to go next. */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Orb } from './orb.tsx';
+import './styles.css';
 import { type Conversation, type Line, useConversation } from './use-conversation.ts';
 import { type Demo, useDemo } from './use-demo.ts';
 
@@ -14,7 +15,7 @@ const STATUS_TEXT = {
 
 const MODE_TEXT = { listening: 'Listening', thinking: 'Thinking', speaking: 'Speaking' } as const;
 
-export function TalkPage() {
+export default function TalkPage() {
   const { demo, problem } = useDemo();
   const conversation = useConversation();
   return (
@@ -23,6 +24,7 @@ export function TalkPage() {
         <img src="/icon.svg" alt="" width="28" height="28" />
         <strong>Parley</strong>
         <nav>
+          <a href="/console">Console</a>
           <a href="/docs">API reference</a>
         </nav>
       </header>

@@ -1,0 +1,115 @@
+/** `npm run console:types`: writes the console's types of the API from the schemas its routes validate with (`/openapi.json`), so that no shape is written twice. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openTestApi } from '#test/control-plane/test-api.ts';
+
+/** Names the console has for what a route answers, or for the rows of the list it answers. */
+const ANSWERS = {
+  Account: 'get /v1/account',
+  Agent: 'get /v1/agent/agents/{agent_id}',
+  AgentConfig: 'get /v1/agent/agents/{agent_id}/config',
+  AgentLimits: 'get /v1/agent/agents/{agent_id}/limits',
+  AgentTest: 'get /v1/agent/tests/{test_id}',
+  Analytics: 'get /v1/agent/analytics',
+  AvailableNumbers: 'get /v1/agent/available-phone-numbers',
+  CreatedKey: 'post /v1/keys',
+  Deliveries: 'get /v1/agent/deliveries',
+  KeyList: 'get /v1/keys',
+  KnowledgeSource: 'get /v1/agent/knowledge-sources/{source_id}',
+  KnowledgeList: 'get /v1/agent/knowledge-sources',
+  Ledger: 'get /wallet/{user_id}/ledger',
+  Models: 'get /v1/agent/models',
+  PhoneNumber: 'patch /v1/agent/phone-numbers/{phone_number_id}',
+  PreviewSession: 'post /v1/agent/agents/{agent_id}/preview-sessions',
+  Recording: 'get /v1/agent/sessions/{session_id}/recording',
+  Refusals: 'get /v1/agent/refusals',
+  SessionDetail: 'get /v1/agent/sessions/{session_id}',
+  SessionList: 'get /v1/agent/sessions',
+  TestBatch: 'get /v1/agent/agents/{agent_id}/test-batches/{batch_id}',
+  TestRun: 'get /v1/agent/test-runs/{run_id}',
+  Tool: 'get /v1/agent/tools/{tool_id}',
+  ToolList: 'get /v1/agent/tools',
+  ToolTest: 'post /v1/agent/tools/{tool_id}/test',
+  Version: 'get /v1/agent/agents/{agent_id}/versions/{version_number}',
+  VersionList: 'get /v1/agent/agents/{agent_id}/versions',
+  Wallet: 'get /wallet/{user_id}/api-credit',
+} as const;
+
+interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | JsonSchema;
+}
+
+interface Operation {
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>> }>>;
+}
+
+/** Where the types stand. */
+export const API_TYPES = join(import.meta.dirname, '../web/console/src/api/types.ts');
+
+/** The file's text. Throws when a route is not described any more. */
+export async function apiTypes(): Promise<string> {
+  const api = await openTestApi();
+  const { body } = await api.request('GET', '/openapi.json');
+  await api.close();
+  const types = Object.entries(ANSWERS).map(([name, route]) => {
+    const [method = '', path = ''] = route.split(' ');
+    const operation = body.paths[path]?.[method] as Operation | undefined;
+    const success = Object.entries(operation?.responses ?? {}).find(([status]) => status.startsWith('2'))?.[1];
+    const schema = success?.content?.['application/json']?.schema;
+    if (!schema) throw new Error(`${route} is not described`);
+    return `/** What \`${method.toUpperCase()} ${path}\` answers. */\nexport type ${name} = ${typeOf(schema)};\n`;
+  });
+  return `/** Made by \`npm run console:types\` from the routes' own schemas; not to be edited. */\n\n${types.join('\n')}`;
+}
+
+/** A JSON schema as a TypeScript type. */
+function typeOf(schema: JsonSchema, indent = ''): string {
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options) return union(options.map((option) => typeOf(option, indent)));
+  if (schema.allOf) return schema.allOf.map((part) => typeOf(part, indent)).join(' & ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum) return union(schema.enum.map((value) => JSON.stringify(value)));
+  if (Array.isArray(schema.type)) return union(schema.type.map((type: string) => typeOf({ ...schema, type }, indent)));
+  switch (schema.type) {
+    case 'object':
+      return objectType(schema, indent);
+    case 'array': {
+      const { items = {} } = schema;
+      const item = typeOf(items, indent);
+      return items.anyOf || items.oneOf || items.enum ? `(${item})[]` : `${item}[]`;
+    }
+    case 'integer':
+      return 'number';
+    case 'string':
+    case 'number':
+    case 'boolean':
+    case 'null':
+      return schema.type;
+    default:
+      return 'unknown';
+  }
+}
+
+function objectType({ properties, required = [], additionalProperties }: JsonSchema, indent: string): string {
+  if (!properties) return `Record<string, ${typeof additionalProperties === 'object' ? typeOf(additionalProperties, indent) : 'unknown'}>`;
+  const inner = `${indent}  `;
+  const fields = Object.entries(properties).map(
+    ([name, field]) => `${inner}${/^\w+$/.test(name) ? name : JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(field, inner)};`,
+  );
+  return `{\n${fields.join('\n')}\n${indent}}`;
+}
+
+function union(types: readonly string[]): string {
+  return [...new Set(types)].join(' | ');
+}
+
+if (import.meta.main) writeFileSync(API_TYPES, await apiTypes());

@@ -1,0 +1,143 @@
+/** Who may reach the agent, how it is embedded, what it may spend, and taking it away. */
+import { Button, Code, Group, NumberInput, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { call } from '../api/client.ts';
+import { useChange, useRead } from '../api/queries.ts';
+import type { Agent, AgentLimits } from '../api/types.ts';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Copy } from '../parts/copy.tsx';
+import { Section } from '../parts/page.tsx';
+import { Loaded } from '../parts/states.tsx';
+
+export function AccessTab({ agent }: { agent: Agent }) {
+  const path = `/v1/agent/agents/${agent.agent_id}`;
+  const limits = useRead<AgentLimits>(`${path}/limits`);
+  return (
+    <Stack>
+      <Profile agent={agent} />
+      <PublicAccess agent={agent} />
+      <Section title="Limits">
+        <Loaded query={limits}>{(saved) => <Limits path={`${path}/limits`} saved={saved} />}</Loaded>
+      </Section>
+      <Danger agent={agent} />
+    </Stack>
+  );
+}
+
+function useProfileChange(agent: Agent, done: string) {
+  const path = `/v1/agent/agents/${agent.agent_id}`;
+  return useChange((patch: Partial<Agent>) => call('PATCH', path, patch), { touches: [path, '/v1/agent/agents'], done });
+}
+
+function Profile({ agent }: { agent: Agent }) {
+  const [name, setName] = useState(agent.name);
+  const [description, setDescription] = useState(agent.description);
+  const save = useProfileChange(agent, 'Saved');
+  return (
+    <Section title="Name">
+      <Stack>
+        <TextInput label="Name" maxLength={120} value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <TextInput label="Description" maxLength={2_000} value={description} onChange={(event) => setDescription(event.currentTarget.value)} />
+        <Group>
+          <Button
+            variant="default"
+            loading={save.isPending}
+            disabled={name.trim() === '' || (name === agent.name && description === agent.description)}
+            onClick={() => save.mutate({ name, description })}
+          >
+            Save name
+          </Button>
+        </Group>
+      </Stack>
+    </Section>
+  );
+}
+
+function PublicAccess({ agent }: { agent: Agent }) {
+  const [origins, setOrigins] = useState(agent.allowed_origins);
+  const save = useProfileChange(agent, 'Saved');
+  const snippet = `<script src="${location.origin}/widget.js" async></script>\n<voice-agent agent-id="${agent.agent_id}"></voice-agent>`;
+  return (
+    <Section title="On web pages">
+      <Stack>
+        <Switch
+          label="Anyone may talk to it from the pages below, without a key"
+          checked={agent.public_enabled}
+          onChange={(event) => save.mutate({ public_enabled: event.currentTarget.checked })}
+        />
+        <Group align="flex-end">
+          <TagsInput
+            label="Pages it may be called from"
+            description="Scheme, host and port, such as https://www.example.com; up to 20."
+            maxTags={20}
+            value={origins}
+            onChange={setOrigins}
+            style={{ flex: 1, minWidth: 240 }}
+          />
+          <Button
+            variant="default"
+            disabled={JSON.stringify(origins) === JSON.stringify(agent.allowed_origins)}
+            onClick={() => save.mutate({ allowed_origins: origins })}
+          >
+            Save pages
+          </Button>
+        </Group>
+        <div>
+          <Group justify="space-between" mb={4}>
+            <Text size="sm" fw={500}>
+              Put this into the page
+            </Text>
+            <Copy value={snippet} what="the snippet" />
+          </Group>
+          <Code block>{snippet}</Code>
+        </div>
+      </Stack>
+    </Section>
+  );
+}
+
+/** The daily cap and the limit of calls at once, of an agent. */
+function Limits({ path, saved }: { path: string; saved: AgentLimits }) {
+  const [cap, setCap] = useState<string | number>(saved.daily_cap ?? '');
+  const [calls, setCalls] = useState<string | number>(saved.concurrent_calls ?? '');
+  const body = { daily_cap: cap === '' ? null : String(cap), concurrent_calls: calls === '' ? null : Number(calls) };
+  const save = useChange(() => call('PUT', path, body), { touches: [path], done: 'The limits hold from now on' });
+  return (
+    <Group align="flex-end">
+      <NumberInput label="Dollars a day" description="Empty: no cap" prefix="$" min={0} decimalScale={2} value={cap} onChange={setCap} />
+      <NumberInput label="Calls at once" description="Empty: no limit" min={0} max={100_000} value={calls} onChange={setCalls} />
+      <Button variant="default" loading={save.isPending} onClick={() => save.mutate()}>
+        Save limits
+      </Button>
+    </Group>
+  );
+}
+
+function Danger({ agent }: { agent: Agent }) {
+  const [, navigate] = useLocation();
+  const isArchived = agent.status === 'archived';
+  const archive = useProfileChange(agent, isArchived ? 'The agent is back' : 'Archived: it takes no calls');
+  const remove = useChange(() => call('DELETE', `/v1/agent/agents/${agent.agent_id}`), {
+    touches: ['/v1/agent/agents', '/v1/agent/phone-numbers'],
+    done: 'The agent is deleted',
+    onDone: () => navigate('/agents'),
+  });
+  return (
+    <Section title="Taking it away">
+      <Group>
+        <Button variant="default" onClick={() => archive.mutate({ status: isArchived ? 'active' : 'archived' })}>
+          {isArchived ? 'Bring back' : 'Archive'}
+        </Button>
+        <ConfirmButton
+          color="red"
+          title={`Delete ${agent.name}?`}
+          text="Its versions go with it and its numbers ring busy. Calls that were made stay in the list."
+          onConfirm={() => remove.mutate()}
+        >
+          Delete agent
+        </ConfirmButton>
+      </Group>
+    </Section>
+  );
+}

@@ -1,0 +1,114 @@
+/** One agent: its editor, its versions, who may reach it, and a test call with the draft. */
+import { Button, Group, Tabs, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useLocation, useParams } from 'wouter';
+import { call } from '../api/client.ts';
+import { useChange, useRead } from '../api/queries.ts';
+import type { Agent, AgentConfig } from '../api/types.ts';
+import { Id } from '../parts/copy.tsx';
+import { Page } from '../parts/page.tsx';
+import { Loaded } from '../parts/states.tsx';
+import { TestCall } from '../test-call/test-call.tsx';
+import { AccessTab } from './access-tab.tsx';
+import { PublicationBadge } from './agents-page.tsx';
+import { AnalysisTab } from './analysis-tab.tsx';
+import { ConversationTab } from './conversation-tab.tsx';
+import { changedSections, type SetSection } from './draft.ts';
+import { PromptTab } from './prompt-tab.tsx';
+import { PublishButton } from './publish-button.tsx';
+import { ToolsTab } from './tools-tab.tsx';
+import { VersionsTab } from './versions-tab.tsx';
+import { VoiceTab } from './voice-tab.tsx';
+
+const TABS = [
+  ['prompt', 'Prompt'],
+  ['voice', 'Voice and hearing'],
+  ['tools', 'Tools and knowledge'],
+  ['conversation', 'Conversation'],
+  ['analysis', 'Analysis and webhooks'],
+  ['test', 'Test call'],
+  ['versions', 'Versions'],
+  ['access', 'Access and limits'],
+] as const;
+
+export default function AgentPage() {
+  const { agentId = '' } = useParams<{ agentId: string }>();
+  const agent = useRead<Agent>(`/v1/agent/agents/${agentId}`);
+  const config = useRead<AgentConfig>(`/v1/agent/agents/${agentId}/config`);
+  return (
+    <Loaded query={agent}>
+      {(profile) => <Loaded query={config}>{(draft) => <Editor key={draft.config_hash} agent={profile} saved={draft} />}</Loaded>}
+    </Loaded>
+  );
+}
+
+function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
+  const { tab = 'prompt' } = useParams<{ tab?: string }>();
+  const [, navigate] = useLocation();
+  const [config, setConfig] = useState(saved);
+  const set: SetSection = (name, patch) => setConfig((before) => ({ ...before, [name]: { ...before[name], ...patch } }));
+  const path = `/v1/agent/agents/${agent.agent_id}`;
+  const changes = changedSections(saved, config);
+  const save = useChange(() => call('PATCH', `${path}/config`, changes), { touches: [path], done: 'The draft is saved' });
+  const editor = { config, set };
+  return (
+    <Page
+      title={agent.name}
+      intro={
+        <Group gap="sm" mt={4}>
+          <PublicationBadge agent={agent} />
+          <Id value={agent.agent_id} what="the agent’s id" />
+        </Group>
+      }
+      actions={
+        <>
+          {changes && (
+            <Button variant="default" onClick={() => setConfig(saved)}>
+              Discard
+            </Button>
+          )}
+          <Button variant={changes ? 'filled' : 'default'} disabled={!changes} loading={save.isPending} onClick={() => save.mutate()}>
+            Save draft
+          </Button>
+          <PublishButton agent={agent} draft={saved} isDirty={changes !== null} />
+        </>
+      }
+    >
+      <Tabs value={tab} onChange={(to) => navigate(`/agents/${agent.agent_id}/${to}`)} keepMounted={false}>
+        <Tabs.List mb="lg" style={{ flexWrap: 'nowrap', overflowX: 'auto', overflowY: 'hidden' }}>
+          {TABS.map(([value, label]) => (
+            <Tabs.Tab key={value} value={value}>
+              <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+                {label}
+              </Text>
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="prompt">
+          <PromptTab {...editor} />
+        </Tabs.Panel>
+        <Tabs.Panel value="voice">
+          <VoiceTab {...editor} />
+        </Tabs.Panel>
+        <Tabs.Panel value="tools">
+          <ToolsTab {...editor} />
+        </Tabs.Panel>
+        <Tabs.Panel value="conversation">
+          <ConversationTab {...editor} />
+        </Tabs.Panel>
+        <Tabs.Panel value="analysis">
+          <AnalysisTab {...editor} />
+        </Tabs.Panel>
+        <Tabs.Panel value="test">
+          <TestCall agent={agent} isDirty={changes !== null} />
+        </Tabs.Panel>
+        <Tabs.Panel value="versions">
+          <VersionsTab agent={agent} draft={saved} />
+        </Tabs.Panel>
+        <Tabs.Panel value="access">
+          <AccessTab agent={agent} />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}

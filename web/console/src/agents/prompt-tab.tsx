@@ -1,0 +1,177 @@
+/** What the agent is told to be, how it opens, which model thinks, and the variables of its texts. */
+import { Select, Stack, Switch, TagsInput, Text, Textarea, TextInput } from '@mantine/core';
+import { useRead } from '../api/queries.ts';
+import type { AgentConfig, Models } from '../api/types.ts';
+import { Section } from '../parts/page.tsx';
+import type { EditorProps } from './draft.ts';
+import { PromptEditor } from './prompt-editor.tsx';
+
+const OPENINGS = [
+  { value: 'prompt', label: 'Say what the instruction below asks for' },
+  { value: 'fixed', label: 'Say exactly this' },
+  { value: 'off', label: 'Wait for the caller' },
+];
+
+export function PromptTab({ config, set }: EditorProps) {
+  const { prompt } = config;
+  return (
+    <Stack>
+      <Section title="Instructions">
+        <PromptEditor
+          value={prompt.system_prompt}
+          variables={Object.keys(config.variables.defaults)}
+          onChange={(system_prompt) => set('prompt', { system_prompt })}
+        />
+      </Section>
+      <Section title="First message">
+        <Stack>
+          <Select
+            label="When the call begins"
+            data={OPENINGS}
+            allowDeselect={false}
+            value={prompt.first_message_mode}
+            onChange={(mode) => set('prompt', { first_message_mode: (mode ?? 'prompt') as AgentConfig['prompt']['first_message_mode'] })}
+          />
+          {prompt.first_message_mode === 'fixed' && (
+            <Textarea
+              label="First message"
+              autosize
+              minRows={2}
+              maxLength={10_000}
+              value={prompt.first_message}
+              onChange={(event) => set('prompt', { first_message: event.currentTarget.value })}
+            />
+          )}
+          {prompt.first_message_mode === 'prompt' && (
+            <Textarea
+              label="Instruction for the first message"
+              autosize
+              minRows={2}
+              maxLength={10_000}
+              value={prompt.first_message_prompt}
+              onChange={(event) => set('prompt', { first_message_prompt: event.currentTarget.value })}
+            />
+          )}
+        </Stack>
+      </Section>
+      <ModelSection config={config} set={set} />
+      <Variables config={config} set={set} />
+      <Section title="Guardrails">
+        <Stack>
+          <Switch
+            label="Stay on the task"
+            description="Off-topic requests are declined politely."
+            checked={config.guardrails.focus}
+            onChange={(event) => set('guardrails', { focus: event.currentTarget.checked })}
+          />
+          <Switch
+            label="Resist manipulation"
+            description="Attempts to extract the prompt or change the role are declined."
+            checked={config.guardrails.manipulation}
+            onChange={(event) => set('guardrails', { manipulation: event.currentTarget.checked })}
+          />
+        </Stack>
+      </Section>
+    </Stack>
+  );
+}
+
+function ModelSection({ config, set }: EditorProps) {
+  const models = useRead<Models>('/v1/agent/models');
+  const { custom, model } = config.llm;
+  const ids = [...new Set([...(models.data?.llm.map(({ id }) => id) ?? []), model])].filter((id) => id !== '');
+  return (
+    <Section title="Language model">
+      <Stack>
+        <Switch
+          label="Use a server of your own"
+          description="Any server that speaks OpenAI’s chat completions."
+          checked={custom !== null}
+          onChange={(event) => set('llm', { custom: event.currentTarget.checked ? { base_url: '', model: '', has_secret: false } : null })}
+        />
+        {custom === null ? (
+          <Select label="Model" data={ids} allowDeselect={false} searchable value={model} onChange={(id) => id && set('llm', { model: id })} />
+        ) : (
+          <CustomModel custom={custom} onChange={(next) => set('llm', { custom: next })} />
+        )}
+      </Stack>
+    </Section>
+  );
+}
+
+type Custom = NonNullable<AgentConfig['llm']['custom']> & { api_key?: string };
+
+function CustomModel({ custom, onChange }: { custom: Custom; onChange: (custom: Custom) => void }) {
+  return (
+    <>
+      <TextInput
+        label="Base address"
+        placeholder="https://models.example.com/v1"
+        value={custom.base_url}
+        onChange={(event) => onChange({ ...custom, base_url: event.currentTarget.value })}
+      />
+      <TextInput label="Model" value={custom.model} onChange={(event) => onChange({ ...custom, model: event.currentTarget.value })} />
+      <TextInput
+        label="Key"
+        type="password"
+        autoComplete="off"
+        description={custom.has_secret ? 'A key is kept. Leave this empty to keep it.' : 'Kept encrypted and never shown again.'}
+        value={custom.api_key ?? ''}
+        onChange={(event) => {
+          const { api_key: _, ...rest } = custom;
+          onChange(event.currentTarget.value === '' ? rest : { ...rest, api_key: event.currentTarget.value });
+        }}
+      />
+    </>
+  );
+}
+
+const MISSING = [
+  { value: 'keep', label: 'Leave the placeholder as it is' },
+  { value: 'empty', label: 'Say nothing in its place' },
+  { value: 'reject', label: 'Refuse the session' },
+];
+
+function Variables({ config, set }: EditorProps) {
+  const { defaults, on_missing } = config.variables;
+  const entries = Object.entries(defaults).map(([name, value]) => `${name}=${value}`);
+  const read = (lines: string[]) =>
+    Object.fromEntries(
+      lines.flatMap((line) => {
+        const [, name, value] = /^([A-Za-z][A-Za-z0-9_]*)=(.*)$/s.exec(line.trim()) ?? [];
+        return name === undefined
+          ? []
+          : [[name, typeof defaults[name] !== 'string' && defaults[name] === asWritten(value ?? '') ? asWritten(value ?? '') : (value ?? '')]];
+      }),
+    );
+  return (
+    <Section title="Variables">
+      <Stack>
+        <TagsInput
+          label="Defaults"
+          description="name=value, each confirmed with Enter. Use them as {{name}} in any text."
+          placeholder={entries.length === 0 ? 'shop=Bella Vista' : ''}
+          value={entries}
+          onChange={(lines) => set('variables', { defaults: read(lines) })}
+          splitChars={[]}
+        />
+        <Select
+          label="When a value is missing"
+          data={MISSING}
+          allowDeselect={false}
+          value={on_missing}
+          onChange={(value) => set('variables', { on_missing: (value ?? 'keep') as typeof on_missing })}
+        />
+        <Text size="sm" c="dimmed">
+          Sessions, phone calls and the conversation_init webhook give values of their own.
+        </Text>
+      </Stack>
+    </Section>
+  );
+}
+
+/** A default that was a number or a boolean stays one while its text stays the same. */
+function asWritten(text: string): string | number | boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
+}

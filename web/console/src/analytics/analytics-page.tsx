@@ -1,0 +1,167 @@
+/** How calls went over time: how many, how long, what they cost, how fast the agent answered and why they ended. */
+import '@mantine/charts/styles.css';
+import { BarChart, LineChart } from '@mantine/charts';
+import { Alert, SegmentedControl, Select, SimpleGrid, Table } from '@mantine/core';
+import { useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { useRead } from '../api/queries.ts';
+import type { Agent, Analytics } from '../api/types.ts';
+import { dollars, duration, milliseconds, percent, words } from '../parts/format.ts';
+import { Page, Section } from '../parts/page.tsx';
+import { StatGrid } from '../parts/stat.tsx';
+import { Empty, Loaded } from '../parts/states.tsx';
+import { DataTable } from '../parts/table.tsx';
+
+const RANGES = [
+  { value: '1', label: '24 hours' },
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+];
+const DAY_MS = 86_400_000;
+const COLORS = ['indigo.5', 'teal.6', 'orange.5', 'red.6', 'grape.5', 'cyan.6', 'lime.6', 'pink.5', 'yellow.6', 'blue.4', 'gray.5'];
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const HOUR = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+export default function AnalyticsPage() {
+  const [search, setSearch] = useSearchParams();
+  const [openedMs] = useState(() => Date.now());
+  const days = search.get('days') ?? '7';
+  const agentId = search.get('agent_id') ?? '';
+  const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
+  const analytics = useRead<Analytics>('/v1/agent/analytics', {
+    query: { from: new Date(openedMs - Number(days) * DAY_MS).toISOString(), interval: days === '1' ? 'hour' : 'day', agent_id: agentId },
+    refetchMs: 60_000,
+  });
+  const set = (name: string, value: string | null) =>
+    setSearch((before) => {
+      const next = new URLSearchParams(before);
+      if (value) next.set(name, value);
+      else next.delete(name);
+      return next;
+    });
+  return (
+    <Page
+      title="Analytics"
+      intro="By the day (UTC), or by the hour."
+      actions={
+        <>
+          <Select
+            aria-label="Agent"
+            placeholder="All agents"
+            clearable
+            searchable
+            w={180}
+            data={agents.data?.agents.map(({ agent_id, name }) => ({ value: agent_id, label: name })) ?? []}
+            value={agentId || null}
+            onChange={(value) => set('agent_id', value)}
+          />
+          <SegmentedControl data={RANGES} value={days} onChange={(value) => set('days', value)} aria-label="Range" />
+        </>
+      }
+    >
+      <Loaded query={analytics}>{(found) => <Figures analytics={found} />}</Loaded>
+    </Page>
+  );
+}
+
+function Figures({ analytics }: { analytics: Analytics }) {
+  const { totals, agents } = analytics;
+  if (totals.calls === 0) return <Empty title="No call in this time">Choose a longer range, or another agent.</Empty>;
+  return (
+    <>
+      {analytics.truncated && (
+        <Alert color="yellow" variant="outline">
+          There were so many calls that only the newest 50 000 are counted. Choose a shorter range.
+        </Alert>
+      )}
+      <StatGrid
+        stats={[
+          { label: 'Calls', value: String(totals.calls), hint: `${totals.live} running now` },
+          { label: 'Answer rate', value: percent(totals.answer_rate), hint: `${totals.answered} connected` },
+          { label: 'Average length', value: duration(totals.average_seconds), hint: `${duration(totals.total_seconds)} in all` },
+          {
+            label: 'Median response',
+            value: milliseconds(totals.latency.p50_ms),
+            hint: `95 % ${milliseconds(totals.latency.p95_ms)}, 99 % ${milliseconds(totals.latency.p99_ms)}`,
+          },
+          { label: 'Cost', value: dollars(totals.cost), hint: `${totals.latency.turns} turns` },
+        ]}
+      />
+      <Charts analytics={analytics} />
+      <DataTable label="Agents" heads={['Agent', 'Calls', 'Answer rate', 'Average length', 'Median response', 'Cost']}>
+        {agents.map((agent) => (
+          <Table.Tr key={agent.agent_id}>
+            <Table.Td>
+              <Link className="row-link" href={`/calls?agent_id=${agent.agent_id}`}>
+                {agent.agent_name}
+              </Link>
+            </Table.Td>
+            <Table.Td className="tabular">{agent.calls}</Table.Td>
+            <Table.Td className="tabular">{percent(agent.answer_rate)}</Table.Td>
+            <Table.Td className="tabular">{duration(agent.average_seconds)}</Table.Td>
+            <Table.Td className="tabular">{milliseconds(agent.latency.p50_ms)}</Table.Td>
+            <Table.Td className="tabular">{dollars(agent.cost)}</Table.Td>
+          </Table.Tr>
+        ))}
+      </DataTable>
+    </>
+  );
+}
+
+function Charts({ analytics: { buckets, interval, totals } }: { analytics: Analytics }) {
+  const label = (start: string) => (interval === 'hour' ? HOUR : DAY).format(new Date(start));
+  const reasons = Object.keys(totals.end_reasons);
+  const rows = buckets.map((bucket) => ({
+    at: label(bucket.start),
+    Connected: bucket.answered,
+    'Not connected': bucket.calls - bucket.answered,
+    Minutes: Math.round(bucket.total_seconds / 6) / 10,
+    Dollars: Number(bucket.cost),
+    Median: bucket.latency.p50_ms,
+    '95 %': bucket.latency.p95_ms,
+    ...Object.fromEntries(reasons.map((reason) => [words(reason), bucket.end_reasons[reason] ?? 0])),
+  }));
+  const shared = { h: 220, data: rows, dataKey: 'at', withLegend: true, textColor: 'var(--mantine-color-dimmed)', gridAxis: 'y' } as const;
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <Section title="Calls">
+        <BarChart
+          {...shared}
+          type="stacked"
+          series={[
+            { name: 'Connected', color: 'indigo.5' },
+            { name: 'Not connected', color: 'orange.5' },
+          ]}
+        />
+      </Section>
+      <Section title="Why they ended">
+        <BarChart
+          {...shared}
+          type="stacked"
+          series={reasons.map((reason, index) => ({ name: words(reason), color: COLORS[index % COLORS.length] ?? 'gray.5' }))}
+        />
+      </Section>
+      <Section title="Response, ms">
+        <LineChart
+          {...shared}
+          connectNulls
+          series={[
+            { name: 'Median', color: 'indigo.5' },
+            { name: '95 %', color: 'orange.5' },
+          ]}
+        />
+      </Section>
+      <Section title="Minutes and dollars">
+        <BarChart
+          {...shared}
+          withRightYAxis
+          series={[
+            { name: 'Minutes', color: 'teal.6' },
+            { name: 'Dollars', color: 'grape.5', yAxisId: 'right' },
+          ]}
+        />
+      </Section>
+    </SimpleGrid>
+  );
+}

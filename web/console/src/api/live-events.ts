@@ -1,0 +1,54 @@
+/** The live event stream (`GET /v1/agent/events`): read with fetch, because an EventSource cannot send a key; opened again whenever it ends. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { request } from './client.ts';
+import type { SessionList } from './types.ts';
+
+/** A row of the list of sessions. */
+export type SessionRow = SessionList['sessions'][number];
+
+const RETRY_MS = 3_000;
+
+/** Keeps lists, details and figures of calls fresh while the console is open; true while the stream is there. */
+export function useLiveEvents(): boolean {
+  const client = useQueryClient();
+  const [isLive, setIsLive] = useState(false);
+  useEffect(() => {
+    const abort = new AbortController();
+    const onSession = (row: SessionRow) => {
+      void client.invalidateQueries({ queryKey: ['/v1/agent/sessions'] });
+      void client.invalidateQueries({ queryKey: [`/v1/agent/sessions/${row.session_id}`] });
+    };
+    const run = async () => {
+      while (!abort.signal.aborted) {
+        try {
+          await readStream(abort.signal, { onReady: () => setIsLive(true), onSession });
+        } catch {
+          // The next attempt tells whether it is back.
+        }
+        setIsLive(false);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    };
+    void run();
+    return () => abort.abort();
+  }, [client]);
+  return isLive;
+}
+
+async function readStream(signal: AbortSignal, told: { onReady(): void; onSession(row: SessionRow): void }): Promise<void> {
+  const response = await request('GET', '/v1/agent/events', undefined, signal);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let waiting = '';
+  for (;;) {
+    const part = await reader?.read();
+    if (!part || part.done) return;
+    const messages = (waiting + part.value).split('\n\n');
+    waiting = messages.pop() ?? '';
+    for (const message of messages) {
+      const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(message) ?? [];
+      if (name === 'ready') told.onReady();
+      if (name === 'session' && data !== undefined) told.onSession(JSON.parse(data) as SessionRow);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/** How pages read: one cached query per address, lists page by page, and changes that make the pages they touch load again. */
+import { notifications } from '@mantine/notifications';
+import { type QueryKey, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { ApiError, call, type Query, withQuery } from './client.ts';
+
+/** What every list answers beside its rows. */
+interface PageInfo {
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** Reads an address; `refetchMs` reads it again and again. */
+export function useRead<Answer>(path: string | null, options: { readonly query?: Query; readonly refetchMs?: number | false } = {}) {
+  return useQuery({
+    queryKey: [path, options.query ?? {}],
+    queryFn: ({ signal }) => call<Answer>('GET', withQuery(path ?? '', options.query ?? {}), undefined, signal),
+    enabled: path !== null,
+    ...(options.refetchMs === undefined ? {} : { refetchInterval: options.refetchMs }),
+  });
+}
+
+/** Reads a list page by page; `rows` are those of all pages so far. */
+export function useList<Answer extends PageInfo, Row>(path: string, rowsOf: (answer: Answer) => readonly Row[], query: Query = {}) {
+  const list = useInfiniteQuery({
+    queryKey: [path, query, 'list'],
+    queryFn: ({ pageParam, signal }) => call<Answer>('GET', withQuery(path, { ...query, cursor: pageParam }), undefined, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => (last.has_more ? last.next_cursor : null),
+  });
+  return { ...list, rows: list.data?.pages.flatMap((page) => rowsOf(page)) };
+}
+
+/** What a list of this hook's kind looks like to a component. */
+export type ListQuery<Row> = Pick<
+  ReturnType<typeof useList<PageInfo, Row>>,
+  'rows' | 'error' | 'refetch' | 'hasNextPage' | 'fetchNextPage' | 'isFetchingNextPage'
+>;
+
+/** Changes something, tells how it went, and has every address that begins with one of `touches` read again. */
+export function useChange<Input = void, Answer = unknown>(
+  change: (input: Input) => Promise<Answer>,
+  options: { readonly touches: readonly string[]; readonly done?: string; readonly onDone?: (answer: Answer) => void; readonly quiet?: boolean },
+) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: change,
+    onSuccess: async (answer) => {
+      await client.invalidateQueries({ predicate: ({ queryKey }) => isTouched(queryKey, options.touches) });
+      if (options.done !== undefined) notifications.show({ message: options.done, color: 'teal' });
+      options.onDone?.(answer);
+    },
+    onError: (error) => {
+      if (!options.quiet) notifications.show({ title: 'That did not work', message: messageOf(error), color: 'red', autoClose: 10_000 });
+    },
+  });
+}
+
+/** What to tell somebody about an error. */
+export function messageOf(error: unknown): string {
+  return error instanceof ApiError ? error.message : 'Something went wrong in this page. Load it again.';
+}
+
+function isTouched([path]: QueryKey, touches: readonly string[]): boolean {
+  return typeof path === 'string' && touches.some((prefix) => path.startsWith(prefix));
+}

@@ -1,0 +1,81 @@
+/** The console: its providers, and the page of each address. */
+import '@mantine/core/styles.css';
+import '@mantine/notifications/styles.css';
+import './console.css';
+import { MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { Redirect, Route, Router, Switch } from 'wouter';
+import { ApiError } from '../api/client.ts';
+import { forgetKey, storedKey } from '../api/credentials.ts';
+import { Loading } from '../parts/states.tsx';
+import { Shell } from './shell.tsx';
+import { SignInPage } from './sign-in-page.tsx';
+import { resolveVariables, theme } from './theme.ts';
+
+/** Each page is code of its own, loaded when it is first opened. */
+const PAGES = {
+  '/': lazy(() => import('../overview/overview-page.tsx')),
+  '/agents': lazy(() => import('../agents/agents-page.tsx')),
+  '/agents/:agentId/:tab?': lazy(() => import('../agents/agent-page.tsx')),
+  '/tools': lazy(() => import('../tools/tools-page.tsx')),
+  '/tools/:toolId': lazy(() => import('../tools/tool-page.tsx')),
+  '/knowledge': lazy(() => import('../knowledge/knowledge-page.tsx')),
+  '/numbers': lazy(() => import('../numbers/numbers-page.tsx')),
+  '/calls': lazy(() => import('../calls/calls-page.tsx')),
+  '/calls/:sessionId': lazy(() => import('../calls/call-page.tsx')),
+  '/analytics': lazy(() => import('../analytics/analytics-page.tsx')),
+  '/webhooks': lazy(() => import('../webhooks/webhooks-page.tsx')),
+  '/refusals': lazy(() => import('../refusals/refusals-page.tsx')),
+  '/agent-tests': lazy(() => import('../agent-tests/agent-tests-page.tsx')),
+  '/wallet': lazy(() => import('../wallet/wallet-page.tsx')),
+  '/keys': lazy(() => import('../keys/keys-page.tsx')),
+} as const;
+
+export default function ConsoleApp() {
+  const [isSignedIn, setSignedIn] = useState(() => storedKey() !== null);
+  const [client] = useState(createClient);
+  const signOut = () => {
+    forgetKey();
+    client.clear();
+    setSignedIn(false);
+  };
+  return (
+    <MantineProvider theme={theme} defaultColorScheme="auto" cssVariablesResolver={resolveVariables}>
+      <Notifications position="bottom-right" />
+      <QueryClientProvider client={client}>
+        <Router base="/console">
+          {isSignedIn ? (
+            <Shell onSignOut={signOut}>
+              <Suspense fallback={<Loading />}>
+                <Switch>
+                  {Object.entries(PAGES).map(([path, Page]) => (
+                    <Route key={path} path={path} component={Page} />
+                  ))}
+                  <Route>
+                    <Redirect to="/" />
+                  </Route>
+                </Switch>
+              </Suspense>
+            </Shell>
+          ) : (
+            <SignInPage onSignedIn={() => setSignedIn(true)} />
+          )}
+        </Router>
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
+
+function createClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 5_000,
+        // A refusal stays one; only a server that is away may be back.
+        retry: (failures, error) => failures < 2 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 502),
+      },
+    },
+  });
+}

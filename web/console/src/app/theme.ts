@@ -1,0 +1,43 @@
+/** Colours and defaults of the console. Text colours keep 4.5:1 against their ground in both schemes (WCAG AA). */
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+
+const indigo: MantineColorsTuple = ['#eef0ff', '#dfe1fd', '#bdc0f7', '#989df1', '#7a80ec', '#6169e8', '#4f46e5', '#4038c9', '#352fa8', '#2a2684'];
+
+export const theme = createTheme({
+  primaryColor: 'indigo',
+  colors: { indigo },
+  primaryShade: { light: 6, dark: 7 },
+  autoContrast: true,
+  defaultRadius: 'md',
+  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
+  headings: { fontWeight: '650' },
+  cursorType: 'pointer',
+});
+
+/** Mantine's own greys for secondary text are too faint. */
+export const resolveVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-body': '#f7f7fb',
+    '--mantine-color-dimmed': '#565a6e',
+    '--mantine-color-placeholder': '#676b7f',
+    '--mantine-color-error': '#c2263e',
+    '--card': '#ffffff',
+    '--line': '#e3e3ee',
+    '--user': '#0f766e',
+    '--agent': '#4f46e5',
+    '--mark': '#fff3c4',
+  },
+  dark: {
+    '--mantine-color-body': '#12121a',
+    '--mantine-color-dimmed': '#a9acbf',
+    '--mantine-color-placeholder': '#969ab0',
+    '--mantine-color-error': '#ff8a98',
+    '--mantine-color-anchor': '#a3a8ff',
+    '--card': '#1b1b26',
+    '--line': '#2c2c3b',
+    '--user': '#5eead4',
+    '--agent': '#a3a8ff',
+    '--mark': '#4a3f14',
+  },
+});

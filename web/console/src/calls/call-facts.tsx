@@ -1,0 +1,46 @@
+/** The facts of a call: numbers, times, ids. */
+import { SimpleGrid, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { SessionDetail } from '../api/types.ts';
+import { Id } from '../parts/copy.tsx';
+import { dateTime, duration, words } from '../parts/format.ts';
+
+export function CallFacts({ session }: { session: SessionDetail }) {
+  const facts: [string, ReactNode][] = [
+    [
+      'Agent',
+      <Link key="agent" className="text-link" href={`/agents/${session.agent_id}`}>
+        {session.agent_name}
+      </Link>,
+    ],
+    ['Began', dateTime(session.started_at)],
+    ['Length', duration(session.duration_seconds)],
+    ['Direction', words(session.direction)],
+    ['Came by', words(session.source)],
+    ...(session.caller_number === null
+      ? []
+      : ([['Caller', <Id key="caller" value={session.caller_number} what="the number" />]] as [string, ReactNode][])),
+    ...(session.dialed_number === null
+      ? []
+      : ([['Dialled', <Id key="dialled" value={session.dialed_number} what="the number" />]] as [string, ReactNode][])),
+    ...(session.sip_call_id === null
+      ? []
+      : ([['SIP Call-ID', <Id key="sip" value={session.sip_call_id} what="the Call-ID" isShort />]] as [string, ReactNode][])),
+    ...(session.timezone === null ? [] : ([['Time zone', session.timezone]] as [string, ReactNode][])),
+  ];
+  return (
+    <SimpleGrid className="card" component="dl" cols={{ base: 2, sm: 3, md: 5 }} m={0}>
+      {facts.map(([label, value]) => (
+        <div key={label}>
+          <Text component="dt" size="xs" c="dimmed">
+            {label}
+          </Text>
+          <Text component="dd" size="sm" m={0}>
+            {value}
+          </Text>
+        </div>
+      ))}
+    </SimpleGrid>
+  );
+}

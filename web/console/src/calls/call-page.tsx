@@ -1,0 +1,117 @@
+/** One call: what was heard and said, on its waveform and in words; how fast each turn was, what tools did, what came of it, and who was told. */
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { Link, useParams } from 'wouter';
+import { call } from '../api/client.ts';
+import { useChange, useRead } from '../api/queries.ts';
+import type { Deliveries, SessionDetail } from '../api/types.ts';
+import { StateBadge } from '../parts/badges.tsx';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Id } from '../parts/copy.tsx';
+import { words } from '../parts/format.ts';
+import { Page, Section } from '../parts/page.tsx';
+import { Loaded } from '../parts/states.tsx';
+import { DeliveriesTable } from '../webhooks/deliveries-table.tsx';
+import { AnalysisResult } from './analysis-result.tsx';
+import { CallFacts } from './call-facts.tsx';
+import { otherParty } from './calls-table.tsx';
+import { RecordingPlayer } from './recording-player.tsx';
+import { Timeline } from './timeline.tsx';
+import { Waterfall } from './waterfall.tsx';
+
+export default function CallPage() {
+  const { sessionId = '' } = useParams<{ sessionId: string }>();
+  const path = `/v1/agent/sessions/${sessionId}`;
+  const session = useRead<SessionDetail>(path, { refetchMs: false });
+  return <Loaded query={session}>{(detail) => <Call path={path} session={detail} />}</Loaded>;
+}
+
+function Call({ path, session }: { path: string; session: SessionDetail }) {
+  const isLive = session.status === 'active' || session.status === 'unknown' || session.status === 'pending';
+  const [seek, setSeek] = useState<{ readonly atMs: number } | null>(null);
+  const [nowMs, setNowMs] = useState<number | null>(null);
+  const end = useChange(() => call('POST', `${path}/end`), { touches: ['/v1/agent/sessions'], done: 'The call is being ended' });
+  return (
+    <Page
+      title={`${otherParty(session)} with ${session.agent_name}`}
+      intro={
+        <Group gap="sm" mt={4}>
+          <StateBadge state={session.status} label={session.status === 'active' ? 'Running' : words(session.status)} />
+          {session.end_reason !== null && <Text size="sm">{words(session.end_reason)}</Text>}
+          <Id value={session.session_id} what="the session’s id" />
+        </Group>
+      }
+      actions={
+        isLive && (
+          <ConfirmButton color="red" title="End this call?" text="The agent hangs up at once, without a goodbye." onConfirm={() => end.mutate()}>
+            End call
+          </ConfirmButton>
+        )
+      }
+    >
+      {isLive ? (
+        <Alert color="teal" variant="outline" title="This call is running">
+          What is said appears below after each turn. The line itself cannot be listened to from here; the recording can be heard as soon as the call
+          has ended.
+        </Alert>
+      ) : (
+        <RecordingPlayer session={session} seek={seek} onTime={setNowMs} />
+      )}
+      <CallFacts session={session} />
+      <Section title="Transcript">
+        <Timeline session={session} nowMs={nowMs} onSeek={isLive ? null : (atMs) => setSeek({ atMs })} />
+      </Section>
+      <Section title="How fast each turn was">
+        <Waterfall turns={session.turns} />
+      </Section>
+      <AnalysisSection path={path} session={session} />
+      <DeliveriesSection path={path} />
+      <Text size="sm">
+        <Link className="text-link" href={`/calls?agent_id=${session.agent_id}`}>
+          All calls of {session.agent_name}
+        </Link>
+      </Text>
+    </Page>
+  );
+}
+
+function AnalysisSection({ path, session }: { path: string; session: SessionDetail }) {
+  const { analysis } = session;
+  const again = useChange(() => call('POST', `${path}/analysis`), { touches: [path], done: 'It is being worked out again' });
+  if (analysis === null) return null;
+  const isRerunnable = analysis.status === 'skipped' || analysis.status === 'error';
+  return (
+    <Section
+      title="Analysis"
+      aside={
+        isRerunnable && (
+          <Button size="xs" variant="default" loading={again.isPending} onClick={() => again.mutate()}>
+            Run again
+          </Button>
+        )
+      }
+    >
+      <AnalysisResult analysis={analysis} />
+    </Section>
+  );
+}
+
+function DeliveriesSection({ path }: { path: string }) {
+  const deliveries = useRead<Deliveries>(`${path}/deliveries`, { query: { page_size: 100 }, refetchMs: 10_000 });
+  return (
+    <Stack gap="xs">
+      <Text component="h2" fw={600}>
+        Webhooks
+      </Text>
+      <Loaded query={deliveries}>
+        {({ deliveries: rows }) =>
+          rows.length === 0 ? (
+            <Text c="dimmed">Nobody was told about this call: its agent has no post-call webhook, or the call is not over.</Text>
+          ) : (
+            <DeliveriesTable rows={rows} />
+          )
+        }
+      </Loaded>
+    </Stack>
+  );
+}

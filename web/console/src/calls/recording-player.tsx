@@ -1,0 +1,166 @@
+/** The recording of a call: the waveform of both speakers, played and sought by mouse or keyboard, with interruptions and silences explained. */
+import { ActionIcon, Group, Select, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { ApiError, call } from '../api/client.ts';
+import { messageOf } from '../api/queries.ts';
+import type { Recording, SessionDetail } from '../api/types.ts';
+import { duration } from '../parts/format.ts';
+import { Section } from '../parts/page.tsx';
+import { type AudioEvent, audioEvents } from './audio-events.ts';
+import { type DecodedRecording, decodeRecording } from './decode-recording.ts';
+import { Waveform } from './waveform.tsx';
+
+const SPEEDS = ['0.75', '1', '1.25', '1.5', '2'];
+
+interface PlayerProps {
+  readonly session: SessionDetail;
+  /** Where to go to, as wall time in ms; a new object seeks. */
+  readonly seek: { readonly atMs: number } | null;
+  /** Told where it plays, as wall time in ms; null while it is stopped. */
+  onTime(atMs: number | null): void;
+}
+
+export function RecordingPlayer(props: PlayerProps) {
+  const recording = useDecoded(props.session.session_id);
+  if (recording.data) return <Player {...props} recording={recording.data} />;
+  const isMissing = recording.error instanceof ApiError && recording.error.status === 404;
+  return (
+    <Section title="Recording">
+      <Text c="dimmed" role="status">
+        {recording.isPending
+          ? 'Loading the recording…'
+          : isMissing
+            ? 'This call was not recorded.'
+            : recording.error instanceof ApiError
+              ? messageOf(recording.error)
+              : recording.error?.message}
+      </Text>
+    </Section>
+  );
+}
+
+/** Fetched once; its addresses expire, the decoded sound does not. */
+function useDecoded(sessionId: string) {
+  const query = useQuery({
+    queryKey: ['decoded recording', sessionId],
+    queryFn: async ({ signal }) =>
+      decodeRecording(await call<Recording>('GET', `/v1/agent/sessions/${sessionId}/recording`, undefined, signal), signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  const url = query.data?.url;
+  useEffect(() => () => (url === undefined ? undefined : URL.revokeObjectURL(url)), [url]);
+  return query;
+}
+
+function Player({ session, recording, seek, onTime }: PlayerProps & { recording: DecodedRecording }) {
+  const audio = useRef<HTMLAudioElement>(null);
+  const [positionMs, setPosition] = useState(0);
+  const [isPlaying, setPlaying] = useState(false);
+  const events = useMemo(() => audioEvents(recording, session.turns), [recording, session.turns]);
+  const tell = useRef(onTime);
+  tell.current = onTime;
+
+  const goTo = (ms: number) => {
+    if (!audio.current) return;
+    audio.current.currentTime = Math.min(recording.durationMs, Math.max(0, ms)) / 1_000;
+    setPosition(audio.current.currentTime * 1_000);
+  };
+  useEffect(() => {
+    if (!seek || !audio.current) return;
+    audio.current.currentTime = Math.max(0, seek.atMs - recording.startMs) / 1_000;
+    void audio.current.play();
+  }, [seek, recording.startMs]);
+  useEffect(() => {
+    tell.current(positionMs > 0 ? recording.startMs + positionMs : null);
+  }, [positionMs, recording.startMs]);
+  const toggle = () => {
+    if (isPlaying) audio.current?.pause();
+    else void audio.current?.play();
+  };
+  return (
+    <Section
+      title="Recording"
+      aside={
+        <Group gap="md">
+          <Legend color="var(--user)" label="Caller" />
+          <Legend color="var(--agent)" label="Agent" />
+        </Group>
+      }
+    >
+      <Stack gap="sm">
+        {/* biome-ignore lint/a11y/useMediaCaption: the transcript stands below, in step with the sound. */}
+        <audio
+          ref={audio}
+          src={recording.url}
+          preload="auto"
+          onPlay={() => setPlaying(true)}
+          onPause={() => setPlaying(false)}
+          onTimeUpdate={(event) => setPosition(event.currentTarget.currentTime * 1_000)}
+        />
+        <Waveform recording={recording} events={events} positionMs={positionMs} onSeek={goTo} />
+        <Group>
+          <ActionIcon size="lg" onClick={toggle} aria-label={isPlaying ? 'Pause' : 'Play'}>
+            {isPlaying ? <IconPlayerPause size={18} /> : <IconPlayerPlay size={18} />}
+          </ActionIcon>
+          <Text size="sm" className="tabular">
+            {duration(positionMs / 1_000)} / {duration(recording.durationMs / 1_000)}
+          </Text>
+          <Select
+            aria-label="Speed"
+            size="xs"
+            w={86}
+            allowDeselect={false}
+            data={SPEEDS.map((value) => ({ value, label: `${value}×` }))}
+            defaultValue="1"
+            onChange={(value) => {
+              if (audio.current) audio.current.playbackRate = Number(value);
+            }}
+          />
+        </Group>
+        <Events events={events} onSeek={goTo} />
+      </Stack>
+    </Section>
+  );
+}
+
+function Legend({ color, label }: { color: string; label: string }) {
+  return (
+    <Group gap={6}>
+      <span className="swatch" style={{ background: color }} aria-hidden />
+      <Text size="sm">{label}</Text>
+    </Group>
+  );
+}
+
+function Events({ events, onSeek }: { events: readonly AudioEvent[]; onSeek: (ms: number) => void }) {
+  if (events.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        No interruption, and no silence longer than a second and a half.
+      </Text>
+    );
+  return (
+    <Stack gap={0} component="ul" p={0} m={0} style={{ listStyle: 'none' }} aria-label="Interruptions and silences">
+      {events.map((event) => (
+        <li key={`${event.kind}${event.atMs}`}>
+          <button
+            type="button"
+            className="line"
+            style={{ '--speaker': event.kind === 'interruption' ? '#f59e0b' : 'var(--line)' } as React.CSSProperties}
+            onClick={() => onSeek(event.atMs)}
+          >
+            <Text size="sm" component="span">
+              <span className="tabular">{duration(event.atMs / 1_000)}</span>{' '}
+              <strong>{event.kind === 'interruption' ? 'Interruption' : `Silence of ${(event.durationMs / 1_000).toFixed(1)} s`}</strong>:{' '}
+              {event.text}
+            </Text>
+            <VisuallyHidden>, listen from here</VisuallyHidden>
+          </button>
+        </li>
+      ))}
+    </Stack>
+  );
+}

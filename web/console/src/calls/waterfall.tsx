@@ -1,0 +1,85 @@
+/** The latency waterfall: of each turn, what the time from the caller's end of speech to the agent's first sound was spent on. */
+import { Group, Stack, Table, Text } from '@mantine/core';
+import type { SessionDetail } from '../api/types.ts';
+import { milliseconds, timeOfDay, words } from '../parts/format.ts';
+
+type Turn = SessionDetail['turns'][number];
+
+/** Parts of a turn in their order, each explained, with a colour that keeps apart from its neighbours in both schemes. */
+const PARTS = [
+  ['endpoint_ms', 'Waited for the caller to go on', '#94a3b8'],
+  ['transcript_ms', 'Recogniser', '#0d9488'],
+  ['first_token_ms', 'Model’s first word', '#6366f1'],
+  ['first_sentence_ms', 'First sentence', '#a78bfa'],
+  ['first_audio_ms', 'Voice', '#f59e0b'],
+  ['playout_ms', 'On the line', '#ef4444'],
+] as const;
+
+export function Waterfall({ turns }: { turns: readonly Turn[] }) {
+  if (turns.length === 0) return <Text c="dimmed">No turn was answered.</Text>;
+  const slowest = Math.max(...turns.map(({ total_ms }) => total_ms), 1);
+  return (
+    <Stack>
+      <Group gap="md">
+        {PARTS.map(([name, label, color]) => (
+          <Group key={name} gap={6}>
+            <span className="swatch" style={{ background: color }} aria-hidden />
+            <Text size="sm">{label}</Text>
+          </Group>
+        ))}
+      </Group>
+      <div className="scroll-x">
+        <Table verticalSpacing="xs" miw={520}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Turn</Table.Th>
+              <Table.Th w="55%">From end of speech to first sound</Table.Th>
+              <Table.Th>Total</Table.Th>
+              <Table.Th>Decided by</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {turns.map((turn) => (
+              <TurnRow key={turn.turn_id} turn={turn} slowest={slowest} />
+            ))}
+          </Table.Tbody>
+        </Table>
+      </div>
+    </Stack>
+  );
+}
+
+function TurnRow({ turn, slowest }: { turn: Turn; slowest: number }) {
+  const told = PARTS.filter(([name]) => turn[name] > 0).map(([name, label]) => `${label} ${milliseconds(turn[name])}`);
+  return (
+    <Table.Tr>
+      <Table.Td>
+        {turn.turn_id}
+        <Text size="xs" c="dimmed">
+          {timeOfDay(turn.speech_ended_at)}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <div className="bar" role="img" aria-label={told.join(', ')}>
+          {PARTS.map(([name, label, color]) => (
+            <span
+              key={name}
+              title={`${label}: ${milliseconds(turn[name])}`}
+              style={{ width: `${(turn[name] / slowest) * 100}%`, background: color }}
+            />
+          ))}
+        </div>
+        <Text size="xs" c="dimmed" mt={2}>
+          {told.join(' · ')}
+        </Text>
+      </Table.Td>
+      <Table.Td className="tabular">{milliseconds(turn.total_ms)}</Table.Td>
+      <Table.Td>
+        <Text size="sm" c="dimmed">
+          {words(turn.endpoint_rule)}
+          {turn.speculative ? ', thought ahead' : ''}
+        </Text>
+      </Table.Td>
+    </Table.Tr>
+  );
+}

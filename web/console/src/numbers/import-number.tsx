@@ -1,0 +1,69 @@
+/** Importing a number of one's own carrier: how its calls prove themselves, and where calls out go. */
+import { Button, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { call } from '../api/client.ts';
+import { useChange } from '../api/queries.ts';
+
+const FIELDS = {
+  phone_number: '',
+  label: '',
+  inbound_auth_username: '',
+  inbound_auth_password: '',
+  termination_uri: '',
+  termination_auth_username: '',
+  termination_auth_password: '',
+};
+type Field = keyof typeof FIELDS;
+
+export function ImportNumber({ onDone }: { onDone: () => void }) {
+  const [fields, setFields] = useState(FIELDS);
+  const [addresses, setAddresses] = useState<string[]>([]);
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value.trim() !== ''));
+  const create = useChange(() => call('POST', '/v1/agent/phone-numbers', { provider: 'sip', ...given, inbound_allowed_addresses: addresses }), {
+    touches: ['/v1/agent/phone-numbers'],
+    done: 'Imported; choose who answers it',
+    onDone,
+  });
+  const input = (name: Field, label: string, more: { placeholder?: string; type?: string; required?: boolean } = {}) => (
+    <TextInput
+      label={label}
+      autoComplete="off"
+      value={fields[name]}
+      onChange={(event) => setFields({ ...fields, [name]: event.currentTarget.value })}
+      {...more}
+    />
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          {input('phone_number', 'Number', { placeholder: '+14155550123', required: true })}
+          {input('label', 'Label')}
+        </SimpleGrid>
+        <Text size="sm" c="dimmed">
+          Calls in: allowed addresses, or a name and password, or both.
+        </Text>
+        <TagsInput label="Addresses calls may come from" placeholder="203.0.113.0/24" value={addresses} onChange={setAddresses} maxTags={32} />
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          {input('inbound_auth_username', 'Name for calls in')}
+          {input('inbound_auth_password', 'Password for calls in', { type: 'password' })}
+        </SimpleGrid>
+        <Text size="sm" c="dimmed">
+          Calls out: leave this empty for a number that is only called.
+        </Text>
+        {input('termination_uri', 'Your carrier’s address', { placeholder: 'sip.example.com:5060' })}
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          {input('termination_auth_username', 'Name for calls out')}
+          {input('termination_auth_password', 'Password for calls out', { type: 'password' })}
+        </SimpleGrid>
+        <Button type="submit" loading={create.isPending} disabled={fields.phone_number.trim() === ''}>
+          Import
+        </Button>
+      </Stack>
+    </form>
+  );
+}

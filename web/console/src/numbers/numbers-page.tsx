@@ -1,0 +1,124 @@
+/** Phone numbers: which agent answers each, buying, importing and releasing. */
+import { Button, Group, Modal, Select, Table, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { call } from '../api/client.ts';
+import { useChange, useList, useRead } from '../api/queries.ts';
+import type { Agent, PhoneNumber } from '../api/types.ts';
+import { StateBadge } from '../parts/badges.tsx';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Copy } from '../parts/copy.tsx';
+import { Page } from '../parts/page.tsx';
+import { Empty, LoadedList } from '../parts/states.tsx';
+import { DataTable } from '../parts/table.tsx';
+import { BuyNumber } from './buy-number.tsx';
+import { ImportNumber } from './import-number.tsx';
+
+const NUMBERS = '/v1/agent/phone-numbers';
+
+interface NumberList {
+  phone_numbers: PhoneNumber[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export default function NumbersPage() {
+  const [isBuying, buying] = useDisclosure(false);
+  const [isImporting, importing] = useDisclosure(false);
+  const list = useList<NumberList, PhoneNumber>(NUMBERS, (answer) => answer.phone_numbers);
+  const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
+  return (
+    <Page
+      title="Phone numbers"
+      intro="Who answers which number."
+      actions={
+        <>
+          <Button variant="default" onClick={importing.open}>
+            Import
+          </Button>
+          <Button onClick={buying.open}>Buy a number</Button>
+        </>
+      }
+    >
+      <LoadedList
+        list={list}
+        empty={
+          <Empty title="No number yet" action={<Button onClick={buying.open}>Buy a number</Button>}>
+            Buy one, or import one of your own carrier over SIP.
+          </Empty>
+        }
+      >
+        {(numbers) => (
+          <DataTable label="Phone numbers" heads={['Number', 'Answered by', 'Kind', 'Status', '']}>
+            {numbers.map((number) => (
+              <Row key={number.phone_number_id} number={number} agents={agents.data?.agents ?? []} />
+            ))}
+          </DataTable>
+        )}
+      </LoadedList>
+      <Modal opened={isBuying} onClose={buying.close} title="Buy a number" size="lg" centered>
+        <BuyNumber onDone={buying.close} />
+      </Modal>
+      <Modal opened={isImporting} onClose={importing.close} title="Import a number over SIP" size="lg" centered>
+        <ImportNumber onDone={importing.close} />
+      </Modal>
+    </Page>
+  );
+}
+
+function Row({ number, agents }: { number: PhoneNumber; agents: readonly Agent[] }) {
+  const path = `${NUMBERS}/${number.phone_number_id}`;
+  const bind = useChange((agent_id: string | null) => call('PATCH', path, { agent_id }), {
+    touches: [NUMBERS],
+    done: 'The next call is answered accordingly',
+  });
+  const release = useChange(() => call('DELETE', path), { touches: [NUMBERS], done: 'Released' });
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Group gap={4} wrap="nowrap">
+          <Text fw={600} className="tabular">
+            {number.phone_number}
+          </Text>
+          <Copy value={number.phone_number} what="the number" />
+        </Group>
+        <Text size="sm" c="dimmed">
+          {number.label}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <Select
+          aria-label={`Agent that answers ${number.phone_number}`}
+          placeholder="Nobody: rings busy"
+          clearable
+          searchable
+          w={220}
+          data={agents.map(({ agent_id, name }) => ({ value: agent_id, label: name }))}
+          value={number.agent_id}
+          onChange={(id) => bind.mutate(id)}
+        />
+      </Table.Td>
+      <Table.Td>
+        {number.provider === 'managed' ? 'Managed' : 'Imported over SIP'}
+        <Text size="sm" c="dimmed">
+          {number.supports_outbound ? 'In and out' : 'Inbound only'}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <StateBadge state={number.status} />
+        <Text size="sm" c="dimmed">
+          {number.status_detail}
+        </Text>
+      </Table.Td>
+      <Table.Td ta="right">
+        <ConfirmButton
+          size="xs"
+          title={`Release ${number.phone_number}?`}
+          text="Callers reach nobody there any more, and a managed number may go to somebody else."
+          onConfirm={() => release.mutate()}
+        >
+          Release
+        </ConfirmButton>
+      </Table.Td>
+    </Table.Tr>
+  );
+}

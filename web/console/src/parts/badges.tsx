@@ -1,0 +1,31 @@
+/** States as small labels: colour says it again, words say it first. */
+import { Badge } from '@mantine/core';
+import { words } from './format.ts';
+
+const COLORS: Readonly<Record<string, string>> = {
+  active: 'teal',
+  delivered: 'teal',
+  passed: 'teal',
+  success: 'teal',
+  live: 'teal',
+  completed: 'indigo',
+  running: 'indigo',
+  queued: 'gray',
+  pending: 'yellow',
+  unknown: 'yellow',
+  draft: 'gray',
+  provisioning: 'yellow',
+  failed: 'red',
+  failure: 'red',
+  error: 'red',
+  dropped: 'red',
+};
+
+/** A state of the API. */
+export function StateBadge({ state, label }: { state: string; label?: string }) {
+  return (
+    <Badge variant="dot" color={COLORS[state] ?? 'gray'} tt="none" fw={500} c="var(--mantine-color-text)" style={{ flexShrink: 0 }}>
+      {label ?? words(state)}
+    </Badge>
+  );
+}

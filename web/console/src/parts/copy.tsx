@@ -1,0 +1,30 @@
+/** Ids and texts that are copied with one press. */
+import { ActionIcon, CopyButton, Group, Text, Tooltip } from '@mantine/core';
+import { IconCheck, IconCopy } from '@tabler/icons-react';
+
+/** A button that copies `value`. */
+export function Copy({ value, what }: { value: string; what: string }) {
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? 'Copied' : `Copy ${what}`}>
+          <ActionIcon variant="subtle" color="gray" c="dimmed" size="sm" onClick={copy} aria-label={copied ? 'Copied' : `Copy ${what}`}>
+            {copied ? <IconCheck size={14} /> : <IconCopy size={14} />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}
+
+/** An id, whole or shortened, with its copy button. */
+export function Id({ value, what = 'the id', isShort = false }: { value: string; what?: string; isShort?: boolean }) {
+  return (
+    <Group gap={4} wrap="nowrap" display="inline-flex">
+      <Text component="span" className="mono" c="dimmed">
+        {isShort && value.length > 12 ? `${value.slice(0, 8)}…` : value}
+      </Text>
+      <Copy value={value} what={what} />
+    </Group>
+  );
+}

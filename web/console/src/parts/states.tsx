@@ -1,0 +1,90 @@
+/** What a page shows while it loads, when there is nothing, and when something went wrong; and the wrapper that chooses between them. */
+import { Alert, Button, Center, Loader, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { type ListQuery, messageOf } from '../api/queries.ts';
+
+/** A page that is on its way. */
+export function Loading() {
+  return (
+    <Center py={80}>
+      <Loader aria-label="Loading" />
+    </Center>
+  );
+}
+
+/** An error with what can be done about it. */
+export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  return (
+    <Alert color="red" variant="outline" icon={<IconAlertTriangle />} title="This could not be loaded" role="alert">
+      <Stack gap="sm" align="flex-start">
+        <Text size="sm">{messageOf(error)}</Text>
+        {onRetry && (
+          <Button size="xs" variant="default" onClick={onRetry}>
+            Try again
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  );
+}
+
+/** Nothing here, and what to do to have something. */
+export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
+  return (
+    <Stack className="card" align="center" gap="xs" py={48} ta="center">
+      <Title order={2} size="h4">
+        {title}
+      </Title>
+      {children && (
+        <Text c="dimmed" maw={460}>
+          {children}
+        </Text>
+      )}
+      {action}
+    </Stack>
+  );
+}
+
+/** Shows a query's answer, or where it stands. */
+export function Loaded<Answer>({ query, children }: { query: UseQueryResult<Answer>; children: (answer: Answer) => ReactNode }) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.error) return <Problem error={query.error} onRetry={() => void query.refetch()} />;
+  return <Lines />;
+}
+
+/** Shows a list's rows with a button for more of them, or where it stands; `empty` when there are none. */
+export function LoadedList<Row>({
+  list,
+  empty,
+  children,
+}: {
+  list: ListQuery<Row>;
+  empty: ReactNode;
+  children: (rows: readonly Row[]) => ReactNode;
+}) {
+  const { rows } = list;
+  if (rows === undefined) return list.error ? <Problem error={list.error} onRetry={() => void list.refetch()} /> : <Lines />;
+  if (rows.length === 0) return empty;
+  return (
+    <Stack>
+      {children(rows)}
+      {list.hasNextPage && (
+        <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()} style={{ alignSelf: 'center' }}>
+          Show more
+        </Button>
+      )}
+    </Stack>
+  );
+}
+
+function Lines() {
+  return (
+    <Stack className="card" gap="md" role="status" aria-label="Loading">
+      {[100, 92, 96, 70].map((width) => (
+        <Skeleton key={width} height={18} width={`${width}%`} />
+      ))}
+    </Stack>
+  );
+}

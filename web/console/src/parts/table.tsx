@@ -1,0 +1,23 @@
+/** A table in a card that scrolls inside itself where it is too wide. */
+import { Table } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+export function DataTable({ label, heads, children }: { label: string; heads: readonly string[]; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1).
+    <section className="card flush scroll-x" aria-label={label} tabIndex={0}>
+      <Table verticalSpacing="sm" horizontalSpacing="md" highlightOnHover miw={640}>
+        <Table.Thead>
+          <Table.Tr>
+            {heads.map((head) => (
+              <Table.Th key={head} fz="xs" c="dimmed">
+                {head}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>{children}</Table.Tbody>
+      </Table>
+    </section>
+  );
+}

@@ -1,0 +1,215 @@
+/** One tool: what it asks for, where it sends it, and a real test request. */
+import { ActionIcon, Button, Group, NumberInput, Select, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { IconTrash } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useLocation, useParams } from 'wouter';
+import { call } from '../api/client.ts';
+import { useChange, useRead } from '../api/queries.ts';
+import type { Tool } from '../api/types.ts';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Id } from '../parts/copy.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { Loaded } from '../parts/states.tsx';
+import { ToolTester } from './tool-tester.tsx';
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const MODES = [
+  { value: 'blocking', label: 'The agent waits for the result' },
+  { value: 'fire_and_forget', label: 'The agent goes on at once' },
+  { value: 'background', label: 'The result comes later, as news' },
+];
+const ERRORS = [
+  { value: 'passthrough', label: 'Tell the agent what the server answered' },
+  { value: 'hide', label: 'Tell the agent only that it failed' },
+];
+
+/** What this page edits. Headers stay as they are: their secrets would have to be sent again. */
+type Edited = Pick<
+  Tool,
+  'name' | 'description' | 'method' | 'url' | 'body_template' | 'timeout_seconds' | 'execution_mode' | 'error_handling' | 'arguments'
+>;
+
+export default function ToolPage() {
+  const { toolId = '' } = useParams<{ toolId: string }>();
+  const tool = useRead<Tool>(`/v1/agent/tools/${toolId}`);
+  return <Loaded query={tool}>{(saved) => <ToolEditor key={saved.updated_at} saved={saved} />}</Loaded>;
+}
+
+function editedOf({ name, description, method, url, body_template, timeout_seconds, execution_mode, error_handling, arguments: args }: Tool): Edited {
+  return { name, description, method, url, body_template, timeout_seconds, execution_mode, error_handling, arguments: args };
+}
+
+function ToolEditor({ saved }: { saved: Tool }) {
+  const [tool, setTool] = useState(() => editedOf(saved));
+  const [, navigate] = useLocation();
+  const set = (patch: Partial<Edited>) => setTool((before) => ({ ...before, ...patch }));
+  const path = `/v1/agent/tools/${saved.tool_id}`;
+  const isWebhook = saved.tool_type === 'webhook';
+  const isDirty = JSON.stringify(tool) !== JSON.stringify(editedOf(saved));
+  const { url, method, body_template, ...common } = tool;
+  const save = useChange(() => call('PATCH', path, isWebhook ? { ...common, url, method, body_template } : common), {
+    touches: ['/v1/agent/tools', '/v1/agent/agents'],
+    done: 'Saved. Agents get it when they are published again.',
+  });
+  const remove = useChange(() => call('DELETE', path), { touches: ['/v1/agent/tools'], done: 'Deleted', onDone: () => navigate('/tools') });
+  return (
+    <Page
+      title={saved.name}
+      intro={<Id value={saved.tool_id} what="the tool’s id" />}
+      actions={
+        <>
+          <ConfirmButton title={`Delete ${saved.name}?`} text="It must not be attached to any agent." onConfirm={() => remove.mutate()}>
+            Delete
+          </ConfirmButton>
+          <Button disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <ForAgent tool={tool} set={set} />
+      {isWebhook && <RequestSection tool={tool} saved={saved} set={set} />}
+      <HowItRuns tool={tool} set={set} />
+      {isWebhook && <ToolTester tool={saved} isDirty={isDirty} />}
+    </Page>
+  );
+}
+
+interface PartProps {
+  readonly tool: Edited;
+  set(patch: Partial<Edited>): void;
+}
+
+function ForAgent({ tool, set }: PartProps) {
+  return (
+    <Section title="For the agent">
+      <Stack>
+        <TextInput label="Name" maxLength={120} value={tool.name} onChange={(event) => set({ name: event.currentTarget.value })} />
+        <Textarea
+          label="Description"
+          description="When to use it and what comes of it; the agent reads this."
+          maxLength={2_000}
+          autosize
+          minRows={2}
+          value={tool.description}
+          onChange={(event) => set({ description: event.currentTarget.value })}
+        />
+        <Arguments list={tool.arguments} onChange={(list) => set({ arguments: list })} />
+      </Stack>
+    </Section>
+  );
+}
+
+function RequestSection({ tool, saved, set }: PartProps & { readonly saved: Tool }) {
+  return (
+    <Section title="Request">
+      <Stack>
+        <Group align="flex-end" gap="xs">
+          <Select
+            label="Method"
+            data={METHODS}
+            allowDeselect={false}
+            w={110}
+            value={tool.method}
+            onChange={(value) => set({ method: (value ?? 'POST') as Edited['method'] })}
+          />
+          <TextInput
+            label="Address"
+            value={tool.url}
+            onChange={(event) => set({ url: event.currentTarget.value })}
+            style={{ flex: 1, minWidth: 240 }}
+          />
+        </Group>
+        <Textarea
+          label="Body"
+          description="Placeholders such as {{order}} are filled in by the agent; empty sends no body."
+          autosize
+          minRows={3}
+          value={tool.body_template}
+          onChange={(event) => set({ body_template: event.currentTarget.value })}
+          styles={{ input: { fontFamily: 'monospace' } }}
+        />
+        {saved.headers.length > 0 && (
+          <Text size="sm" c="dimmed">
+            Headers, set by API: {saved.headers.map(({ name }) => name).join(', ')}
+          </Text>
+        )}
+        <Select
+          label="If the server refuses"
+          data={ERRORS}
+          allowDeselect={false}
+          value={tool.error_handling}
+          onChange={(value) => set({ error_handling: (value ?? 'passthrough') as Edited['error_handling'] })}
+        />
+      </Stack>
+    </Section>
+  );
+}
+
+function HowItRuns({ tool, set }: PartProps) {
+  return (
+    <Section title="How it runs">
+      <Group align="flex-end">
+        <Select
+          label="During the call"
+          data={MODES}
+          allowDeselect={false}
+          w={280}
+          value={tool.execution_mode}
+          onChange={(value) => set({ execution_mode: (value ?? 'blocking') as Edited['execution_mode'] })}
+        />
+        <NumberInput
+          label="Time it gets"
+          suffix=" s"
+          min={1}
+          max={300}
+          w={140}
+          value={tool.timeout_seconds}
+          onChange={(value) => typeof value === 'number' && set({ timeout_seconds: value })}
+        />
+      </Group>
+    </Section>
+  );
+}
+
+function Arguments({ list, onChange }: { list: Edited['arguments']; onChange: (list: Edited['arguments']) => void }) {
+  const change = (index: number, patch: Partial<Edited['arguments'][number]>) =>
+    onChange(list.map((one, at) => (at === index ? { ...one, ...patch } : one)));
+  return (
+    <Stack gap="xs">
+      <Text size="sm" fw={500}>
+        Arguments the agent fills in
+      </Text>
+      {list.map((argument, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: an argument being typed has no identity but its place.
+        <Group key={index} gap="xs" align="flex-end">
+          <TextInput
+            aria-label="Argument’s name"
+            placeholder="order_number"
+            value={argument.name}
+            onChange={(event) => change(index, { name: event.currentTarget.value })}
+            w={180}
+          />
+          <TextInput
+            aria-label="What it is"
+            placeholder="What it is"
+            value={argument.description}
+            onChange={(event) => change(index, { description: event.currentTarget.value })}
+            style={{ flex: 1, minWidth: 160 }}
+          />
+          <ActionIcon
+            variant="default"
+            size="lg"
+            aria-label={`Remove ${argument.name}`}
+            onClick={() => onChange(list.filter((_, at) => at !== index))}
+          >
+            <IconTrash size={16} />
+          </ActionIcon>
+        </Group>
+      ))}
+      <Button size="xs" variant="default" style={{ alignSelf: 'flex-start' }} onClick={() => onChange([...list, { name: '', description: '' }])}>
+        Add an argument
+      </Button>
+    </Stack>
+  );
+}

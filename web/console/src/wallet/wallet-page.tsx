@@ -1,0 +1,81 @@
+/** The wallet: credit, the account's caps, and every entry of the ledger. */
+import { Table, Text } from '@mantine/core';
+import { Link } from 'wouter';
+import { useList, useRead } from '../api/queries.ts';
+import type { Account, Ledger, Wallet } from '../api/types.ts';
+import { dateTime, dollars } from '../parts/format.ts';
+import { Page } from '../parts/page.tsx';
+import { StatGrid } from '../parts/stat.tsx';
+import { Empty, Loaded, LoadedList } from '../parts/states.tsx';
+import { DataTable } from '../parts/table.tsx';
+
+const KINDS: Readonly<Record<string, string>> = {
+  top_up: 'Credit added',
+  hold: 'First minute of a call',
+  settle: 'Rest of a call',
+  refund: 'Given back',
+  void: 'Not charged',
+  adjust: 'Adjusted',
+};
+
+export default function WalletPage() {
+  const wallet = useRead<Wallet>('/wallet/self/api-credit');
+  const account = useRead<Account>('/v1/account');
+  const list = useList<Ledger, Ledger['entries'][number]>('/wallet/self/ledger', (answer) => answer.entries);
+  return (
+    <Page
+      title="Wallet"
+      intro="What there is, what may be spent, and what it was spent on. Caps of single agents are set on the agent’s page, under Access and limits."
+    >
+      <Loaded query={wallet}>
+        {({ credit, cumulative_top_up }) => (
+          <StatGrid
+            stats={[
+              {
+                label: 'Credit',
+                value: dollars(credit),
+                hint: Number(credit) < 1 ? 'Running low: calls are refused without credit' : 'Calls go on while this lasts',
+              },
+              { label: 'Added so far', value: dollars(cumulative_top_up), hint: 'Starting credit included' },
+              {
+                label: 'Daily cap',
+                value: account.data?.daily_cap ? dollars(account.data.daily_cap) : 'None',
+                hint: 'Of the whole account, set by the operator',
+              },
+              {
+                label: 'Calls at once',
+                value: account.data?.concurrent_calls?.toString() ?? 'No limit',
+                hint: 'Of the whole account, set by the operator',
+              },
+            ]}
+          />
+        )}
+      </Loaded>
+      <LoadedList list={list} empty={<Empty title="Nothing yet" />}>
+        {(entries) => (
+          <DataTable label="Ledger" heads={['When', 'What for', 'Amount', 'Balance after']}>
+            {entries.map((entry) => (
+              <Table.Tr key={entry.seq}>
+                <Table.Td>{dateTime(entry.created_at)}</Table.Td>
+                <Table.Td>
+                  {KINDS[entry.kind] ?? entry.kind}{' '}
+                  {entry.session_id === null ? (
+                    <Text component="span" className="mono" c="dimmed">
+                      {entry.reference}
+                    </Text>
+                  ) : (
+                    <Link className="text-link" href={`/calls/${entry.session_id}`}>
+                      open the call
+                    </Link>
+                  )}
+                </Table.Td>
+                <Table.Td className="tabular">{dollars(entry.amount)}</Table.Td>
+                <Table.Td className="tabular">{dollars(entry.balance)}</Table.Td>
+              </Table.Tr>
+            ))}
+          </DataTable>
+        )}
+      </LoadedList>
+    </Page>
+  );
+}

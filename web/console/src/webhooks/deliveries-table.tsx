@@ -1,0 +1,68 @@
+/** Webhook deliveries: what became of each, and sending one again. */
+import { Button, Table, Text } from '@mantine/core';
+import { Link } from 'wouter';
+import { call } from '../api/client.ts';
+import { useChange } from '../api/queries.ts';
+import type { Deliveries } from '../api/types.ts';
+import { StateBadge } from '../parts/badges.tsx';
+import { dateTime } from '../parts/format.ts';
+import { DataTable } from '../parts/table.tsx';
+
+type Delivery = Deliveries['deliveries'][number];
+
+export function DeliveriesTable({ rows, withCalls = false }: { rows: readonly Delivery[]; withCalls?: boolean }) {
+  return (
+    <DataTable
+      label="Webhook deliveries"
+      heads={['Event', 'Address', 'State', 'Attempts', 'Last answer', 'Created', ...(withCalls ? ['Call'] : []), '']}
+    >
+      {rows.map((delivery) => (
+        <Table.Tr key={delivery.delivery_id}>
+          <Table.Td className="mono">{delivery.event}</Table.Td>
+          <Table.Td className="mono" maw={280}>
+            {delivery.url}
+          </Table.Td>
+          <Table.Td>
+            <StateBadge state={delivery.state} />
+          </Table.Td>
+          <Table.Td className="tabular">{delivery.attempts}</Table.Td>
+          <Table.Td>{delivery.last_status ?? delivery.last_error ?? '–'}</Table.Td>
+          <Table.Td>
+            <Text size="sm">{dateTime(delivery.created_at)}</Text>
+          </Table.Td>
+          {withCalls && (
+            <Table.Td>
+              <Link className="text-link" href={`/calls/${delivery.session_id}`}>
+                Open
+              </Link>
+            </Table.Td>
+          )}
+          <Table.Td ta="right">
+            <Resend delivery={delivery} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
+  );
+}
+
+function Resend({ delivery }: { delivery: Delivery }) {
+  const path = `/v1/agent/sessions/${delivery.session_id}/deliveries`;
+  const resend = useChange(() => call('POST', `${path}/${encodeURIComponent(delivery.delivery_id)}/resend`), {
+    touches: [path, '/v1/agent/deliveries'],
+    done: 'It is being sent again',
+  });
+  const isOver = delivery.state === 'delivered' || delivery.state === 'dropped';
+  return (
+    <Button
+      size="xs"
+      variant="default"
+      disabled={!isOver}
+      loading={resend.isPending}
+      onClick={() => resend.mutate()}
+      aria-label={`Send ${delivery.event} again`}
+    >
+      Send again
+    </Button>
+  );
+}
