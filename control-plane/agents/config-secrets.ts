@@ -1,7 +1,7 @@
 /** The secrets of a draft: taken out of a patch, sealed beside the configuration, and told only as `has_secret` (S§2.3, S§6.2). */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
-import type { SecretBox } from '../secrets/secret-box.ts';
+import { resealed, type SecretBox } from '../secrets/secret-box.ts';
 import type { SealedAgentSecrets } from '../store/models/agent-model.ts';
 
 type KeyByUrl = SealedAgentSecrets['post_call'];
@@ -22,7 +22,7 @@ export function applySecrets(
   const secrets: SealedAgentSecrets = {
     post_call: config.webhooks.post_call.flatMap(({ url }) => keep(box, stored.post_call, url, sentByUrl.get(url))),
     conversation_init: init ? keep(box, stored.conversation_init, init.url, sentInit?.secret) : [],
-    llm_api_key: config.llm.custom ? resealed(box, stored.llm_api_key, patch.llm?.custom?.api_key ?? undefined) : null,
+    llm_api_key: config.llm.custom ? keptOrSealed(box, stored.llm_api_key, patch.llm?.custom?.api_key ?? undefined) : null,
   };
   const hasKey = (keys: KeyByUrl, url: string) => keys.some((key) => key.url === url);
   return {
@@ -41,12 +41,10 @@ export function applySecrets(
 /** Nothing said or null keeps the secret stored for the url, an empty one removes it. */
 function keep(box: SecretBox, stored: KeyByUrl, url: string, sent: string | null | undefined): KeyByUrl {
   if (sent === '') return [];
-  const sealed = resealed(box, stored.find((key) => key.url === url)?.sealed ?? null, sent ?? undefined);
+  const sealed = keptOrSealed(box, stored.find((key) => key.url === url)?.sealed ?? null, sent ?? undefined);
   return sealed === null ? [] : [{ url, sealed }];
 }
 
-/** The same secret sent again keeps its sealed form, so that it does not look like a change. */
-function resealed(box: SecretBox, stored: string | null, sent: string | undefined): string | null {
-  if (sent === undefined) return stored;
-  return stored !== null && box.open(stored) === sent ? stored : box.seal(sent);
+function keptOrSealed(box: SecretBox, stored: string | null, sent: string | undefined): string | null {
+  return sent === undefined ? stored : resealed(box, stored, sent);
 }

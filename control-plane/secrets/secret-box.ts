@@ -87,3 +87,8 @@ function createSealer(key: Uint8Array): Sealer {
     },
   };
 }
+
+/** Seals a secret; the one that is stored already keeps its sealed form, so that it does not look like a change. */
+export function resealed(box: SecretBox, stored: string | null, secret: string): string {
+  return stored !== null && box.open(stored) === secret ? stored : box.seal(secret);
+}

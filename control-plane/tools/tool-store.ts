@@ -1,7 +1,7 @@
 /** Tools in the store: created, changed under their `rev`, deleted when no draft refers to them; credential values sealed on the way in. */
 import { fault } from '#config/errors.ts';
 import { type Context, newId, now } from '../context.ts';
-import type { SecretBox } from '../secrets/secret-box.ts';
+import { resealed, type SecretBox } from '../secrets/secret-box.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { ToolDefinition, ToolDocument } from '../store/models/tool-model.ts';
 import type { ToolInput, ToolPatch } from './tool-record.ts';
@@ -25,7 +25,7 @@ export async function createTool(context: Context, owner: { teamId: string; work
     team_id: owner.teamId,
     workspace_id: owner.workspaceId,
     ...input,
-    headers: sealHeaders(context.secretBox, input.headers),
+    headers: sealHeaders(context.secretBox, input.headers, []),
     rev: 0,
     created_at: at,
     updated_at: at,
@@ -46,7 +46,11 @@ export async function patchTool(context: Context, teamId: string, toolId: string
       .findOneAndUpdate(
         { _id: toolId, rev: tool.rev },
         {
-          $set: { ...given, ...(given.headers ? { headers: sealHeaders(context.secretBox, given.headers) } : {}), updated_at: now(context) },
+          $set: {
+            ...given,
+            ...(given.headers ? { headers: sealHeaders(context.secretBox, given.headers, tool.headers) } : {}),
+            updated_at: now(context),
+          },
           $inc: { rev: 1 },
         },
         { returnDocument: 'after' },
@@ -96,6 +100,9 @@ async function refuseTwin(context: Context, tool: ToolDocument, name: string): P
   if (await context.models.tools.exists({ _id: { $in: others }, tool_type: 'client', name })) throw fault('duplicate_client_tool', { name });
 }
 
-function sealHeaders(box: SecretBox, headers: ToolDefinition['headers']): ToolDefinition['headers'] {
-  return headers.map((header) => (header.kind === 'custom' ? header : { ...header, value: box.seal(header.value) }));
+function sealHeaders(box: SecretBox, headers: ToolDefinition['headers'], stored: ToolDefinition['headers']): ToolDefinition['headers'] {
+  const sealed = new Map(stored.filter(({ kind }) => kind !== 'custom').map(({ name, value }) => [name, value]));
+  return headers.map((header) =>
+    header.kind === 'custom' ? header : { ...header, value: resealed(box, sealed.get(header.name) ?? null, header.value) },
+  );
 }

@@ -5,7 +5,7 @@ import { CALLER_RATE_HZ, prepareScene } from '#bench/caller/scene.ts';
 import { voicedSeconds } from '#bench/caller/voiced.ts';
 import { readWav } from '#bench/caller/wav.ts';
 import type { Api } from './api.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from './finding.ts';
 
 /** Own ports: beside the RTP range's default, below what systems give away. */
 const PORTS = { first: 30_100, last: 30_199 };

@@ -4,7 +4,7 @@ import { connect, createServer, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Settings } from '#config/env.ts';
 import { isPublicAddress } from '#config/public-address.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from './finding.ts';
 
 const CONNECT_MS = 3_000;
 /** Media ports tried out of the range. */

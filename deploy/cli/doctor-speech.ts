@@ -4,7 +4,7 @@ import type { Settings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
 import { openSpeechEngines } from '#media/speech/engines.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from './finding.ts';
 
 const SENTENCE = 'Hello, what are your opening hours?';
 const LANGUAGE = 'en';

@@ -4,17 +4,8 @@ import { readSettings, type Settings, SettingsError } from '#config/env.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { Common } from './common.ts';
 import { checkAddresses, checkMediaPorts, checkServerPorts } from './doctor-machine.ts';
-import { checkSpeech } from './doctor-speech.ts';
+import type { Finding } from './finding.ts';
 import { show } from './output.ts';
-
-/** What one check found. `note` neither fails nor passes: worth knowing. */
-export interface Finding {
-  readonly what: string;
-  readonly verdict: 'ok' | 'note' | 'failed';
-  readonly found: string;
-  /** What to do; empty when there is nothing to do. */
-  readonly advice?: string;
-}
 
 const MARKS = { ok: '✓', note: '–', failed: '✗' } as const;
 
@@ -65,6 +56,8 @@ async function* examine(common: Common, options: DoctorOptions): AsyncGenerator<
   yield* checkServerPorts(settings, product.api !== null, sip);
   yield await checkMediaPorts(settings);
   if (product.api) yield* checkProduct(product.api);
+  // The engines are much to load, and no other command needs them.
+  const { checkSpeech } = await import('./doctor-speech.ts');
   yield* checkSpeech(settings);
   if (product.api && options.call) {
     // The caller is the benchmark's, which images for production leave out.

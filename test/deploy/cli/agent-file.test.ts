@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { agentFileText, diffOf, fillSecrets, overlay, parseAgentFile, type StoredFile } from '../../../deploy/cli/agent-file.ts';
+
+const EMPTY: StoredFile = { parley: 1, tools: [], knowledge: [] };
+const read = (text: string) => parseAgentFile(`parley: 1\nagent: { name: Bakery }\n${text}`, 'bakery.yaml');
+
+describe('an agent file', () => {
+  it.each([
+    ['agent: { name: Bakery }', 'parley'],
+    ['parley: 2\nagent: { name: Bakery }', 'must be 1, the version of this format'],
+    ['parley: 1\nagent: { name: Bakery }\ntolls: []', 'tolls'],
+    ['parley: 1\nagent: {', 'bakery.yaml'],
+  ])('is refused with what is wrong: %j', (text, said) => {
+    expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow(said);
+  });
+
+  it('a secret stands in the environment, never in the file', () => {
+    const named = read(`config: { llm: { custom: { base_url: "https://llm.example.com", model: m, api_key: "\${KEY}" } } }`);
+    expect(fillSecrets(named, { KEY: 'k-1' }).config.llm?.custom?.api_key).toBe('k-1');
+    expect(() => fillSecrets(named, {})).toThrow('llm.custom: set KEY in the environment');
+    const plain = read('tools: [{ name: t, headers: [{ name: Authorization, kind: authorization_bearer, value: abc }] }]');
+    expect(() => fillSecrets(plain, {})).toThrow(`a secret does not belong in a file: write value: \${NAME}`);
+  });
+});
+
+describe('a file on top of what is stored', () => {
+  const stored: StoredFile = {
+    ...read(`config:
+  prompt: { system_prompt: Old., first_message_mode: prompt }
+  analysis: { criteria: [{ name: polite, description: Says please. }, { name: quick, description: "" }] }
+  webhooks: { post_call: [{ url: "https://a.example.com", has_secret: true }] }
+  variables: { defaults: { a: 1, b: 2 } }
+tools: [{ name: order, description: Orders., headers: [] }]`),
+  };
+
+  it('what the file leaves out stays; lists and variables are replaced, their entries known by name', () => {
+    const file = read('config: { prompt: { system_prompt: New. }, analysis: { criteria: [{ name: polite }] }, variables: { defaults: { a: 3 } } }');
+    const { wanted } = overlay(stored, file);
+    expect(wanted.config).toMatchObject({
+      prompt: { system_prompt: 'New.', first_message_mode: 'prompt' },
+      analysis: { criteria: [{ name: 'polite', description: 'Says please.' }] },
+      webhooks: { post_call: [{ url: 'https://a.example.com', has_secret: true }] },
+    });
+    expect(wanted.config['variables']).toEqual({ defaults: { a: 3 } });
+    expect(wanted.tools).toEqual(stored.tools);
+  });
+
+  it('what is stored, laid on itself, is no change', () => {
+    const itself = parseAgentFile(agentFileText(stored), 'x');
+    expect(diffOf(stored, overlay(stored, itself).wanted)).toBe('');
+  });
+
+  it('a stored secret stays while its endpoint does; one the file speaks of and nobody has is missed', () => {
+    const file = read('config: { webhooks: { post_call: [{ url: "https://a.example.com" }, { url: "https://b.example.com", has_secret: true }] } }');
+    const { wanted, missing } = overlay(stored, file);
+    expect(wanted.config.webhooks?.post_call).toEqual([{ url: 'https://a.example.com', has_secret: true }, { url: 'https://b.example.com' }]);
+    expect(missing).toEqual(['webhooks.post_call https://b.example.com']);
+  });
+
+  it('the diff shows what changes and never a secret', () => {
+    const file = fillSecrets(read(`config: { webhooks: { post_call: [{ url: "https://b.example.com", secret: "\${S}" }] } }`), { S: 'hidden-value' });
+    const { full, wanted } = overlay(EMPTY, file);
+    expect(full.config.webhooks?.post_call?.[0]?.secret).toBe('hidden-value');
+    const diff = diffOf(EMPTY, wanted);
+    expect(diff).toContain('+        has_secret: true');
+    expect(diff).not.toContain('hidden-value');
+  });
+});

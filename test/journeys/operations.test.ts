@@ -1,0 +1,221 @@
+/** Journey: an operator runs the product by its command line: agents as files, money proven right, a backup under load put back, a check-up with a call. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { type Product, startProduct } from './product.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const CREDIT_FOR = 50;
+const ATTEMPTS = 200;
+const OPERATOR = '00000000000000000000000000000001';
+
+let product: Product;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-operator-'));
+  // Nothing that waits for its participant gives its money back during the run.
+  product = await startProduct({ environment: { SESSION_JOIN_SECONDS: '600', LOG_LEVEL: 'warn', DRAIN_SECONDS: '0' } });
+}, 60_000);
+afterAll(async () => {
+  await product?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('agents as files', () => {
+  const file = () => join(folder, 'bakery.yaml');
+  const secrets = { HOOK_SECRET: 'a secret of the hook', BREAD_TOKEN: 'a token for bread' };
+
+  beforeAll(() =>
+    writeFileSync(
+      file(),
+      `parley: 1
+agent: { name: Bakery, description: Front desk }
+config:
+  prompt: { system_prompt: You answer the phone of a bakery. }
+  tools: { tools: [order_bread] }
+  knowledge_base: { enabled: true, sources: [Opening hours] }
+  webhooks: { post_call: [{ url: "http://127.0.0.1:9/hook", secret: "\${HOOK_SECRET}" }] }
+  analysis: { criteria: [{ name: polite }] }
+tools:
+  - name: order_bread
+    url: http://127.0.0.1:9/order
+    arguments: [{ name: kind }]
+    headers: [{ name: Authorization, kind: authorization_bearer, value: "\${BREAD_TOKEN}" }]
+knowledge:
+  - { name: Opening hours, content: "We open at seven." }
+`,
+    ),
+  );
+
+  it('a missing secret is named before anything is changed', { timeout: 240_000 }, async () => {
+    const { code, err } = await parley(['import', file()]);
+    expect([code, err]).toEqual([2, expect.stringContaining('set HOOK_SECRET in the environment')]);
+    expect((await parley(['agents', 'show', 'Bakery'])).code).toBe(2);
+  });
+
+  it('an import shows its change and makes it; the second one changes nothing and says so', { timeout: 240_000 }, async () => {
+    const dry = await parley(['import', '--dry-run', file()], secrets);
+    expect([dry.code, dry.out]).toEqual([0, expect.stringContaining('+  name: Bakery')]);
+    expect((await parley(['agents', 'diff', file()], secrets)).code).toBe(1);
+    const first = await parley(['import', '--publish', file()], secrets);
+    expect([first.code, first.out]).toEqual([0, expect.stringMatching(/\+ {2}name: Bakery[\s\S]*imported into agent \w+, published/)]);
+    const hash = (await json(['agents', 'show', 'Bakery'])).config.config_hash;
+    const second = await parley(['import', '--publish', file()], secrets);
+    expect([second.code, second.out.trim()]).toEqual([0, `${file()}: nothing changed`]);
+    expect((await parley(['agents', 'diff', file()], secrets)).code).toBe(0);
+    expect((await json(['agents', 'show', 'Bakery'])).config.config_hash).toBe(hash);
+  });
+
+  it('a secret that became another one is a change, though no diff may show it', { timeout: 240_000 }, async () => {
+    const [result] = await json(['import', file()], { ...secrets, BREAD_TOKEN: 'another token' });
+    expect(result).toMatchObject({ changed: true, diff: '' });
+  });
+
+  it('an export has everything but the secrets, and imports as no change', { timeout: 240_000 }, async () => {
+    const exported = join(folder, 'exported.yaml');
+    expect((await parley(['agents', 'export', 'Bakery', '-o', exported])).code).toBe(0);
+    const text = readFileSync(exported, 'utf8');
+    expect(text).not.toMatch(/a secret of the hook|token/);
+    expect(parse(text)).toMatchObject({
+      config: { tools: { tools: ['order_bread'] }, webhooks: { post_call: [{ url: 'http://127.0.0.1:9/hook', has_secret: true }] } },
+      tools: [{ name: 'order_bread', headers: [{ name: 'Authorization', kind: 'authorization_bearer', has_secret: true }] }],
+      knowledge: [{ name: 'Opening hours', content: 'We open at seven.' }],
+    });
+    expect((await parley(['import', exported])).out.trim()).toBe(`${exported}: nothing changed`);
+  });
+});
+
+describe('exit codes say what went wrong', () => {
+  it('2 for a key the API does not take, 2 for wrong usage, 3 where nothing answers', { timeout: 240_000 }, async () => {
+    const refused = await parley(['--key', 'wrong', 'wallet', 'show']);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--key')]);
+    expect((await parley(['wallet', 'polish'])).code).toBe(2);
+    const away = await parley(['--url', 'http://127.0.0.1:9', 'wallet', 'show']);
+    expect([away.code, away.err]).toEqual([3, expect.stringContaining('npm start')]);
+  });
+});
+
+it(`${ATTEMPTS} sessions at once on credit for ${CREDIT_FOR}: exactly ${CREDIT_FOR}, and the ledgers add up`, { timeout: 240_000 }, async () => {
+  const user = await product.ask('POST', '/admin/users', { name: 'Thrifty', credit: '3.00' });
+  const ask = (path: string, body: unknown) =>
+    fetch(`${product.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${user.api_key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const { agent_id } = (await (await ask('/v1/agent/agents', { name: 'Popular' })).json()) as { agent_id: string };
+  expect((await ask(`/v1/agent/agents/${agent_id}/publish`, {})).status).toBe(200);
+  const statuses = await Promise.all(Array.from({ length: ATTEMPTS }, async () => (await ask('/v1/agent/sessions', { agent_id })).status));
+  expect([statuses.filter((status) => status === 201).length, statuses.filter((status) => status === 402).length]).toEqual([
+    CREDIT_FOR,
+    ATTEMPTS - CREDIT_FOR,
+  ]);
+  expect((await json(['wallet', 'show', user.user_id])).credit).toBe('0.00');
+  expect(await parley(['wallet', 'verify'])).toMatchObject({ code: 0, out: expect.stringContaining('✓') });
+});
+
+it('a backup taken under load, and the product killed under it: nothing acknowledged is lost, and the backup starts with its books right', {
+  timeout: 180_000,
+}, async () => {
+  const before = Number((await json(['wallet', 'show'])).credit);
+  const load = topUps();
+  const file = join(folder, 'backup.tar');
+  await product.until('top-ups are coming in', () => load.acknowledged.length > 20, 60_000);
+  expect(await parley(['backup', file])).toMatchObject({ code: 0, err: '' });
+  const atBackup = load.acknowledged.length;
+  expect(product.kill('control-plane')).toBeGreaterThan(0);
+  await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200, 60_000);
+  await product.until('top-ups go on', () => load.acknowledged.length > atBackup + 20, 60_000);
+  await load.stop();
+  expect((await parley(['wallet', 'verify'])).code).toBe(0);
+  expect(Number((await json(['wallet', 'show'])).credit)).toBe(before + load.acknowledged.length);
+
+  const inUse = await parley(['restore', file], { DATA_DIR: product.dataDir });
+  expect([inUse.code, inUse.err]).toEqual([2, expect.stringContaining('in use')]);
+  const dataDir = join(folder, 'restored');
+  expect(await parley(['restore', file, '--data-dir', dataDir])).toMatchObject({ code: 0, err: '' });
+  expect((await parley(['restore', file, '--data-dir', dataDir])).code).toBe(2);
+  const restored = await startProduct({ dataDir, environment: { LOG_LEVEL: 'warn', DRAIN_SECONDS: '0' } });
+  try {
+    // The same keys, the money as it was at one moment between the first top-up and the end of the backup.
+    expect(restored.rootKey).toBe(product.rootKey);
+    const { credit } = await restored.ask('GET', `/wallet/${OPERATOR}/api-credit`);
+    expect(Number(credit)).toBeGreaterThan(before);
+    expect(Number(credit)).toBeLessThanOrEqual(before + atBackup + 1);
+    expect(await parley(['--url', restored.url, 'wallet', 'verify'])).toMatchObject({ code: 0 });
+    expect((await parley(['--url', restored.url, 'agents', 'show', 'Bakery'])).code).toBe(0);
+  } finally {
+    await restored.close();
+  }
+});
+
+it('the doctor calls an agent and finds that each side hears the other', { timeout: 240_000 }, async () => {
+  const agent = await product.ask('POST', '/v1/agent/agents', {
+    name: 'Patient',
+    config: { prompt: { system_prompt: 'You answer.', first_message_mode: 'fixed', first_message: 'Hello, this is the doctor’s patient.' } },
+  });
+  await product.ask('POST', `/v1/agent/agents/${agent.agent_id}/publish`);
+  const number = '+15550100321';
+  await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: number, agent_id: agent.agent_id });
+  const { out } = await parley(['--json', 'doctor', '--sip', `127.0.0.1:${product.sipPort}`, '--number', number], { PORT: '0', SIP_PORT: '0' });
+  const findings: { what: string; verdict: string; found: string }[] = JSON.parse(out);
+  for (const what of ['Settings', 'Product', 'SIP', 'Database', 'Workers', 'Speech synthesis', 'Test call'])
+    expect(findings.find((finding) => finding.what === what)).toMatchObject({ verdict: 'ok' });
+  const [session] = await json(['sessions', 'list', '--agent', 'Patient']);
+  const shown = await parley(['sessions', 'show', session.session_id]);
+  expect(shown.out).toContain('Agent   Hello, this is the doctor’s patient.');
+});
+
+/** Tops the operator's credit up by a dollar again and again, each until it is acknowledged. */
+function topUps() {
+  const acknowledged: string[] = [];
+  let isStopping = false;
+  const writer = async (name: string) => {
+    for (let index = 0; !isStopping; index++) {
+      const key = `${name}-${index}`;
+      const post = () => product.api('POST', `/admin/wallet/${OPERATOR}/top-up`, { amount: '1.00', idempotency_key: key });
+      while ((await post().catch(() => null))?.status !== 200) await new Promise((done) => setTimeout(done, 50));
+      acknowledged.push(key);
+    }
+  };
+  const done = writer('one');
+  return {
+    acknowledged,
+    stop: () => {
+      isStopping = true;
+      return done;
+    },
+  };
+}
+
+/** Runs the command line against the product, as a person does. */
+async function parley(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [join(ROOT, 'parley.mjs'), ...args], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PARLEY_URL: product.url, DATA_DIR: product.dataDir, ...environment },
+  });
+  const printed = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed.out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    printed.err += text;
+  });
+  const [code] = await once(child, 'close');
+  return { code, ...printed };
+}
+
+async function json(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const { code, out, err } = await parley(['--json', ...args], environment);
+  if (code !== 0) throw new Error(`parley ${args.join(' ')}: ${code} ${err}`);
+  return JSON.parse(out);
+}
