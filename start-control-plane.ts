@@ -78,6 +78,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
   }).catch((error: unknown) => {
     throw explainListenError(error, { setting: 'HOST, PORT', host: settings.HOST, port: settings.PORT });
   });
+  context.speech.warm();
   const chores = [
     sweeper,
     startDeliverer(context),

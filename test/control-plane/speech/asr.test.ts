@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { encode } from '@msgpack/msgpack';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { toWav } from '#media/speech/wav.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { speak } from '#test/fakes/spoken.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
+
+// Threads start, engines warm up and programs run: a loaded machine may take its time.
+vi.setConfig({ testTimeout: 180_000 });
 
 const SPOKEN = speak('Good morning, I would like to book a table.', { rateHz: 16_000, afterMs: 300 });
 const WAV = toWav(SPOKEN.samples, 16_000);

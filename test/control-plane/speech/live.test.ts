@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { decode, encode } from '@msgpack/msgpack';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { systemClock } from '#config/clock.ts';
 import { LiveText } from '#control-plane/speech/live-text.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
+
+// Threads start, engines warm up and programs run: a loaded machine may take its time.
+vi.setConfig({ testTimeout: 180_000 });
 
 let api: TestApi;
 let user: TestUser;

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { encode } from '@msgpack/msgpack';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { describeNeeds } from '#test/needs.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
+
+// Threads start, engines warm up and programs run: a loaded machine may take its time.
+vi.setConfig({ testTimeout: 180_000 });
 
 const TEXT = 'Hello, and welcome to the clinic. We are open from nine to five.';
 let api: TestApi;

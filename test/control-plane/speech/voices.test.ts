@@ -1,9 +1,12 @@
 import { encode } from '@msgpack/msgpack';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { toWav } from '#media/speech/wav.ts';
 import { startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { speak } from '#test/fakes/spoken.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
+
+// Threads start, engines warm up and programs run: a loaded machine may take its time.
+vi.setConfig({ testTimeout: 180_000 });
 
 const SAMPLE = toWav(speak('This is my own voice.', { rateHz: 16_000, afterMs: 300 }).samples, 16_000);
 let vendor: Awaited<ReturnType<typeof startOpenaiServer>>;
