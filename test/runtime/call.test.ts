@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Variables } from '#config/agent-config.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { DurableReport } from '#config/worker-link.ts';
+import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
 import { startCall } from '#runtime/call.ts';
 import type { RecordingSegment } from '#runtime/call-recording.ts';
 import { readFlightLog } from '#runtime/flight-log.ts';
@@ -15,7 +16,7 @@ import { testPlan } from './test-plan.ts';
 const FIXED = { prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}, how are you?' } };
 
 /** A call on virtual time with a voice of 200 ms a word and a model that says `Fine, thank you.` */
-function setUp(plan: CallPlan = testPlan(FIXED), knowledge: CallKnowledge | null = null) {
+function setUp(plan: CallPlan = testPlan(FIXED), knowledge: CallKnowledge | null = null, recognizer: Recognizer | null = null) {
   const world = new SimulatedClock();
   const words = createSpokenWords();
   const reports: DurableReport[] = [];
@@ -38,7 +39,7 @@ function setUp(plan: CallPlan = testPlan(FIXED), knowledge: CallKnowledge | null
     clock,
     logger: pino({ level: 'silent' }),
     random: () => 0.5,
-    recognizer: null,
+    recognizer,
     synthesizer: {
       id: 'test',
       voices: [],
@@ -227,6 +228,36 @@ describe('S§2.3 keypad menu', () => {
     openLeg();
     await run(6_000);
     expect(messages()).toEqual(['assistant: This is {{desk}}.']);
+  });
+});
+
+describe('supplement 2.3 asr.strict_language', () => {
+  it.each([
+    [true, false, 'fr', 'user: [unintelligible speech]'],
+    [true, true, 'fr', 'user: [unintelligible speech]'],
+    [true, false, 'en-GB', 'user: bonjour'],
+    [true, false, null, 'user: bonjour'],
+    [false, false, 'fr', 'user: bonjour'],
+  ])('strict %s, multilingual %s, an utterance recognised as %s reaches the agent as %s', async (...row) => {
+    const [strict_language, multilingual, language, told] = row;
+    const opened: RecognitionOptions[] = [];
+    const plan = testPlan({ prompt: { first_message_mode: 'off' }, asr: { strict_language, multilingual, keyterms: ['Parley'] } });
+    const recognizer: Recognizer = {
+      id: 'test',
+      givesInterims: true,
+      expectedFinalMs: 100,
+      open: (options) => {
+        opened.push(options);
+        return { write: () => undefined, finalise: () => undefined, close: () => undefined };
+      },
+    };
+    const { openLeg, run, requests } = setUp(plan, undefined, recognizer);
+    openLeg();
+    await run(100);
+    opened[0]?.onEvent({ type: 'final', text: 'bonjour', startMs: null, endMs: null, language });
+    await run(3_000);
+    expect(opened).toMatchObject([{ language: 'en', multilingual: strict_language || multilingual, keyterms: ['Parley'] }]);
+    expect(requests[0]?.messages.filter(({ role }) => role === 'user').map(({ content }) => `user: ${content}`)).toEqual([told]);
   });
 });
 
