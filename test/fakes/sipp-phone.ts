@@ -16,6 +16,10 @@ export type PhoneManner =
   /** Answers with audio nobody can carry, and is hung up on. */
   | { readonly does: 'answerBadly' }
   | { readonly does: 'refuse'; readonly status: number }
+  /** Answers, responds to a REFER for `to` with `status`, sends a NOTIFY for each of `notifies`, and is hung up on. */
+  | { readonly does: 'refer'; readonly to: string; readonly status: number; readonly notifies: readonly number[] }
+  /** Sends audio before it answers, and is hung up on. */
+  | { readonly does: 'earlyMedia'; readonly ringMs: number }
   /** Rings until it is given up. */
   | { readonly does: 'ring' };
 
@@ -29,10 +33,10 @@ export interface SippPhone {
 
 const DEADLINE_MS = 20_000;
 
-/** Starts one; every INVITE must carry an offer and `X-Service-Session-Id`. */
-export async function startSippPhone(manner: PhoneManner): Promise<SippPhone> {
+/** Starts one; every INVITE must carry an offer and `X-Service-Session-Id`. Its audio is at `audioPort`, where somebody else may speak for it. */
+export async function startSippPhone(manner: PhoneManner, audioPort?: number): Promise<SippPhone> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-phone-'));
-  writeFileSync(join(folder, 'phone.xml'), scenario(manner));
+  writeFileSync(join(folder, 'phone.xml'), scenario(manner, audioPort));
   const [port, mediaPort] = [await freeUdpPort(), await freeUdpPort()];
   const options = ['-i', '127.0.0.1', '-p', String(port), '-mp', String(mediaPort), '-m', '1', '-nostdin', '-trace_err', '-error_file', 'errors'];
   const child = spawn('sipp', ['-sf', 'phone.xml', ...options], { cwd: folder });
@@ -48,9 +52,20 @@ export async function startSippPhone(manner: PhoneManner): Promise<SippPhone> {
   return { address: `127.0.0.1:${port}`, ended };
 }
 
-function scenario(manner: PhoneManner): string {
-  const assigned = ['session', 'offer', 'from', 'to', 'target', ...('digest' in manner ? ['answer'] : [])];
-  const lines = [...steps(manner), `<Reference variables="${assigned.join()}"/>`];
+function scenario(manner: PhoneManner, audioPort: number | undefined): string {
+  const assigned = [
+    'session',
+    'offer',
+    'from',
+    'to',
+    'target',
+    ...('digest' in manner ? ['answer'] : []),
+    ...(manner.does === 'refer' ? ['referTo'] : []),
+  ];
+  const lines = [
+    ...steps(manner).map((line) => (audioPort === undefined ? line : line.replace('[media_port]', String(audioPort)))),
+    `<Reference variables="${assigned.join()}"/>`,
+  ];
   return `<?xml version="1.0" encoding="ISO-8859-1" ?>\n<scenario name="a phone">\n${lines.join('\n')}\n</scenario>\n`;
 }
 
@@ -82,6 +97,26 @@ Content-Length: 0
       ];
     case 'refuse':
       return [...ringing, response(`${manner.status} Refused`), '<recv request="ACK"/>'];
+    case 'refer':
+      return [
+        ...ringing,
+        response('200 OK', { sdp: 0 }),
+        '<recv request="ACK"/>',
+        `<recv request="REFER"><action><ereg regexp="${manner.to}" search_in="hdr" header="Refer-To:" check_it="true" assign_to="referTo"/></action></recv>`,
+        response(`${manner.status} Refer`, { tag: '' }),
+        ...manner.notifies.flatMap((status, index) => [notify(status, index + 1), '<recv response="200"/>']),
+        ...hungUpOn,
+      ];
+    case 'earlyMedia':
+      return [
+        ...first,
+        response('100 Trying', { tag: '' }),
+        response('183 Session Progress', { sdp: 0 }),
+        `<pause milliseconds="${manner.ringMs}"/>`,
+        response('200 OK', { sdp: 0 }),
+        '<recv request="ACK"/>',
+        ...hungUpOn,
+      ];
     case 'ring':
       return [
         ...ringing,
@@ -93,6 +128,25 @@ Content-Length: 0
     default:
       return manner satisfies never;
   }
+}
+
+/** What became of the REFER so far (RFC 3515 §2.4.5). */
+function notify(status: number, cseq: number): string {
+  const state = status >= 200 ? 'terminated;reason=noresource' : 'active;expires=60';
+  return sent(`NOTIFY [$target] SIP/2.0
+Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
+From:[$to];tag=phone[call_number]
+To:[$from]
+Call-ID: [call_id]
+CSeq: ${cseq} NOTIFY
+Contact: <sip:127.0.0.1:[local_port];transport=[transport]>
+Max-Forwards: 70
+Event: refer
+Subscription-State: ${state}
+Content-Type: message/sipfrag;version=2.0
+Content-Length: [len]
+
+SIP/2.0 ${status} Progress`);
 }
 
 function challenged(status: 401 | 407): string[] {

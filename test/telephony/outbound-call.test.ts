@@ -97,6 +97,14 @@ describeNeeds(['sipp'])('an outbound call through the embedded signalling', () =
     await expectOver();
   });
 
+  it('takes early media before the answer, keeps it apart from the call, and goes on with the answer', async () => {
+    const call = await dial({ does: 'earlyMedia', ringMs: 300 });
+    if (call.outcome !== 'answered') throw new Error(call.outcome);
+    expect(media.legs[0]?.commands.filter((command) => command.do === 'setRemote').map((command) => command.isEarly === true)).toEqual([true, false]);
+    call.leg.send({ do: 'close' });
+    await expectOver();
+  });
+
   it('that rings too long is cancelled and not answered', async () => {
     expect((await dial({ does: 'ring' }, { ringMs: 1_500 })).outcome).toBe('no_answer');
     await expectOver();

@@ -1,0 +1,278 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { agentConfig } from '#config/agent-config.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import { decodeG711 } from '#media/codecs.ts';
+import type { Leg, LegEvent } from '#media/leg.ts';
+import type { MediaHost } from '#media/media-host.ts';
+import { startMediaThread } from '#media/media-thread.ts';
+import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
+import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
+import { startTransfer, type Transfer } from '#runtime/transfer.ts';
+import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
+import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { dialOutboundCall, type OutboundCallRequest } from '#telephony/outbound-call.ts';
+import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
+import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
+import { speak } from '#test/fakes/spoken.ts';
+import { power, tone } from '#test/fakes/tone.ts';
+import { describeNeeds } from '#test/needs.ts';
+import { testPlan } from './test-plan.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+const SALES = '+14155550123';
+const CALLER_HZ = 440;
+const HUMAN_HZ = 1_000;
+/** Real signalling, real sound: everything here takes its time, on a busy machine much of it. */
+const WITHIN = { timeout: 30_000 };
+
+const heardBy = (peer: RtpPeer) =>
+  Int16Array.from(
+    peer.heard.flatMap(({ payload, payloadType }) => {
+      const samples = new Int16Array(payloadType === 0 ? payload.length : 0);
+      if (payloadType === 0) decodeG711('PCMU', payload, samples);
+      return [...samples];
+    }),
+  );
+const isLoud = (peer: RtpPeer) => peer.heard.some(({ peak }) => peak > 1_000);
+
+/** An engine that hears one sentence whenever somebody has spoken; the voice itself is found by the real detector. */
+const hears = (text: string): Recognizer => ({
+  id: 'test',
+  givesInterims: false,
+  expectedFinalMs: 0,
+  open: ({ onEvent }: RecognitionOptions) => ({
+    write: () => undefined,
+    finalise: () => onEvent({ type: 'final', text, startMs: null, endMs: null, language: null }),
+    close: () => undefined,
+  }),
+});
+
+describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling', () => {
+  let media: MediaHost;
+  let voice: FliteSynthesizer;
+  let server: EmbeddedSignalling;
+  let worker: Signalling;
+  let facts: Extract<TurnFact, { type: `transfer.${string}` }>[];
+  let phones: SippPhone[];
+  let peers: { caller: RtpPeer; human: RtpPeer };
+  let callerLeg: Leg;
+  let callerEvents: LegEvent[];
+  let recorded: string[];
+
+  beforeAll(async () => {
+    media = await startMediaThread({ rtpPortMin: 24_100, rtpPortMax: 24_139, iceServers: [], clock: systemClock, logger });
+    voice = await openFlite();
+    server = await startEmbeddedSignalling({
+      ...{ sipHost: '127.0.0.1', sipPort: 0, publicIp: undefined, appHost: '127.0.0.1', appPort: 0, secret: 'secret', clock: systemClock, logger },
+      admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
+    });
+    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+  });
+  afterAll(async () => {
+    worker.close();
+    await server.close();
+    await voice.close();
+    await media.close();
+  });
+  beforeEach(async () => {
+    facts = [];
+    phones = [];
+    callerEvents = [];
+    recorded = [];
+    peers = { caller: await openRtpPeer(), human: await openRtpPeer() };
+  });
+  afterEach(() => {
+    peers.caller.close();
+    peers.human.close();
+  });
+
+  const place = (request: OutboundCallRequest, signal: AbortSignal) =>
+    dialOutboundCall(
+      { clock: systemClock, media, signalling: worker, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random },
+      request,
+      signal,
+    );
+  async function phone(manner: PhoneManner, peer: RtpPeer): Promise<SippPhone> {
+    const started = await startSippPhone(manner, peer.port);
+    phones.push(started);
+    return started;
+  }
+
+  /** A caller on the line, an agent that transfers them, and the person at the other end. */
+  async function transfer(of: {
+    caller?: PhoneManner;
+    human?: PhoneManner;
+    destination?: object;
+    recognizer?: Recognizer;
+    notes?: string;
+  }): Promise<Transfer> {
+    const caller = await phone(of.caller ?? { does: 'answer' }, peers.caller);
+    const human = of.human ? await phone(of.human, peers.human) : null;
+    const request = {
+      toUri: `sip:caller@${caller.address}`,
+      fromNumber: '+15550100001',
+      headers: { 'X-Service-Session-Id': 's1' },
+      credentials: null,
+    };
+    const call = await place({ ...request, recording: null, ringMs: 20_000 }, new AbortController().signal);
+    if (call.outcome !== 'answered') throw new Error(call.outcome);
+    callerLeg = call.leg;
+    call.leg.listen((events) => void callerEvents.push(...events));
+    void peers.caller.speak(portOf(call.dialog.localSdp), tone(CALLER_HZ, 120_000));
+    return startTransfer({
+      plan: planOf(of.destination ?? {}, human ? `sip:${SALES}@${human.address}` : ''),
+      clock: systemClock,
+      logger,
+      caller: call.leg,
+      line: call,
+      placeCall: async (wanted, signal) => {
+        const placed = await place(wanted, signal);
+        if (placed.outcome === 'answered') humanPort = portOf(placed.dialog.localSdp);
+        return placed;
+      },
+      recognizer: of.recognizer ?? null,
+      synthesizer: voice,
+      destination: 0,
+      notes: of.notes ?? '',
+      tell: (fact) => facts.push(fact),
+      onRecording: ({ track }) => recorded.push(track),
+    });
+  }
+  let humanPort = 0;
+
+  function planOf(destination: object, dialUri: string): CallPlan {
+    const plan = testPlan({ voice: { speed: 2 } });
+    const config = agentConfig.parse({
+      ...plan.config,
+      conversation: { ...plan.config.conversation, transfer_destinations: [{ phone_number: SALES, ...destination }] },
+    });
+    const route = { number: SALES, dial_uri: dialUri, headers: { 'X-Service-Session-Id': 's1' }, username: null, password: null, error: null };
+    return { ...plan, config, transfer: { from_number: '+15550100001', routes: [route] } };
+  }
+
+  /** The caller hangs up on nobody: both phones end as their scenarios say. */
+  async function expectOver(): Promise<void> {
+    callerLeg.send({ do: 'close' });
+    for (const { ended } of phones) {
+      const { code, screen } = await ended;
+      expect(code, screen).toBe(0);
+    }
+    await expect.poll(() => server.metrics().dialogs, WITHIN).toBe(0);
+  }
+  const finished = () => expect.poll(() => facts.at(-1)?.type, WITHIN).toBe('transfer.finished');
+
+  /** Caller and human hear each other, and nobody hears themselves. */
+  async function expectJoined(): Promise<void> {
+    await expect.poll(() => facts.map(({ type }) => type), WITHIN).toEqual(['transfer.joined']);
+    void peers.human.speak(humanPort, tone(HUMAN_HZ, 60_000));
+    peers.caller.heard.length = 0;
+    peers.human.heard.length = 0;
+    await expect.poll(() => power(heardBy(peers.caller), HUMAN_HZ), WITHIN).toBeGreaterThan(100_000);
+    await expect.poll(() => power(heardBy(peers.human), CALLER_HZ), WITHIN).toBeGreaterThan(100_000);
+    expect(power(heardBy(peers.caller), CALLER_HZ)).toBeLessThan(power(heardBy(peers.caller), HUMAN_HZ) / 50);
+    expect(power(heardBy(peers.human), HUMAN_HZ)).toBeLessThan(power(heardBy(peers.human), CALLER_HZ) / 50);
+  }
+
+  it('cold: the carrier takes the REFER and the one called answers', async () => {
+    await transfer({ caller: { does: 'refer', to: `sip:\\${SALES}@`, status: 202, notifies: [100, 180, 200] } });
+    await finished();
+    expect(facts).toEqual([{ type: 'transfer.finished', isDone: true, message: '' }]);
+    await expectOver();
+  }, 40_000);
+
+  it('cold: the one the carrier called is busy; the agent has the caller back', async () => {
+    await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 202, notifies: [100, 486] } });
+    await finished();
+    expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person is busy.' }]);
+    await expectOver();
+  }, 40_000);
+
+  it('cold: the carrier refuses the REFER; the worker dials and joins the two, and the human is on record', async () => {
+    const running = await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] }, human: { does: 'answer' } });
+    await expectJoined();
+    await running.stop();
+    expect(recorded).toContain('human');
+    await expectOver();
+  }, 60_000);
+
+  it('cold: the carrier refuses and no call can be placed', async () => {
+    await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 603, notifies: [] } });
+    await finished();
+    expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The carrier refused the transfer.' }]);
+    await expectOver();
+  }, 40_000);
+
+  it('warm: the caller hears music, the human is briefed and says yes, and they are joined', async () => {
+    await transfer({ destination: { mode: 'warm' }, human: { does: 'answer' }, recognizer: hears('yes, go ahead'), notes: 'They want a refund.' });
+    await expect.poll(() => isLoud(peers.human), WITHIN).toBe(true);
+    expect(isLoud(peers.caller)).toBe(true);
+    expect(facts).toEqual([]);
+    answerWhenAsked();
+    await expectJoined();
+    callerLeg.send({ do: 'bridge', otherLegId: null });
+    await expectHumanHungUpOn();
+  }, 60_000);
+
+  it.each([
+    ['no', hears('no, I am in a meeting'), 'cannot take the call'],
+    ['voicemail', hears('please leave a message after the tone'), 'voicemail'],
+  ])(
+    'warm: the human answers %s and is hung up on; the music ends',
+    async (_, recognizer, message) => {
+      await transfer({
+        destination: { mode: 'warm', warm_briefing_instructions: 'Be brief.' },
+        human: { does: 'answer' },
+        recognizer,
+        notes: 'A refund.',
+      });
+      await expect.poll(() => isLoud(peers.human), WITHIN).toBe(true);
+      answerWhenAsked();
+      await finished();
+      expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: expect.stringContaining(message) }]);
+      peers.caller.heard.length = 0;
+      await expect.poll(() => peers.caller.heard.length, WITHIN).toBeGreaterThan(20);
+      expect(peers.caller.heard.slice(-10).some(({ peak }) => peak > 200)).toBe(false);
+      await expectOver();
+    },
+    60_000,
+  );
+
+  it('warm: the human does not take the phone', async () => {
+    await transfer({ destination: { mode: 'warm' }, human: { does: 'refuse', status: 480 }, recognizer: hears('yes') });
+    await finished();
+    expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'Nobody answered.' }]);
+    await expectOver();
+  }, 40_000);
+
+  it('warm: a caller who hangs up on hold: the human is told, then hung up on', async () => {
+    const running = await transfer({ destination: { mode: 'warm' }, human: { does: 'answer' }, recognizer: hears('yes') });
+    await expect.poll(() => isLoud(peers.human), WITHIN).toBe(true);
+    const before = peers.human.heard.length;
+    await running.stop();
+    await phones[1]?.ended;
+    expect(peers.human.heard.slice(before).filter(({ peak }) => peak > 1_000).length).toBeGreaterThan(20);
+    expect(facts).toEqual([]);
+    await expectOver();
+  }, 60_000);
+
+  /** The human says something again and again, as real people do until they are understood. */
+  function answerWhenAsked(): void {
+    const words = speak('yes, go ahead.', { rateHz: 8_000, beforeMs: 300, afterMs: 1_500 }).samples;
+    const repeated = new Int16Array(words.length * 12);
+    for (let n = 0; n < 12; n++) repeated.set(words, n * words.length);
+    void peers.human.speak(humanPort, repeated);
+  }
+
+  async function expectHumanHungUpOn(): Promise<void> {
+    peers.caller.heard.length = 0;
+    await expect.poll(() => peers.caller.heard.length, WITHIN).toBeGreaterThan(20);
+    expect(peers.caller.heard.slice(-5).some(({ peak }) => peak > 200)).toBe(false);
+  }
+});
+
+function portOf(sdp: string): number {
+  return Number(/m=audio (\d+)/.exec(sdp)?.[1]);
+}
