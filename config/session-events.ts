@@ -48,7 +48,7 @@ const clientEvent = z.discriminatedUnion('type', [
     type: z.literal('client_tool.result'),
     callId: z.string().max(128),
     result: z.unknown().optional(),
-    isError: z.literal(true).optional(),
+    isError: z.boolean().optional(),
   }),
 ]);
 

@@ -204,8 +204,10 @@ export class AgentSession extends Emitter {
 
   #onTool(event: Extract<AgentEvent, { type: `tool.${string}` }>): void {
     const call = { callId: event.callId, toolName: event.toolName, source: event.toolSource };
-    if (event.type === 'tool.started') this.emit('toolCallStarted', { ...call, input: event.input });
-    else if (event.type === 'tool.completed') this.emit('toolCallCompleted', { ...call, output: event.output });
+    if (event.type === 'tool.started')
+      this.emit('toolCallStarted', { ...call, input: event.input, ...(event.inputTruncated ? { inputTruncated: true } : {}) });
+    else if (event.type === 'tool.completed')
+      this.emit('toolCallCompleted', { ...call, output: event.output, ...(event.outputTruncated ? { outputTruncated: true } : {}) });
     else this.emit('toolCallFailed', { ...call, error: event.error });
   }
 

@@ -46,8 +46,8 @@ export interface SessionEvents {
   agentResponseDelta: { segmentId: string; delta: string; text: string };
   agentResponse: { segmentId: string; text: string };
   message: { role: 'user' | 'agent'; text: string };
-  toolCallStarted: { callId: string; toolName: string; source: string; input: string };
-  toolCallCompleted: { callId: string; toolName: string; source: string; output: string };
+  toolCallStarted: { callId: string; toolName: string; source: string; input: string; inputTruncated?: true };
+  toolCallCompleted: { callId: string; toolName: string; source: string; output: string; outputTruncated?: true };
   toolCallFailed: { callId: string; toolName: string; source: string; error: string };
   error: SessionError;
 }

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { parseClientEvent } from '#config/session-events.ts';
+
+describe('supplement 5 what a client may send', () => {
+  it.each([
+    { type: 'user.message', text: 'hello' },
+    { type: 'user.message', text: 'hello', audio: false },
+    { type: 'user.activity' },
+    { type: 'user.interrupt' },
+    { type: 'user.hangup' },
+    { type: 'client_tool.result', callId: 'c1', result: { shown: true } },
+    { type: 'client_tool.result', callId: 'c1', isError: true },
+    { type: 'client_tool.result', callId: 'c1', result: 1, isError: false },
+    { type: 'client_tool.result', callId: 'c1' },
+  ])('%j is understood as it is', (event) => {
+    expect(parseClientEvent(JSON.stringify(event))).toEqual(event);
+  });
+
+  it('fields added later are dropped, not refused', () => {
+    expect(parseClientEvent('{"type":"user.activity","since":3}')).toEqual({ type: 'user.activity' });
+  });
+
+  it.each([
+    '',
+    'nonsense',
+    '[]',
+    'null',
+    '{"type":"user.sang"}',
+    '{"type":"user.message"}',
+    '{"type":"user.message","text":""}',
+    '{"type":"client_tool.result"}',
+  ])('%j is ignored', (text) => {
+    expect(parseClientEvent(text)).toBeNull();
+  });
+});
