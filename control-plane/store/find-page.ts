@@ -28,7 +28,8 @@ export async function findPage<Row extends { _id: string }>(model: Model<Row>, r
   const after = 'after' in start ? start.after : null;
   const projection = Object.fromEntries((request.without ?? []).map((field) => [field, 0]));
   const found = await model
-    .find(after ? { $and: [filter, rowsAfter(timeField, after)] } : filter, projection)
+    // The cursor stands first: of two upper bounds on the time it is the narrower one, and the embedded planner goes by the first.
+    .find(after ? { $and: [rowsAfter(timeField, after), filter] } : filter, projection)
     .sort({ [timeField]: -1, _id: -1 })
     .skip('skip' in start ? start.skip : 0)
     .limit(query.page_size + 1)

@@ -1,0 +1,147 @@
+/**
+ * `npm run bench:store-scale [sessions]`: creating, reading and listing sessions while a million of them are stored (or as many as said), each beside a bare route:
+ * Fastify and mongoose over the same collection of the same store, with no checks, no money and no key. Server and callers share one process.
+ */
+import Fastify from 'fastify';
+import { encodeCursor } from '#control-plane/lists.ts';
+import type { SessionDocument } from '#control-plane/store/models/session-model.ts';
+import { openTestCalls } from '#test/control-plane/test-calls.ts';
+import { fdatasyncP50Ms } from './disk.ts';
+import { type Figure, judged, toText } from './figures.ts';
+import { quantile } from './statistics.ts';
+
+const SEED_BATCH = 1_000;
+const CALLERS = 8;
+const SECONDS = 3;
+/** A page of the API may cost this many times a bare one: key, account, checks, the record's own words. */
+const TIMES_BARE = 4;
+/** Nine requests to the store instead of one, three of them writes one after another. */
+const TIMES_BARE_CREATE = 10;
+/** A deep page against the first. */
+const TIMES_FIRST = 1.5;
+
+const sessions = Number(process.argv[2] ?? 1_000_000);
+const diskMs = fdatasyncP50Ms();
+const api = await openTestCalls({ STARTING_CREDIT: '1000000.00' });
+const { models } = api.context;
+const user = await api.createUser();
+const agentId = await api.publishAgent(user);
+const template = await storedSession();
+const newestMs = template.created_at.getTime();
+const seededMs = await seed();
+console.log(`${sessions} sessions stored in ${(seededMs / 1000).toFixed(0)} s; fdatasync p50 ${diskMs.toFixed(2)} ms`);
+
+const bare = Fastify();
+bare.get<{ Params: { id: string } }>('/sessions/:id', ({ params }) => models.sessions.findById(params.id).lean());
+bare.get('/sessions', () => models.sessions.find({ team_id: user.teamId }, { timeline: 0 }).sort({ created_at: -1, _id: -1 }).limit(21).lean());
+let inserted = 0;
+bare.post('/sessions', () => models.sessions.create({ ...template, _id: `bare-${inserted++}`, status: 'completed' }));
+const bareUrl = await bare.listen({ host: '127.0.0.1', port: 0 });
+const url = await api.app.listen({ host: '127.0.0.1', port: 0 });
+
+const authorization = { authorization: `Bearer ${user.key}` };
+const someId = () => idOf(Math.floor(Math.random() * sessions));
+const list = (parameters = '') => get(`${url}/v1/agent/sessions?page_size=20${parameters}`);
+const at = (depth: number) => `&cursor=${encodeURIComponent(encodeCursor({ at: createdAt(depth), id: idOf(depth) }))}`;
+const load = `${CALLERS} callers, ${sessions} stored`;
+
+const figures: Figure[] = [];
+await compare('create session', TIMES_BARE_CREATE, {
+  measured: () => send(`${url}/v1/agent/sessions`, { agent_id: agentId }),
+  reference: () => send(`${bareUrl}/sessions`),
+});
+await compare('read session', TIMES_BARE, {
+  measured: () => get(`${url}/v1/agent/sessions/${someId()}`),
+  reference: () => get(`${bareUrl}/sessions/${someId()}`),
+});
+await compare('list, first page', TIMES_BARE, { measured: () => list(), reference: () => get(`${bareUrl}/sessions`) });
+await compare('list of an agent, first page', TIMES_BARE, {
+  measured: () => list(`&agent_id=${agentId}`),
+  reference: () => get(`${bareUrl}/sessions`),
+});
+for (const share of [0.5, 0.99]) {
+  const depth = Math.floor(sessions * share);
+  await compare(`list, page after ${depth} rows, against the first`, TIMES_FIRST, { measured: () => list(at(depth)), reference: () => list() });
+}
+console.log(`\n${toText(figures)}`);
+await bare.close();
+await api.close();
+
+/** Measures both in turn, twice, so that neither is the one that found the machine cold. */
+async function compare(
+  what: string,
+  times: number,
+  { measured, reference }: Record<'measured' | 'reference', () => Promise<unknown>>,
+): Promise<void> {
+  await run(measured, 0.5);
+  await run(reference, 0.5);
+  const latencies = { measured: await run(measured, SECONDS), reference: await run(reference, SECONDS) };
+  const perSecond = Math.round(latencies.measured.length / SECONDS);
+  const [p50, referenceP50] = [quantile(latencies.measured, 0.5), quantile(latencies.reference, 0.5)];
+  const p99 = quantile(latencies.measured, 0.99);
+  console.log(`${what}: ${perSecond} per s, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms; reference p50 ${referenceP50.toFixed(2)} ms`);
+  figures.push(
+    judged({ what, load: `${load}, ${perSecond} per s`, unit: 'ms', samples: latencies.measured.length, digits: 2 }, [
+      { name: 'p50', value: p50, limit: times * referenceP50 },
+    ]),
+  );
+}
+
+async function run(operation: () => Promise<unknown>, seconds: number): Promise<number[]> {
+  const latencies: number[] = [];
+  const endMs = performance.now() + seconds * 1_000;
+  const caller = async () => {
+    for (let beganMs = performance.now(); beganMs < endMs; beganMs = performance.now()) {
+      await operation();
+      latencies.push(performance.now() - beganMs);
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, caller));
+  return latencies;
+}
+
+async function get(address: string): Promise<void> {
+  await read(await fetch(address, { headers: authorization }));
+}
+
+async function send(address: string, body: object = {}): Promise<void> {
+  await read(await fetch(address, { method: 'POST', headers: { ...authorization, 'content-type': 'application/json' }, body: JSON.stringify(body) }));
+}
+
+async function read(response: Response): Promise<void> {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.url}: ${response.status} ${text}`);
+}
+
+/** A session as the API stores it, ended. */
+async function storedSession(): Promise<SessionDocument> {
+  const { body } = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+  await api.report(body.session_id, { type: 'joined', at: api.at() });
+  await api.report(body.session_id, { type: 'ended', at: api.at(30_000), end_reason: 'user_hangup' });
+  const stored = await models.sessions.findById(body.session_id).lean<SessionDocument>();
+  if (stored?.status !== 'completed') throw new Error('the session to copy has not ended');
+  return { ...stored, analysis: { ...stored.analysis, state: 'skipped' } };
+}
+
+/** Stores copies past the API, newest first, a second apart. */
+async function seed(): Promise<number> {
+  const beganMs = performance.now();
+  for (let first = 0; first < sessions; first += SEED_BATCH) {
+    const copies = Array.from({ length: Math.min(SEED_BATCH, sessions - first) }, (_, index) => ({
+      ...template,
+      _id: idOf(first + index),
+      wrapped_key: api.context.dataKeys.create(idOf(first + index)).wrappedKey,
+      created_at: createdAt(first + index),
+    }));
+    await models.sessions.collection.insertMany(copies as never[]);
+  }
+  return performance.now() - beganMs;
+}
+
+function idOf(index: number): string {
+  return `${index}`.padStart(32, '0');
+}
+
+function createdAt(index: number): Date {
+  return new Date(newestMs - index * 1_000);
+}

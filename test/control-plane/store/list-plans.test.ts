@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { SessionDocument } from '#control-plane/store/models/session-model.ts';
+import type { TestUser } from '../test-api.ts';
+import { openTestCalls, type TestCalls } from '../test-calls.ts';
+
+const STORED = 400;
+const PAGE = 10;
+
+let api: TestCalls;
+let user: TestUser;
+let agentId: string;
+
+beforeAll(async () => {
+  api = await openTestCalls();
+  user = await api.createUser();
+  agentId = await api.publishAgent(user);
+  const created = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
+  const { sessions } = api.context.models;
+  const stored = (await sessions.findById(created.body.session_id).lean()) as SessionDocument;
+  const copies = Array.from({ length: STORED }, (_, index) => ({
+    ...stored,
+    _id: `copy-${index}`,
+    status: 'completed',
+    end_reason: 'user_hangup',
+    wrapped_key: null,
+    created_at: new Date(stored.created_at.getTime() - index * 1_000),
+  }));
+  // Every second one belongs to somebody else, and must never be looked at.
+  await sessions.collection.insertMany(copies.map((copy, index) => (index % 2 === 0 ? copy : { ...copy, team_id: 'other' })) as never[]);
+});
+afterAll(() => api.close());
+
+/** Asks the API for a page, and the store what the query of it finds, from there to the end, and how many documents it looks at for that. */
+async function page(parameters: string): Promise<{ next: string; examined: number; rows: number }> {
+  const { sessions } = api.context.models;
+  const find = vi.spyOn(sessions, 'find');
+  const { body, status } = await api.request('GET', `/v1/agent/sessions?page_size=${PAGE}${parameters}`, { key: user.key });
+  expect(status).toBe(200);
+  const [filter] = find.mock.calls[0] ?? [];
+  find.mockRestore();
+  const explained = await sessions.collection.find(filter as never, { sort: { created_at: -1, _id: -1 } }).explain();
+  return { next: body.next_cursor, examined: explained['executionStats'].totalDocsExamined, rows: explained['executionStats'].nReturned };
+}
+
+describe('the list of sessions', () => {
+  it.each([
+    ['of a team', () => ''],
+    ['of an agent', () => `&agent_id=${agentId}`],
+    ['of a time', () => `&created_before=${encodeURIComponent(api.at(-20_000))}`],
+  ])('%s costs the same at any depth: a page begins in the index, and nothing before it is looked at', async (_, parameters) => {
+    const wasted: number[] = [];
+    for (let cursor = '', pages = 0; pages < 12; pages++) {
+      const read = await page(`${parameters()}${cursor}`);
+      expect(read.rows).toBeGreaterThan(PAGE);
+      wasted.push(read.examined - read.rows);
+      cursor = `&cursor=${encodeURIComponent(read.next)}`;
+    }
+    // Of what lies before a page only the row its cursor names is looked at, and the one pending session on the first.
+    expect(Math.max(...wasted)).toBeLessThanOrEqual(1);
+  });
+});
