@@ -28,7 +28,6 @@ const MAX_SDP_CHARS = 200_000;
 /** What a page without a key may override, whatever the agent allows (supplement 4.1). */
 const PUBLIC_OVERRIDES = new Set<string>(['language', 'voice_id']);
 
-
 const sessionPath = z.object({ session_id: z.string() });
 const offerBody = z.strictObject({ sdp: z.string().min(1).max(MAX_SDP_CHARS), type: z.literal('offer') });
 
