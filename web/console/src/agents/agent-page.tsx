@@ -22,13 +22,13 @@ import { VoiceTab } from './voice-tab.tsx';
 
 const TABS = [
   ['prompt', 'Prompt'],
-  ['voice', 'Voice and hearing'],
+  ['voice', 'Voice'],
   ['tools', 'Tools and knowledge'],
   ['conversation', 'Conversation'],
   ['analysis', 'Analysis and webhooks'],
   ['test', 'Test call'],
   ['versions', 'Versions'],
-  ['access', 'Access and limits'],
+  ['access', 'Access'],
 ] as const;
 
 export default function AgentPage() {

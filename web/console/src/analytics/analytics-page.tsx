@@ -122,7 +122,7 @@ function Charts({ analytics: { buckets, interval, totals } }: { analytics: Analy
     '95 %': bucket.latency.p95_ms,
     ...Object.fromEntries(reasons.map((reason) => [words(reason), bucket.end_reasons[reason] ?? 0])),
   }));
-  const shared = { h: 220, data: rows, dataKey: 'at', withLegend: true, textColor: 'var(--mantine-color-dimmed)', gridAxis: 'y' } as const;
+  const shared = { h: 220, data: rows, dataKey: 'at', withLegend: true, textColor: 'var(--mantine-color-dimmed)', gridAxis: 'x' } as const;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <Section title="Calls">

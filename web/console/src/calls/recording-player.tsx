@@ -59,7 +59,7 @@ function Player({ session, recording, seek, onTime }: PlayerProps & { recording:
   const audio = useRef<HTMLAudioElement>(null);
   const [positionMs, setPosition] = useState(0);
   const [isPlaying, setPlaying] = useState(false);
-  const events = useMemo(() => audioEvents(recording, session.turns), [recording, session.turns]);
+  const events = useMemo(() => audioEvents(recording, session.silences), [recording, session.silences]);
   const tell = useRef(onTime);
   tell.current = onTime;
 
@@ -139,7 +139,7 @@ function Events({ events, onSeek }: { events: readonly AudioEvent[]; onSeek: (ms
   if (events.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        No interruption, and no silence longer than a second and a half.
+        No interruption, and no silence that anyone would notice.
       </Text>
     );
   return (

@@ -16,7 +16,7 @@ const PARTS = [
 ] as const;
 
 export function Waterfall({ turns }: { turns: readonly Turn[] }) {
-  if (turns.length === 0) return <Text c="dimmed">No turn was answered.</Text>;
+  if (turns.length === 0) return <Text c="dimmed">No spoken turn was answered. What is typed is answered at once and has no waterfall.</Text>;
   const slowest = Math.max(...turns.map(({ total_ms }) => total_ms), 1);
   return (
     <Stack>

@@ -25,7 +25,7 @@ export default function WalletPage() {
   return (
     <Page
       title="Wallet"
-      intro="What there is, what may be spent, and what it was spent on. Caps of single agents are set on the agent’s page, under Access and limits."
+      intro="What there is, what may be spent, and what it was spent on. Caps of single agents are set on the agent’s page, under Access."
     >
       <Loaded query={wallet}>
         {({ credit, cumulative_top_up }) => (
