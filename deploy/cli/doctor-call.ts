@@ -34,7 +34,7 @@ export async function checkCall(
   const host = to.sip.host.includes(':') ? `[${to.sip.host}]` : to.sip.host;
   const scene = prepareScene({
     name: 'doctor',
-    steps: [{ do: 'listen' }, { do: 'say', text: 'What are your opening hours?' }, { do: 'listen' }],
+    steps: [{ do: 'listen' }, { do: 'say', text: 'What are your opening hours?' }, { do: 'listen', timeout_ms: 5_000 }],
   });
   const { outcome, callId, heard } = await new PhoneCaller({ ports: PORTS }).call({ target: `sip:${number}@${host}:${to.sip.port}`, scene });
   if (outcome.type !== 'answered') {
