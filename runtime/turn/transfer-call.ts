@@ -1,5 +1,4 @@
 /** How the model's wish to transfer the caller begins (supplement 4.7): the destination found, the announcement chosen, questions held back, listening stopped. */
-import type { CallPlan } from '#config/call-plan.ts';
 import { parseJson } from '#config/parse-json.ts';
 import { transferWish } from '../tools/call-tools.ts';
 import { type Draft, emit } from './draft.ts';
@@ -7,46 +6,12 @@ import { stopListening } from './ending.ts';
 import { prepare, recordUser, utteranceOf } from './floor.ts';
 import { setAnswer } from './generating.ts';
 import { noteResult, withResult } from './tool-calls.ts';
+import type { TransferRule, TransferRules } from './transfer-rules.ts';
 import type { Answer, StepCall, Utterance } from './turn-state.ts';
-
-/** One destination as the machine knows it. */
-export interface TransferRule {
-  /** As the model names it. */
-  readonly label: string;
-  readonly announcementMode: 'generated' | 'fixed' | 'off';
-  readonly announcement: string;
-  readonly onFailure: { readonly action: 'return_to_agent' | 'end_call'; readonly message: string };
-  /** Why nobody can be transferred there. */
-  readonly error: string | null;
-}
-
-/** What the machine is told of transfers; null where there are none. */
-export interface TransferRules {
-  readonly refuseQuestions: boolean;
-  /** In the order of the configuration. */
-  readonly destinations: readonly TransferRule[];
-}
 
 /** The announcement has this long to become audible. */
 const ANNOUNCEMENT_STARTS_WITHIN_MS = 8_000;
 const ASKS = 'Not transferred: your words ask the caller something. Wait for the answer first.';
-
-/** Reads the rules out of a plan. `render` fills the placeholders of a text. */
-export function transferRules(plan: CallPlan, render: (text: string) => string): TransferRules | null {
-  const { transfer } = plan;
-  const { transfer_destinations: destinations, transfer_refuse_questions: refuseQuestions } = plan.config.conversation;
-  if (!transfer) return null;
-  return {
-    refuseQuestions,
-    destinations: destinations.map(({ label, announcement_mode, announcement_message, on_failure }, index) => ({
-      label,
-      announcementMode: announcement_mode,
-      announcement: render(announcement_message).trim(),
-      onFailure: { action: on_failure.action, message: render(on_failure.message).trim() },
-      error: transfer.routes[index]?.error ?? null,
-    })),
-  };
-}
 
 /**
  * Carries out the model's wish. `asks`: the words before it ask something, the caller answers first. `refused`: it cannot be done, the model is told why.

@@ -7,7 +7,7 @@ import type { CallPlan } from '#config/call-plan.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import type { KeypadMenu } from '../keypad.ts';
 import { type Phrases, phrasesFor } from './phrases.ts';
-import { type TransferRules, transferRules } from './transfer-call.ts';
+import { type TransferRules, transferRules } from './transfer-rules.ts';
 
 /** How the conversation begins (S§2.3 prompt.first_message_mode; supplement 4.1 for an overridden first message). */
 export type Greeting =
