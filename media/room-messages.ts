@@ -11,7 +11,7 @@ export const CLIENT_EVENTS = 'client-event';
 /** Topic of the text streams that carry transcripts. */
 export const TRANSCRIPTION = 'lk.transcription';
 /** Participant attribute that holds the agent's state. */
-export const AGENT_STATE = 'lk.agent.state';
+const AGENT_STATE = 'lk.agent.state';
 
 /** One thing to send. */
 export type RoomMessage =
