@@ -3,7 +3,7 @@
  * and how digits become one entry. Pure.
  */
 import { digitOf } from './turn/digit-words.ts';
-import { normalised } from './turn/endpointing.ts';
+import { normalised } from './turn/normalised.ts';
 
 /** A menu played before the conversation; texts are rendered, times in ms. */
 export interface KeypadMenu {

@@ -5,7 +5,7 @@
 
 import { type Draft, emit, explain, record } from './draft.ts';
 import { beginEnding, hangUpBy } from './ending.ts';
-import { normalised } from './endpointing.ts';
+import { normalised } from './normalised.ts';
 import { closeAnswer, playAnswer, progress, recordUser, say, speak, utteranceOf, watchProgress } from './floor.ts';
 import { answerOf, setAnswer, startGeneration } from './generating.ts';
 import { runCall } from './tool-calls.ts';

@@ -4,6 +4,7 @@
  */
 import { digitCount } from './digit-words.ts';
 import { endsHanging, endsHesitating, MAIL_AT, MAIL_DOT, MAIL_WORDS } from './grammar-cues.ts';
+import { bare } from './normalised.ts';
 import type { TurnConfig } from './turn-config.ts';
 import { USUAL_PAUSE_MS } from './turn-state.ts';
 
@@ -98,18 +99,4 @@ export function waitMs(judgement: Judgement, config: TurnConfig, pauseMs: number
 export function learnPause(averageMs: number, pauseMs: number): number {
   const bounded = Math.min(2_000, Math.max(200, pauseMs));
   return averageMs + 0.3 * (bounded - averageMs);
-}
-
-/** Words as they are compared: case, punctuation and spacing do not count. */
-export function normalised(text: string): string {
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .map(bare)
-    .filter((token) => token !== '')
-    .join(' ');
-}
-
-function bare(token: string): string {
-  return token.replace(/^[^\p{L}\p{N}+@]+|[^\p{L}\p{N}@]+$/gu, '');
 }

@@ -1,5 +1,5 @@
 /** Did the caller mean to interrupt? Judged from the words said while the agent spoke; pure. */
-import { normalised } from './endpointing.ts';
+import { normalised } from './normalised.ts';
 import type { TurnConfig } from './turn-config.ts';
 
 /** How long a paused agent waits for words before it goes on (design §5). */

@@ -210,9 +210,7 @@ describe('S§2.3 keypad_input', () => {
 });
 
 describe('S§2.3 language and time', () => {
-  it.each([
-    ['en', 'Are you still there?'],
-  ])('voice.speaking_language %s', (speaking_language, stillThere) => {
+  it.each([['en', 'Are you still there?']])('voice.speaking_language %s', (speaking_language, stillThere) => {
     expect(configOf({ voice: { speaking_language } }).phrases.stillThere).toBe(stillThere);
   });
 
