@@ -5,7 +5,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import libav, { type Instance } from '@libav.js/variant-obsolete';
 import { Resampler } from '../../pcm.ts';
-import { readWav } from './read-wav.ts';
+import { type DecodedBlock, readWav } from './read-wav.ts';
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
 /** Rate of what comes out, Hz. */
@@ -14,14 +14,6 @@ export const DECODED_RATE_HZ = 16_000;
 /** Bytes of packets decoded in one go. */
 const BATCH_BYTES = 64 * 1_024;
 const QUIET = -8;
-
-/** What a decoder yields: one block of interleaved channels, full scale 1. */
-export interface DecodedBlock {
-  readonly rateHz: number;
-  readonly frames: number;
-  /** Mean of the channels at a frame. */
-  at(frame: number): number;
-}
 
 /** Decodes a whole file. Throws `SpeechJobError` for what is not audio, cannot be read, or is longer than allowed; the signal's reason when aborted. */
 export async function decodeAudio(

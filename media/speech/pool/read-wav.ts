@@ -1,5 +1,4 @@
 /** Reads WAV files (RIFF): integer PCM of 8 to 32 bits and floating point, any channels. Sizes that lie, as those of streamed files do, are cut to what is there. */
-import type { DecodedBlock } from './decode.ts';
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
 const INTEGER = 1;
@@ -7,6 +6,14 @@ const FLOAT = 3;
 const EXTENSIBLE = 0xfffe;
 /** One block a second at 48 kHz. */
 const BLOCK_FRAMES = 48_000;
+
+/** What a decoder yields: one block of interleaved channels, full scale 1. */
+export interface DecodedBlock {
+  readonly rateHz: number;
+  readonly frames: number;
+  /** Mean of the channels at a frame. */
+  at(frame: number): number;
+}
 
 interface WavFormat {
   readonly kind: number;
