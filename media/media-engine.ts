@@ -37,6 +37,8 @@ interface Opening {
   readonly kind: Leg['kind'];
   readonly resolve: (result: { leg: Leg; opened: OpenedLeg }) => void;
   readonly reject: (error: unknown) => void;
+  /** What the leg tells before it is known to be open: a caller may be in the room first. */
+  readonly early: LegEvent[];
 }
 
 /** Runs one media thread or process and holds its legs. */
@@ -75,7 +77,7 @@ export class MediaEngine {
       if (!this.#runner && !this.#restartTimer) this.#startRunner();
       if (!this.#runner) throw fault('no_capacity');
       const number = this.#nextLeg++;
-      this.#opening.set(number, { kind, resolve, reject });
+      this.#opening.set(number, { kind, resolve, reject, early: [] });
       this.#runner.post(message(number));
     });
   }
@@ -146,6 +148,7 @@ export class MediaEngine {
     if (!opening) return;
     const leg = new ThreadedLeg(number, opening.kind, opened, this);
     this.#legs.set(number, leg);
+    if (opening.early.length > 0) this.#deliver(number, opening.early);
     opening.resolve({ leg, opened });
   }
 
@@ -156,6 +159,7 @@ export class MediaEngine {
   }
 
   #deliver(number: number, events: readonly LegEvent[]): void {
+    this.#opening.get(number)?.early.push(...events);
     const leg = this.#legs.get(number);
     if (events.at(-1)?.type === 'closed') this.#legs.delete(number);
     leg?.deliver(events);
