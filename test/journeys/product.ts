@@ -34,7 +34,7 @@ export interface ApiAnswer {
 }
 
 /** What is killed by name. */
-export type ProductPart = 'control-plane' | 'worker' | 'signalling' | 'supervisor' | 'media-thread-entry';
+export type ProductPart = 'control-plane' | 'worker' | 'signalling' | 'supervisor';
 
 const readyLine = z.object({ port: z.number(), sipPort: z.number(), number: z.string() });
 
