@@ -1,5 +1,5 @@
 /** Who may reach the agent, how it is embedded, what it may spend, and taking it away. */
-import { Button, Code, Group, NumberInput, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core';
+import { Button, Group, NumberInput, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../api/client.ts';
@@ -90,7 +90,7 @@ function PublicAccess({ agent }: { agent: Agent }) {
             </Text>
             <Copy value={snippet} what="the snippet" />
           </Group>
-          <Code block>{snippet}</Code>
+          <pre className="block">{snippet}</pre>
         </div>
       </Stack>
     </Section>

@@ -3,6 +3,7 @@ import { Stack, Table, Text } from '@mantine/core';
 import { useRead } from '../api/queries.ts';
 import type { Agent, AgentConfig, Version, VersionList } from '../api/types.ts';
 import { Loaded } from '../parts/states.tsx';
+import { Scrollable } from '../parts/table.tsx';
 import { type Difference, differences } from './draft.ts';
 
 export function DraftDiff({ agent, draft }: { agent: Agent; draft: AgentConfig }) {
@@ -18,7 +19,7 @@ export function DraftDiff({ agent, draft }: { agent: Agent; draft: AgentConfig }
 export function Differences({ list }: { list: readonly Difference[] }) {
   if (list.length === 0) return <Text c="dimmed">The settings are the same; what changed is an attached tool or knowledge source, or nothing.</Text>;
   return (
-    <div className="scroll-x">
+    <Scrollable label="Differences">
       <Table verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>
@@ -42,6 +43,6 @@ export function Differences({ list }: { list: readonly Difference[] }) {
           ))}
         </Table.Tbody>
       </Table>
-    </div>
+    </Scrollable>
   );
 }

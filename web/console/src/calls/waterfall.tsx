@@ -2,6 +2,7 @@
 import { Group, Stack, Table, Text } from '@mantine/core';
 import type { SessionDetail } from '../api/types.ts';
 import { milliseconds, timeOfDay, words } from '../parts/format.ts';
+import { Scrollable } from '../parts/table.tsx';
 
 type Turn = SessionDetail['turns'][number];
 
@@ -28,7 +29,7 @@ export function Waterfall({ turns }: { turns: readonly Turn[] }) {
           </Group>
         ))}
       </Group>
-      <div className="scroll-x">
+      <Scrollable label="Turns">
         <Table verticalSpacing="xs" miw={520}>
           <Table.Thead>
             <Table.Tr>
@@ -44,7 +45,7 @@ export function Waterfall({ turns }: { turns: readonly Turn[] }) {
             ))}
           </Table.Tbody>
         </Table>
-      </div>
+      </Scrollable>
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-/** A table in a card that scrolls inside itself where it is too wide. */
+/** Tables that scroll inside themselves where they are too wide, by keyboard too. */
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 
@@ -18,6 +18,16 @@ export function DataTable({ label, heads, children }: { label: string; heads: re
         </Table.Thead>
         <Table.Tbody>{children}</Table.Tbody>
       </Table>
+    </section>
+  );
+}
+
+/** What may be wider than its card. */
+export function Scrollable({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1).
+    <section className="scroll-x" aria-label={label} tabIndex={0}>
+      {children}
     </section>
   );
 }
