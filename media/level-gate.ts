@@ -16,6 +16,9 @@ const LOWEST_FLOOR_DB = -70;
 /** The fallback detector's verdict: this far above the floor, and at least this loud, is speech. */
 const VOICE_ABOVE_FLOOR_DB = 12;
 const QUIETEST_VOICE_DB = -45;
+/** Audible is what stands this far above the floor and is not fainter than the voice's loudest window by more than the second. */
+const AUDIBLE_ABOVE_FLOOR_DB = 6;
+const AUDIBLE_BELOW_LOUDEST_DB = 36;
 
 /** Level gate and noise floor of one stream. */
 export class LevelGate {
@@ -30,6 +33,11 @@ export class LevelGate {
     this.#quietMs = level <= this.#floorDb + MARGIN_DB ? this.#quietMs + WINDOW_MS : 0;
     this.#isOpen = isHeld || this.#quietMs === 0 || (this.#isOpen && this.#quietMs < CLOSE_AFTER_MS);
     return this.#isOpen;
+  }
+
+  /** Level from which on a voice is audible whose loudest window had `loudestDb`. */
+  audibleDb(loudestDb: number): number {
+    return Math.max((this.#floorDb ?? SILENCE_DB) + AUDIBLE_ABOVE_FLOOR_DB, loudestDb - AUDIBLE_BELOW_LOUDEST_DB);
   }
 
   /** Probability of speech by level alone, for when the detector does not answer. */

@@ -1,6 +1,6 @@
 /**
  * Speech from the probabilities of 32 ms windows: when it began, how much of it was voiced, when it ended. A pure machine.
- * Onset and offset are stamped at the first and the last voiced window, not at the decision.
+ * Onset and offset are stamped where voice began and was last audible, not at the decision: a detector's verdict lingers after the voice.
  * Timers: none of its own; an offset is decided by the windows that follow, or by `stopped` when no more audio comes.
  */
 
@@ -12,6 +12,8 @@ const START_PROBABILITY = 0.5;
 const STAY_PROBABILITY = 0.35;
 /** Voiced windows in a row that make an onset: one alone may be a click. */
 const ONSET_WINDOWS = 2;
+/** A verdict lingers no longer than this: voice too faint to be audible by its level is still voice. */
+const MAX_LINGER_MS = 160;
 /** Unvoiced time after which speech is over. Below 200 ms, so that the end is known when the turn is judged 200 ms after it. */
 const OFFSET_MS = 6 * WINDOW_MS;
 
@@ -23,13 +25,14 @@ export type SpeechState =
       readonly reachMs: number;
       readonly isReachReported: boolean;
       readonly voicedMs: number;
+      /** Where voice was last audible. */
       readonly lastVoicedEndMs: number;
     };
 
 /** A fact for the machine. */
 export type SpeechInput =
-  /** The detector's verdict on the window that began at `startMs`. */
-  | { readonly type: 'window.scored'; readonly startMs: number; readonly probability: number; readonly nowMs: number }
+  /** The detector's verdict on the window that began at `startMs`, and where in it the last audible sample was (`startMs` when none was). */
+  | { readonly type: 'window.scored'; readonly startMs: number; readonly audibleEndMs: number; readonly probability: number; readonly nowMs: number }
   /** Another `voice.reached` threshold; it is measured against the running speech at once. */
   | { readonly type: 'watch.set'; readonly reachMs: number; readonly nowMs: number }
   /** No more audio comes for now. */
@@ -88,7 +91,8 @@ function whileQuiet(state: Quiet, window: Window): Step {
 function whileSpeaking(state: Speaking, window: Window): Step {
   const endMs = window.startMs + WINDOW_MS;
   if (window.probability >= STAY_PROBABILITY) {
-    return reach({ ...state, voicedMs: state.voicedMs + WINDOW_MS, lastVoicedEndMs: endMs }, endMs);
+    const audibleEndMs = window.audibleEndMs > window.startMs ? window.audibleEndMs : state.lastVoicedEndMs;
+    return reach({ ...state, voicedMs: state.voicedMs + WINDOW_MS, lastVoicedEndMs: Math.max(audibleEndMs, endMs - MAX_LINGER_MS) }, endMs);
   }
   // Half a window of tolerance: stamps follow packet arrival and wander by a few milliseconds.
   return endMs - state.lastVoicedEndMs >= OFFSET_MS - WINDOW_MS / 2 ? end(state, window.nowMs) : { state, effects: [] };

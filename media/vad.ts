@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { LegEvent } from './leg.ts';
 import { LevelGate } from './level-gate.ts';
-import { levelDb } from './pcm.ts';
+import { levelDb, SILENCE_DB } from './pcm.ts';
 import { type VoiceRateHz, windowSamples } from './silero.ts';
 import { QUIET, type SpeechInput, type SpeechState, step, WINDOW_MS } from './speech-tracker.ts';
 import type { FromDetector, ToDetector, WindowHead } from './vad-messages.ts';
@@ -25,19 +25,21 @@ const GAP_MS = 60;
 /** Speech is over when no audio at all has come for this long. */
 const STOPPED_MS = 200;
 
+/** Resolution at which the end of a voice is found. */
+const BLOCK_MS = 8;
+
 type VoiceEvent = Extract<LegEvent, { type: `voice.${string}` }>;
 
 /** A window on its way through the detector. */
-interface PendingWindow extends WindowHead {
-  readonly startMs: number;
+interface PendingWindow extends WindowHead, HeardWindow {
   readonly sentMs: number;
-  /** Verdict by level alone. */
-  readonly fallback: number;
 }
 
 interface HeardWindow {
   readonly samples: Int16Array;
   readonly startMs: number;
+  readonly levelDb: number;
+  /** Verdict by level alone. */
   readonly fallback: number;
 }
 
@@ -169,6 +171,8 @@ export class VoiceTap {
   #endMs = Number.NEGATIVE_INFINITY;
   #nextWindow = 0;
   #speech: SpeechState = QUIET;
+  /** Level of the running speech's loudest window. */
+  #loudestDb = SILENCE_DB;
 
   constructor(options: { stream: number; rateHz: VoiceRateHz; emit: (event: VoiceEvent) => void; detector: SpeechDetector; clock: Clock }) {
     this.rateHz = options.rateHz;
@@ -229,7 +233,7 @@ export class VoiceTap {
     this.#filled = 0;
     const level = levelDb(samples);
     const passes = this.#gate.pass(level, this.#speech.phase === 'speaking');
-    this.#preRoll.push({ samples, startMs, fallback: this.#gate.probabilityOf(level) });
+    this.#preRoll.push({ samples, startMs, levelDb: level, fallback: this.#gate.probabilityOf(level) });
     if (!passes) {
       if (this.#preRoll.length > PRE_ROLL_WINDOWS) this.#preRoll.shift();
       return;
@@ -237,15 +241,28 @@ export class VoiceTap {
     for (const window of this.#preRoll.splice(0)) this.#submit(window);
   }
 
-  #submit({ samples, startMs, fallback }: HeardWindow): void {
-    const head = { stream: this.#stream, window: this.#nextWindow++, length: samples.length };
-    this.#pending.push({ ...head, startMs, sentMs: this.#clock.now(), fallback });
-    this.#detector.submit(head, samples);
+  #submit(window: HeardWindow): void {
+    const head = { stream: this.#stream, window: this.#nextWindow++, length: window.samples.length };
+    this.#pending.push({ ...window, ...head, sentMs: this.#clock.now() });
+    this.#detector.submit(head, window.samples);
   }
 
   #judgeFirst(probability: number): void {
     const window = this.#pending.shift();
-    if (window) this.#step({ type: 'window.scored', startMs: window.startMs, probability, nowMs: this.#clock.now() });
+    if (!window) return;
+    const { startMs } = window;
+    this.#loudestDb = this.#speech.phase === 'speaking' ? Math.max(this.#loudestDb, window.levelDb) : window.levelDb;
+    const audibleEndMs = startMs + this.#audibleMs(window.samples);
+    this.#step({ type: 'window.scored', startMs, audibleEndMs, probability, nowMs: this.#clock.now() });
+  }
+
+  /** Where the last audible block of a window ends; 0 when none is. */
+  #audibleMs(samples: Int16Array): number {
+    const block = (BLOCK_MS * this.rateHz) / 1000;
+    const audibleDb = this.#gate.audibleDb(this.#loudestDb);
+    let end = samples.length;
+    while (end > 0 && levelDb(samples.subarray(end - block, end)) < audibleDb) end -= block;
+    return (end * 1000) / this.rateHz;
   }
 
   #step(input: SpeechInput): void {

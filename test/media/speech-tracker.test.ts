@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { QUIET, type SpeechEffect, type SpeechInput, type SpeechState, step, WINDOW_MS } from '#media/speech-tracker.ts';
 
-/** Runs windows of these probabilities, the first at 0 ms, each judged 10 ms after its end; `watch` sets the threshold before them. */
-function track(probabilities: readonly number[], options: { reachMs?: number; from?: SpeechState } = {}) {
+/** Runs windows of these probabilities, the first at 0 ms, each judged 10 ms after its end; the first `audible` of them are so. `reachMs` sets the threshold before them. */
+function track(probabilities: readonly number[], options: { reachMs?: number; from?: SpeechState; audible?: number } = {}) {
   const effects: SpeechEffect[] = [];
   let state = options.from ?? QUIET;
   const take = (input: SpeechInput) => {
@@ -12,7 +12,8 @@ function track(probabilities: readonly number[], options: { reachMs?: number; fr
   };
   if (options.reachMs !== undefined) take({ type: 'watch.set', reachMs: options.reachMs, nowMs: 0 });
   for (const [n, probability] of probabilities.entries()) {
-    take({ type: 'window.scored', startMs: n * WINDOW_MS, probability, nowMs: (n + 1) * WINDOW_MS + 10 });
+    const audibleEndMs = (n + (n < (options.audible ?? probabilities.length) ? 1 : 0)) * WINDOW_MS;
+    take({ type: 'window.scored', startMs: n * WINDOW_MS, audibleEndMs, probability, nowMs: (n + 1) * WINDOW_MS + 10 });
   }
   return { effects, take, state: () => state };
 }
@@ -31,6 +32,17 @@ describe('the speech tracker', () => {
   it('stamps the offset at the end of the last voiced window, after 192 ms without voice', () => {
     const { effects } = track([...times(4, 0.9), ...times(6, 0.1)]);
     expect(effects.at(-1)).toEqual({ type: 'voice.offset', atMs: 128, decidedAtMs: 330, voicedMs: 128 });
+  });
+
+  it('stamps the offset where voice was last audible, though the detector lingers, and decides 192 ms after that', () => {
+    const { effects } = track([...times(4, 0.9), 0.97, 0.7, 0.4, ...times(3, 0.1)], { audible: 4 });
+    expect(effects.at(-1)).toEqual({ type: 'voice.offset', atMs: 128, decidedAtMs: 330, voicedMs: 224 });
+  });
+
+  it('takes a voice for going on that is too faint to be audible, as long as the detector hears it', () => {
+    const { effects } = track([...times(4, 0.9), ...times(20, 0.9), ...times(6, 0.1)], { audible: 4 });
+    expect(effects.map((effect) => effect.type)).toEqual(['voice.onset', 'voice.offset']);
+    expect(effects.at(-1)).toMatchObject({ atMs: 24 * WINDOW_MS - 160, voicedMs: 24 * WINDOW_MS });
   });
 
   it('bridges soft syllables and short gaps', () => {
@@ -59,7 +71,7 @@ describe('the speech tracker', () => {
   it('measures a threshold set during speech against that speech at once, and each setting once', () => {
     const { effects, take } = track(times(10, 0.9));
     take({ type: 'watch.set', reachMs: 256, nowMs: 400 });
-    take({ type: 'window.scored', startMs: 320, probability: 0.9, nowMs: 360 });
+    take({ type: 'window.scored', startMs: 320, audibleEndMs: 352, probability: 0.9, nowMs: 360 });
     expect(effects.slice(1)).toEqual([{ type: 'voice.reached', atMs: 400, voicedMs: 320 }]);
     take({ type: 'watch.set', reachMs: 0, nowMs: 500 });
     take({ type: 'window.scored', startMs: 352, probability: 0.9, nowMs: 400 });

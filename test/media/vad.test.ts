@@ -96,7 +96,8 @@ describe('speech detection', () => {
     await expect.poll(() => events.map((event) => event.type)).toEqual(['voice.onset', 'voice.offset']);
     const [onset, offset] = events.map((event) => ('atMs' in event ? event.atMs - startMs : Number.NaN));
     expect(Math.abs((onset ?? 0) - spoken.startMs)).toBeLessThan(100);
-    expect(Math.abs((offset ?? 0) - spoken.endMs)).toBeLessThan(100);
+    // Where the voice ends, not where the detector's certainty does.
+    expect(Math.abs((offset ?? 0) - spoken.endMs)).toBeLessThan(24);
     tap.close();
   });
 
