@@ -1,0 +1,195 @@
+/** Journey: somebody signs in to the console, creates an agent, talks to it, publishes it, and answers for a call: transcript, recording, waterfall and the webhook that told of it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
+import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { ConsolePage } from './console-page.ts';
+import { recordWav } from './microphone.ts';
+import { type Product, startProduct } from './product.ts';
+import { launchBrowser, TalkPage } from './talk-page.ts';
+
+/** Long enough to hear the greeting out, and then the answer. */
+const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
+const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
+const PHONE = { width: 390, height: 844 };
+
+let product: Product;
+let browser: Browser;
+let receiver: WebhookReceiver;
+let folder: string;
+
+describeNeeds(['chromium'])('the console', () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'console-journey-'));
+    const microphone = join(folder, 'microphone.wav');
+    writeFileSync(microphone, recordWav(MICROPHONE, 48_000));
+    [product, browser, receiver] = await Promise.all([startProduct(), launchBrowser(microphone), openWebhookReceiver()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await product?.close();
+    await receiver?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  itNeeds(['chromium'])('lets in with a key only, says what is wrong with another, and out again', { timeout: 180_000 }, async () => {
+    const visitor = await ConsolePage.open(browser, product);
+    await visitor.go('/calls');
+    await visitor.fill('API key', 'pk_wrong');
+    await visitor.press('Sign in');
+    await visitor.see('Invalid token');
+    await visitor.fill('API key', product.rootKey);
+    await visitor.press('Sign in');
+    await visitor.page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor();
+    await visitor.press('Sign out');
+    await visitor.see('Sign in with an API key of your account.');
+    await visitor.close();
+  });
+
+  itNeeds(['chromium', 'pocketsphinx_continuous'])(
+    'takes an agent from nothing to a call that is kept, explained and reported',
+    { timeout: 300_000 },
+    async () => {
+      const person = await ConsolePage.open(browser, product, { key: product.rootKey });
+      await createAgent(person);
+      await talkToTheDraft(person);
+      await publish(person);
+      const agentId = new URL(person.page.url()).pathname.split('/')[3] ?? '';
+      const sessionId = await callFromTheTalkPage(agentId);
+      await answerForTheCall(person, sessionId);
+      await person.close();
+    },
+  );
+
+  itNeeds(['chromium'])(
+    'can be used by everyone: no serious finding of axe on any page, light or dark, and no page wider than a phone',
+    { timeout: 600_000 },
+    async () => {
+      const findings: string[] = [];
+      const person = await ConsolePage.open(browser, product, { key: product.rootKey, viewport: PHONE });
+      for (const path of await everyPage()) {
+        await person.page.emulateMedia({ colorScheme: 'light' });
+        await person.go(path);
+        if (await person.overflows()) findings.push(`${path} is wider than a phone`);
+        findings.push(...(await person.seriousFindings()));
+        await person.page.emulateMedia({ colorScheme: 'dark' });
+        findings.push(...(await person.seriousFindings()));
+      }
+      await person.close();
+      expect(findings).toEqual([]);
+    },
+  );
+});
+
+async function createAgent(person: ConsolePage): Promise<void> {
+  await person.go('/agents');
+  await person.press('New agent');
+  await person.page.getByRole('dialog').getByLabel('Name').fill('Front desk');
+  await person.press('Create');
+  await person.page.getByRole('heading', { level: 1, name: 'Front desk' }).waitFor();
+  await person.fill('System prompt', 'You answer for a restaurant.');
+  await person.see('of 4000 tokens');
+  await person.page.getByRole('tab', { name: 'Analysis and webhooks' }).click();
+  await person.press('Add', person.page.getByRole('region', { name: 'Webhooks after a call' }));
+  await person.fill('Address', `${receiver.url}/calls`);
+  await person.press('Save draft');
+  await person.see('The draft is saved');
+}
+
+async function talkToTheDraft(person: ConsolePage): Promise<void> {
+  await person.page.getByRole('tab', { name: 'Test call' }).click();
+  await person.press('Talk');
+  const transcript = person.page.getByRole('region', { name: 'Transcript' });
+  await transcript.getByText(/what are your opening hours/i).waitFor();
+  await transcript.getByText(OPENING_HOURS).waitFor();
+  await person.press('5');
+  await person.press('#');
+  await transcript.getByText('Keypad entry: 5').waitFor();
+  await person.press('Hang up');
+  await person.see('Ended: user hangup');
+}
+
+async function publish(person: ConsolePage): Promise<void> {
+  await person.press('Publish…');
+  const dialog = person.page.getByRole('dialog');
+  await dialog.getByText('This agent was never published').waitFor();
+  await person.press('Publish', dialog);
+  await person.page.getByRole('tab', { name: 'Access' }).click();
+  await person.page.getByLabel(/Anyone may talk to it/).click();
+  await person.see('Saved');
+}
+
+/** Returns the session of a conversation by voice, over; a microphone plays once, so this caller has a browser of its own. */
+async function callFromTheTalkPage(agentId: string): Promise<string> {
+  await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: [product.url] });
+  const caller = await launchBrowser(join(folder, 'microphone.wav'));
+  const visitor = await TalkPage.open(caller, product);
+  await visitor.page.route('**/demo.json', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), agent_id: agentId } });
+  });
+  await visitor.page.reload();
+  await visitor.press('Start talking');
+  await visitor.line('You', /what are your opening hours/i);
+  await visitor.line('Agent', OPENING_HOURS);
+  await visitor.status('Listening');
+  const sessionId = await visitor.sessionId();
+  await visitor.press('Hang up');
+  await product.until('the call is over', async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).status === 'completed');
+  await caller.close();
+  return sessionId;
+}
+
+async function answerForTheCall(person: ConsolePage, sessionId: string): Promise<void> {
+  await person.go('/calls');
+  await person.page.locator(`a[href="/console/calls/${sessionId}"]`).click();
+  await person.page.getByRole('heading', { level: 1, name: 'Web visitor with Front desk' }).waitFor();
+  const transcript = person.page.getByRole('list', { name: 'Transcript' });
+  await transcript.getByText(/what are your opening hours/i).waitFor();
+  await person.page
+    .getByRole('img', { name: /Model’s first word|Waited for the caller|Voice/ })
+    .first()
+    .waitFor();
+  const position = person.page.getByRole('slider', { name: 'Position in the recording' });
+  expect(Number(await position.getAttribute('aria-valuemax'))).toBeGreaterThan(5);
+  await transcript.getByRole('button', { name: new RegExp(OPENING_HOURS) }).click();
+  await person.page.getByRole('button', { name: 'Pause' }).waitFor();
+  await transcript.locator('[aria-current="true"]').waitFor();
+  const deliveries = person.page.getByRole('region', { name: 'Webhook deliveries' });
+  await deliveries.getByText('call.ended').waitFor();
+  await deliveries.getByText('Delivered').first().waitFor();
+  const before = receiver.received.length;
+  await person.press('Send call.ended again');
+  await product.until('the webhook came once more', () => receiver.received.length > before);
+}
+
+/** Every page of the console, with something on it where the journey so far has left something. */
+async function everyPage(): Promise<string[]> {
+  const [{ agents }, { sessions }] = await Promise.all([product.ask('GET', '/v1/agent/agents'), product.ask('GET', '/v1/agent/sessions')]);
+  const tool = await product.ask('POST', '/v1/agent/tools', {
+    name: 'Find order',
+    url: 'https://example.com/orders',
+    arguments: [{ name: 'order' }],
+  });
+  const tabs = ['prompt', 'voice', 'tools', 'conversation', 'analysis', 'test', 'versions', 'access'];
+  return [
+    '',
+    '/agents',
+    ...tabs.map((tab) => `/agents/${agents[0].agent_id}/${tab}`),
+    '/tools',
+    `/tools/${tool.tool_id}`,
+    '/knowledge',
+    '/numbers',
+    '/calls',
+    ...(sessions.length > 0 ? [`/calls/${sessions[0].session_id}`] : []),
+    '/analytics',
+    '/webhooks',
+    '/refusals',
+    '/agent-tests',
+    '/wallet',
+    '/keys',
+  ];
+}
