@@ -74,7 +74,7 @@ describe('the speech tracker', () => {
     take({ type: 'window.scored', startMs: 320, audibleEndMs: 352, probability: 0.9, nowMs: 360 });
     expect(effects.slice(1)).toEqual([{ type: 'voice.reached', atMs: 400, voicedMs: 320 }]);
     take({ type: 'watch.set', reachMs: 0, nowMs: 500 });
-    take({ type: 'window.scored', startMs: 352, probability: 0.9, nowMs: 400 });
+    take({ type: 'window.scored', startMs: 352, audibleEndMs: 384, probability: 0.9, nowMs: 400 });
     expect(effects).toHaveLength(2);
   });
 
