@@ -2,11 +2,10 @@
  * Live recognition at Deepgram over a WebSocket (`/v1/listen`): interims as they come, finals on its own or at `Finalize`.
  * Every wait has a deadline: a socket that opens, takes audio or a `Finalize` and says nothing fails as `stalled`.
  */
-import WebSocket from 'ws';
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
 import { type RecognitionEvent, type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from './speech.ts';
-import { categoryOf } from './vendor-status.ts';
+import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 
 /** How Deepgram is reached. */
 export interface DeepgramOptions {
@@ -16,17 +15,12 @@ export interface DeepgramOptions {
   readonly clock: Clock;
 }
 
-const CONNECT_MS = 3_000;
 /** Audio was written and nothing came back; Deepgram reports on silence, too. */
 const SILENT_MS = 6_000;
 const FINALISE_MS = 2_000;
 const LEAST_SETTLED_MS = 300;
 /** Deepgram closes a socket after ten seconds without audio. */
 const KEEP_ALIVE_MS = 4_000;
-const CLOSE_MS = 2_000;
-/** Audio kept while the socket opens, or a stalled one is found out. */
-const MOST_BUFFERED_BYTES = 512 * 1024;
-const MOST_MESSAGE_BYTES = 1024 * 1024;
 
 const results = z.object({
   type: z.literal('Results'),
@@ -52,8 +46,7 @@ export function createDeepgramRecognizer(model: string, options: DeepgramOptions
 }
 
 function listenUrl(baseUrl: string, model: string, recognition: RecognitionOptions): URL {
-  const url = new URL(`${baseUrl.replace(/^http/, 'ws')}/v1/listen`);
-  const query = {
+  return socketUrl(baseUrl, '/v1/listen', {
     model,
     // A language the multilingual model does not know is better recognised alone.
     language: recognition.multilingual && MULTILINGUAL.has(recognition.language) ? 'multi' : recognition.language,
@@ -64,27 +57,28 @@ function listenUrl(baseUrl: string, model: string, recognition: RecognitionOptio
     punctuate: 'true',
     smart_format: 'true',
     endpointing: '300',
-  };
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  for (const term of recognition.keyterms) url.searchParams.append(model.startsWith('nova-3') ? 'keyterm' : 'keywords', term);
-  return url;
+    [model.startsWith('nova-3') ? 'keyterm' : 'keywords']: recognition.keyterms,
+  });
+}
+
+/** The header of every request and connection. */
+export function authorization({ apiKey }: DeepgramOptions): Record<string, string> {
+  return apiKey === undefined ? {} : { authorization: `Token ${apiKey}` };
 }
 
 class DeepgramStream implements RecognitionStream {
-  readonly #socket: WebSocket;
+  readonly #socket: VendorSocket;
   readonly #clock: Clock;
   readonly #onEvent: (event: RecognitionEvent) => void;
   readonly #keepAlive: Timer;
   readonly #rateHz: number;
-  #isOver = false;
   /** Audio was written since the last finalise. */
   #hasUnsettledAudio = false;
   #finalisesOpen = 0;
-  #waiting: (Buffer | string)[] = [];
-  #waitingBytes = 0;
   #writtenMs = 0;
   #settledMs = 0;
   #sentSinceKeepAlive = false;
+  #isOpen = false;
   #progress: Timer | null = null;
   #answer: Timer | null = null;
 
@@ -92,89 +86,64 @@ class DeepgramStream implements RecognitionStream {
     this.#clock = options.clock;
     this.#rateHz = recognition.sampleRateHz;
     this.#onEvent = recognition.onEvent;
-    const headers = options.apiKey === undefined ? {} : { Authorization: `Token ${options.apiKey}` };
-    this.#socket = new WebSocket(url, { headers, maxPayload: MOST_MESSAGE_BYTES, perMessageDeflate: false });
-    this.#progress = this.#deadline(CONNECT_MS, 'Deepgram did not open the connection');
     this.#keepAlive = options.clock.every(KEEP_ALIVE_MS, () => this.#sendKeepAlive());
-    this.#socket.on('open', () => this.#opened());
-    this.#socket.on('message', (data, isBinary) => {
-      if (!isBinary) this.#received(String(data));
-    });
-    this.#socket.on('unexpected-response', (_request, response) => {
-      response.resume();
-      const status = response.statusCode ?? 0;
-      this.#fail(new SpeechError(categoryOf(status), `Deepgram refused the connection with HTTP ${status}`));
-    });
-    this.#socket.on('error', (cause) => this.#fail(new SpeechError('connectivity', 'Deepgram could not be reached', { cause })));
-    this.#socket.on('close', () => this.#fail(new SpeechError('connectivity', 'Deepgram closed the connection')));
+    this.#socket = new VendorSocket({ vendor: 'Deepgram', url, headers: authorization(options), clock: options.clock });
+    this.#socket.listener = {
+      onOpen: () => this.#opened(),
+      onText: (text) => this.#received(text),
+      onFailed: (error) => {
+        this.#stop();
+        this.#onEvent({ type: 'failed', error });
+      },
+    };
   }
 
   write(samples: Int16Array): void {
-    if (this.#isOver) return;
+    if (this.#socket.isOver) return;
     this.#hasUnsettledAudio = true;
     this.#sentSinceKeepAlive = true;
     this.#writtenMs += (samples.length * 1_000) / this.#rateHz;
     // The caller may reuse its array, and the socket sends later.
-    this.#send(Buffer.from(samples.slice().buffer));
-    this.#progress ??= this.#deadline(SILENT_MS, 'Deepgram takes audio and says nothing');
+    this.#socket.send(Buffer.from(samples.slice().buffer));
+    if (this.#isOpen) this.#awaitProgress();
   }
 
   finalise(): void {
-    if (this.#isOver) return;
+    if (this.#socket.isOver) return;
     if (!this.#hasUnsettledAudio && this.#finalisesOpen === 0) {
       // Not from inside the caller's own call.
       queueMicrotask(() => {
-        if (!this.#isOver) this.#onEvent({ type: 'finalised' });
+        if (!this.#socket.isOver) this.#onEvent({ type: 'finalised' });
       });
       return;
     }
     this.#hasUnsettledAudio = false;
     this.#finalisesOpen++;
-    this.#send(JSON.stringify({ type: 'Finalize' }));
+    this.#socket.send(JSON.stringify({ type: 'Finalize' }));
     this.#answer ??= this.#awaitAnswer();
   }
 
   close(): void {
-    if (this.#isOver) return;
     this.#stop();
-    if (this.#socket.readyState !== WebSocket.OPEN) {
-      this.#socket.terminate();
-      return;
-    }
-    this.#socket.send(JSON.stringify({ type: 'CloseStream' }));
-    this.#socket.close();
-    const killer = this.#clock.after(CLOSE_MS, () => this.#socket.terminate());
-    this.#socket.once('close', () => killer.cancel());
+    this.#socket.close(JSON.stringify({ type: 'CloseStream' }));
   }
 
   #opened(): void {
-    this.#progress?.cancel();
-    this.#progress = this.#hasUnsettledAudio || this.#finalisesOpen > 0 ? this.#deadline(SILENT_MS, 'Deepgram takes audio and says nothing') : null;
-    for (const message of this.#waiting.splice(0)) this.#socket.send(message);
-    this.#waitingBytes = 0;
-  }
-
-  #send(message: Buffer | string): void {
-    const isOpen = this.#socket.readyState === WebSocket.OPEN;
-    if (!isOpen) this.#waitingBytes += message.length;
-    if (Math.max(this.#waitingBytes, this.#socket.bufferedAmount) > MOST_BUFFERED_BYTES) {
-      this.#fail(new SpeechError('stalled', 'Deepgram does not take the audio'));
-    } else if (isOpen) this.#socket.send(message);
-    else this.#waiting.push(message);
+    this.#isOpen = true;
+    if (this.#hasUnsettledAudio || this.#finalisesOpen > 0) this.#awaitProgress();
   }
 
   #sendKeepAlive(): void {
-    if (!this.#sentSinceKeepAlive && this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ type: 'KeepAlive' }));
+    if (!this.#sentSinceKeepAlive && this.#isOpen) this.#socket.send(JSON.stringify({ type: 'KeepAlive' }));
     this.#sentSinceKeepAlive = false;
   }
 
   #received(text: string): void {
-    if (this.#isOver) return;
     this.#progress?.cancel();
     this.#progress = null;
-    const message = parse(text);
+    const message = parseMessage(text);
     if (failure.safeParse(message).success) {
-      this.#fail(new SpeechError('unavailable', 'Deepgram reported an error'));
+      this.#socket.fail(new SpeechError('unavailable', 'Deepgram reported an error'));
       return;
     }
     const parsed = results.safeParse(message);
@@ -189,7 +158,7 @@ class DeepgramStream implements RecognitionStream {
     if (heard.is_final === true && heard.start !== undefined && heard.duration !== undefined)
       this.#settledMs = (heard.start + heard.duration) * 1_000;
     // A listener may have closed the stream meanwhile.
-    if (heard.from_finalize === true && this.#finalisesOpen > 0 && !this.#isOver) this.#finalised();
+    if (heard.from_finalize === true && this.#finalisesOpen > 0 && !this.#socket.isOver) this.#finalised();
   }
 
   #finalised(): void {
@@ -203,24 +172,17 @@ class DeepgramStream implements RecognitionStream {
   #awaitAnswer(): Timer {
     return this.#clock.after(FINALISE_MS, () => {
       if (this.#writtenMs - this.#settledMs < LEAST_SETTLED_MS) this.#finalised();
-      else this.#fail(new SpeechError('stalled', 'Deepgram did not answer Finalize'));
+      else this.#socket.fail(new SpeechError('stalled', 'Deepgram did not answer Finalize'));
     });
   }
 
-  #deadline(ms: number, message: string): Timer {
-    return this.#clock.after(ms, () => this.#fail(new SpeechError('stalled', message)));
-  }
-
-  #fail(error: SpeechError): void {
-    if (this.#isOver) return;
-    this.#stop();
-    this.#socket.terminate();
-    this.#onEvent({ type: 'failed', error });
+  #awaitProgress(): void {
+    this.#progress ??= this.#clock.after(SILENT_MS, () =>
+      this.#socket.fail(new SpeechError('stalled', 'Deepgram takes audio and says nothing')),
+    );
   }
 
   #stop(): void {
-    this.#isOver = true;
-    this.#waiting = [];
     this.#progress?.cancel();
     this.#answer?.cancel();
     this.#keepAlive.cancel();
@@ -230,12 +192,4 @@ class DeepgramStream implements RecognitionStream {
 function times(heard: z.infer<typeof results>): { startMs: number | null; endMs: number | null } {
   if (heard.start === undefined || heard.duration === undefined) return { startMs: null, endMs: null };
   return { startMs: Math.round(heard.start * 1_000), endMs: Math.round((heard.start + heard.duration) * 1_000) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
