@@ -101,7 +101,8 @@ function announce(settings: Settings, known: Known, start: { readonly credential
   const url = publicUrl(settings, known.port);
   const sipHost = bracketed(reachable(settings.SIP_HOST));
   const number = known.demoNumber;
-  console.log(`Console      ${url}/`);
+  console.log(`Talk to it   ${url}/`);
+  console.log(`Console      ${url}/console`);
   console.log(`API docs     ${url}/docs`);
   console.log(`API key      in ${start.credentialsFile} (root_api_key)`);
   if (number !== null && known.sipPort !== null)

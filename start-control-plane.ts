@@ -95,7 +95,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
   return {
     facts: { outlivesDrain: true, port: server.port, demoNumber: server.seeded.demoNumber },
     lines: [
-      `Console      ${url}/`,
+      `Console      ${url}/console`,
       `API docs     ${url}/docs`,
       `Credentials  in ${credentials.file} (root_api_key; worker_token for the workers)`,
       ...(settings.REDIS_URL === undefined ? ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)'] : []),
