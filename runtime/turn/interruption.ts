@@ -1,42 +1,12 @@
 /** Did the caller mean to interrupt? Judged from the words said while the agent spoke; pure. */
 import { normalised } from './normalised.ts';
+import { acknowledgementsFor } from './phrases.ts';
 import type { TurnConfig } from './turn-config.ts';
 
 /** How long a paused agent waits for words before it goes on (design §5). */
 export const FALSE_INTERRUPTION_MS = 900;
 /** Voice that interrupts by itself where no words can come in time (design §5). */
 export const WORDLESS_INTERRUPTION_MS = 700;
-
-const ACKNOWLEDGEMENTS: Readonly<Record<string, readonly string[]>> = {
-  en: [
-    'yes',
-    'yeah',
-    'yep',
-    'yup',
-    'ok',
-    'okay',
-    'right',
-    'sure',
-    'uh huh',
-    'uh-huh',
-    'mm-hmm',
-    'mhm',
-    'mm hmm',
-    'mm',
-    'hmm',
-    'i see',
-    'got it',
-    'all right',
-    'alright',
-    'ah',
-    'oh',
-    'uh',
-    'um',
-  ],
-  de: ['ja', 'ok', 'okay', 'genau', 'gut', 'mhm', 'hmm', 'aha', 'ach so', 'verstehe', 'klar', 'äh', 'ähm'],
-  fr: ['oui', 'ouais', 'ok', "d'accord", 'daccord', 'bien', 'mhm', 'hmm', 'ah', 'je vois', 'euh'],
-  es: ['sí', 'si', 'ok', 'vale', 'claro', 'bueno', 'ajá', 'mhm', 'hmm', 'entiendo', 'eh'],
-};
 
 /** What words said over the agent are. `open`: could still become an ignorable phrase. */
 export type OverlapJudgement = 'none' | 'ignore_phrase' | 'acknowledgement' | 'echo' | 'open' | 'words';
@@ -47,7 +17,7 @@ export function judgeOverlap(text: string, isFinal: boolean, spoken: string, con
   if (said === '') return 'none';
   const ignored = config.ignorePhrases.map(normalised);
   if (ignored.includes(said)) return 'ignore_phrase';
-  const acknowledgements = config.sensitivity === 'high' ? [] : (ACKNOWLEDGEMENTS[config.language] ?? ACKNOWLEDGEMENTS['en'] ?? []);
+  const acknowledgements = config.sensitivity === 'high' ? [] : acknowledgementsFor(config.language);
   if (isMadeOf(said, acknowledgements)) return 'acknowledgement';
   if (isEcho(said, normalised(spoken))) return 'echo';
   if (!isFinal && [...ignored, ...acknowledgements].some((phrase) => phrase.startsWith(`${said} `))) return 'open';
@@ -59,13 +29,18 @@ export function isIgnorable(judgement: OverlapJudgement): boolean {
   return judgement !== 'words';
 }
 
-/** "Yeah, okay, right" is three acknowledgements. */
+/** Scripts whose words are not parted by spaces. */
+const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}ー]+$/u;
+
+/** "Yeah, okay, right" is three acknowledgements; so is 「はい、はい、そうですね」. `phrases` are the longest first. */
 function isMadeOf(said: string, phrases: readonly string[]): boolean {
   let rest = said;
   while (rest !== '') {
-    const phrase = phrases.find((candidate) => rest === candidate || rest.startsWith(`${candidate} `));
+    const phrase = phrases.find(
+      (candidate) => rest === candidate || rest.startsWith(`${candidate} `) || (UNSPACED.test(candidate) && rest.startsWith(candidate)),
+    );
     if (phrase === undefined) return false;
-    rest = rest.slice(phrase.length).trim();
+    rest = rest.slice(phrase.length).replace(/^[\s、。，]+/, '');
   }
   return true;
 }

@@ -1,72 +1,142 @@
-/** What the agent says by itself, without its model: hold lines, apologies, goodbyes. One short entry per language; others get English. */
+/** The texts of every language an agent can speak (supplement 2.3), by its code. */
+import type { SPEAKING_LANGUAGES } from '#config/languages.ts';
+import { af } from './languages/af.ts';
+import { ar } from './languages/ar.ts';
+import { bg } from './languages/bg.ts';
+import { bn } from './languages/bn.ts';
+import { ca } from './languages/ca.ts';
+import { cs } from './languages/cs.ts';
+import { da } from './languages/da.ts';
+import { de } from './languages/de.ts';
+import { el } from './languages/el.ts';
+import { en } from './languages/en.ts';
+import { es } from './languages/es.ts';
+import { et } from './languages/et.ts';
+import { fa } from './languages/fa.ts';
+import { fi } from './languages/fi.ts';
+import { fr } from './languages/fr.ts';
+import { gu } from './languages/gu.ts';
+import { he } from './languages/he.ts';
+import { hi } from './languages/hi.ts';
+import { hr } from './languages/hr.ts';
+import { hu } from './languages/hu.ts';
+import { hy } from './languages/hy.ts';
+import { id } from './languages/id.ts';
+import { it } from './languages/it.ts';
+import { ja } from './languages/ja.ts';
+import { ka } from './languages/ka.ts';
+import { kk } from './languages/kk.ts';
+import { kn } from './languages/kn.ts';
+import { ko } from './languages/ko.ts';
+import type { LanguageTexts, Phrases, SymbolNames } from './languages/language-texts.ts';
+import { lt } from './languages/lt.ts';
+import { lv } from './languages/lv.ts';
+import { mr } from './languages/mr.ts';
+import { ms } from './languages/ms.ts';
+import { ne } from './languages/ne.ts';
+import { nl } from './languages/nl.ts';
+import { no } from './languages/no.ts';
+import { pa } from './languages/pa.ts';
+import { pl } from './languages/pl.ts';
+import { pt } from './languages/pt.ts';
+import { ro } from './languages/ro.ts';
+import { ru } from './languages/ru.ts';
+import { sk } from './languages/sk.ts';
+import { sr } from './languages/sr.ts';
+import { sv } from './languages/sv.ts';
+import { ta } from './languages/ta.ts';
+import { te } from './languages/te.ts';
+import { th } from './languages/th.ts';
+import { tl } from './languages/tl.ts';
+import { tr } from './languages/tr.ts';
+import { uk } from './languages/uk.ts';
+import { ur } from './languages/ur.ts';
+import { vi } from './languages/vi.ts';
+import { zh } from './languages/zh.ts';
+import { normalised } from './normalised.ts';
 
-/** The fixed lines of one language. */
-export interface Phrases {
-  /** While a model keeps the caller waiting. */
-  readonly hold: string;
-  /** Before the caller is handed to a person, where the model gave no words of its own. */
-  readonly transferring: string;
-  /** While a tool runs longer than a moment. */
-  readonly toolFiller: string;
-  /** A generation failed; the call goes on. */
-  readonly trouble: string;
-  /** The model failed for good; the call ends. */
-  readonly apology: string;
-  readonly goodbye: string;
-  readonly timeIsUp: string;
-  readonly stillThere: string;
-  /** Speech cannot be understood on this call. */
-  readonly cannotHear: string;
-}
+export type { Phrases };
 
-const PHRASES: Readonly<Record<string, Phrases>> = {
-  en: {
-    hold: 'One moment, please.',
-    transferring: "I'll connect you now.",
-    toolFiller: 'Let me check that for you.',
-    trouble: "I'm sorry, I had a problem just now. Could you say that again?",
-    apology: "I'm sorry, I'm having technical difficulties. Please call again later. Goodbye.",
-    goodbye: 'Goodbye.',
-    timeIsUp: 'Our time is up. Thank you, goodbye.',
-    stillThere: 'Are you still there?',
-    cannotHear: "I'm sorry, I can't understand speech on this line. Please use your keypad or type your message.",
-  },
-  de: {
-    hold: 'Einen Moment bitte.',
-    transferring: 'Ich verbinde Sie jetzt.',
-    toolFiller: 'Ich sehe kurz nach.',
-    trouble: 'Entschuldigung, da ist etwas schiefgegangen. Können Sie das bitte wiederholen?',
-    apology: 'Es tut mir leid, es gibt technische Schwierigkeiten. Bitte rufen Sie später wieder an. Auf Wiederhören.',
-    goodbye: 'Auf Wiederhören.',
-    timeIsUp: 'Unsere Zeit ist um. Vielen Dank, auf Wiederhören.',
-    stillThere: 'Sind Sie noch da?',
-    cannotHear: 'Es tut mir leid, ich kann auf dieser Leitung keine Sprache verstehen. Bitte nutzen Sie die Tasten oder schreiben Sie mir.',
-  },
-  fr: {
-    hold: 'Un instant, je vous prie.',
-    transferring: 'Je vous mets en relation.',
-    toolFiller: 'Je vérifie cela pour vous.',
-    trouble: "Pardon, j'ai eu un problème. Pouvez-vous répéter ?",
-    apology: 'Je suis désolé, nous avons des difficultés techniques. Veuillez rappeler plus tard. Au revoir.',
-    goodbye: 'Au revoir.',
-    timeIsUp: 'Le temps est écoulé. Merci, au revoir.',
-    stillThere: 'Êtes-vous toujours là ?',
-    cannotHear: 'Je suis désolé, je ne comprends pas la parole sur cette ligne. Utilisez votre clavier ou écrivez votre message.',
-  },
-  es: {
-    hold: 'Un momento, por favor.',
-    transferring: 'Le paso ahora mismo.',
-    toolFiller: 'Déjeme comprobarlo.',
-    trouble: 'Perdone, he tenido un problema. ¿Puede repetirlo?',
-    apology: 'Lo siento, tenemos dificultades técnicas. Por favor, llame más tarde. Adiós.',
-    goodbye: 'Adiós.',
-    timeIsUp: 'Se nos ha acabado el tiempo. Gracias, adiós.',
-    stillThere: '¿Sigue ahí?',
-    cannotHear: 'Lo siento, no puedo entender la voz en esta línea. Use el teclado o escriba su mensaje.',
-  },
+const TEXTS: Readonly<Record<(typeof SPEAKING_LANGUAGES)[number], LanguageTexts>> = {
+  en,
+  ja,
+  zh,
+  ko,
+  es,
+  fr,
+  de,
+  pt,
+  it,
+  nl,
+  ar,
+  hi,
+  id,
+  tr,
+  ru,
+  bg,
+  sr,
+  hr,
+  cs,
+  sk,
+  pl,
+  uk,
+  ro,
+  hu,
+  el,
+  sv,
+  da,
+  no,
+  fi,
+  et,
+  lv,
+  lt,
+  ca,
+  he,
+  fa,
+  ur,
+  kk,
+  ka,
+  hy,
+  bn,
+  ta,
+  te,
+  kn,
+  mr,
+  gu,
+  pa,
+  ne,
+  th,
+  vi,
+  ms,
+  tl,
+  af,
 };
+
+const ACKNOWLEDGEMENTS = new Map<string, readonly string[]>();
 
 /** The fixed lines for a language code. */
 export function phrasesFor(language: string): Phrases {
-  return PHRASES[language] ?? (PHRASES['en'] as Phrases);
+  return textsFor(language).phrases;
+}
+
+/** How signs are read out. */
+export function symbolsFor(language: string): SymbolNames {
+  return textsFor(language).symbols;
+}
+
+/** What shows only that a caller listens, longest first. */
+export function acknowledgementsFor(language: string): readonly string[] {
+  const known = ACKNOWLEDGEMENTS.get(language);
+  if (known) return known;
+  const phrases = textsFor(language)
+    .acknowledgements.split('|')
+    .map(normalised)
+    .sort((a, b) => b.length - a.length);
+  ACKNOWLEDGEMENTS.set(language, phrases);
+  return phrases;
+}
+
+/** A code that is no language an agent can speak reads as English. */
+function textsFor(language: string): LanguageTexts {
+  return Object.hasOwn(TEXTS, language) ? TEXTS[language as keyof typeof TEXTS] : en;
 }

@@ -1,0 +1,19 @@
+/** English: what the agent says by itself, and how callers acknowledge. */
+import type { LanguageTexts } from './language-texts.ts';
+
+export const en = {
+  phrases: {
+    hold: 'One moment, please.',
+    transferring: "I'll connect you now.",
+    toolFiller: 'Let me check that for you.',
+    trouble: "I'm sorry, I had a problem just now. Could you say that again?",
+    apology: "I'm sorry, I'm having technical difficulties. Please call again later. Goodbye.",
+    goodbye: 'Goodbye.',
+    timeIsUp: 'Our time is up. Thank you, goodbye.',
+    stillThere: 'Are you still there?',
+    cannotHear: "I'm sorry, I can't understand speech on this line. Please use your keypad or type your message.",
+    back: 'Sorry, I lost you for a second.',
+  },
+  acknowledgements: 'yes|yeah|yep|yup|ok|okay|right|sure|uh huh|uh-huh|mm-hmm|mhm|mm hmm|mm|hmm|i see|got it|all right|alright|ah|oh|uh|um',
+  symbols: { at: 'at', dot: 'dot', dash: 'dash', underscore: 'underscore', slash: 'slash', plus: 'plus' },
+} satisfies LanguageTexts;

@@ -1,0 +1,19 @@
+/** French: what the agent says by itself, and how callers acknowledge. */
+import type { LanguageTexts } from './language-texts.ts';
+
+export const fr = {
+  phrases: {
+    hold: 'Un instant, je vous prie.',
+    transferring: 'Je vous mets en relation.',
+    toolFiller: 'Je vérifie cela pour vous.',
+    trouble: "Pardon, j'ai eu un problème. Pouvez-vous répéter ?",
+    apology: 'Je suis désolé, nous avons des difficultés techniques. Veuillez rappeler plus tard. Au revoir.',
+    goodbye: 'Au revoir.',
+    timeIsUp: 'Le temps est écoulé. Merci, au revoir.',
+    stillThere: 'Êtes-vous toujours là ?',
+    cannotHear: 'Je suis désolé, je ne comprends pas la parole sur cette ligne. Utilisez votre clavier ou écrivez votre message.',
+    back: 'Pardon, je vous ai perdu un instant.',
+  },
+  acknowledgements: "oui|ouais|ok|okay|d'accord|daccord|d’accord|bien|très bien|mhm|hmm|ah|ah oui|je vois|voilà|exact|tout à fait|entendu|euh|hein",
+  symbols: { at: 'arobase', dot: 'point', dash: 'tiret', underscore: 'tiret bas', slash: 'slash', plus: 'plus' },
+} satisfies LanguageTexts;

@@ -1,0 +1,19 @@
+/** Indonesian: what the agent says by itself, and how callers acknowledge. */
+import type { LanguageTexts } from './language-texts.ts';
+
+export const id = {
+  phrases: {
+    hold: 'Mohon tunggu sebentar.',
+    transferring: 'Saya sambungkan sekarang.',
+    toolFiller: 'Saya periksa dulu, ya.',
+    trouble: 'Maaf, tadi ada gangguan. Bisa diulangi?',
+    apology: 'Maaf, kami sedang mengalami gangguan teknis. Silakan telepon lagi nanti. Sampai jumpa.',
+    goodbye: 'Sampai jumpa.',
+    timeIsUp: 'Waktu kita sudah habis. Terima kasih, sampai jumpa.',
+    stillThere: 'Apakah Anda masih di sana?',
+    cannotHear: 'Maaf, saya tidak dapat memahami suara di saluran ini. Silakan gunakan tombol telepon atau ketik pesan Anda.',
+    back: 'Maaf, sambungannya terputus sebentar.',
+  },
+  acknowledgements: 'ya|iya|yap|oke|ok|okay|baik|baiklah|betul|benar|oh|oh ya|he eh|hmm|mm|paham|mengerti|sip|eh|anu',
+  symbols: { at: 'at', dot: 'titik', dash: 'strip', underscore: 'garis bawah', slash: 'garis miring', plus: 'plus' },
+} satisfies LanguageTexts;

@@ -1,0 +1,40 @@
+/** What a language's file gives: one file per language an agent can speak, so that adding or mending one touches nothing else. */
+
+/** The texts of one language. */
+export interface LanguageTexts {
+  readonly phrases: Phrases;
+  /** What callers say to show that they listen, and the sounds of somebody thinking; separated by `|`. */
+  readonly acknowledgements: string;
+  readonly symbols: SymbolNames;
+}
+
+/** What the agent says by itself, without its model. */
+export interface Phrases {
+  /** While a model keeps the caller waiting. */
+  readonly hold: string;
+  /** Before the caller is handed to a person, where the model gave no words of its own. */
+  readonly transferring: string;
+  /** While a tool runs longer than a moment. */
+  readonly toolFiller: string;
+  /** A generation failed; the call goes on. */
+  readonly trouble: string;
+  /** The model failed for good; the call ends. */
+  readonly apology: string;
+  readonly goodbye: string;
+  readonly timeIsUp: string;
+  readonly stillThere: string;
+  /** Speech cannot be understood on this call. */
+  readonly cannotHear: string;
+  /** Another worker has taken the call over, and what was said meanwhile is lost. */
+  readonly back: string;
+}
+
+/** How the signs of addresses and numbers are read out. */
+export interface SymbolNames {
+  readonly at: string;
+  readonly dot: string;
+  readonly dash: string;
+  readonly underscore: string;
+  readonly slash: string;
+  readonly plus: string;
+}

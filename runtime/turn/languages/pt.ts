@@ -1,0 +1,19 @@
+/** Portuguese: what the agent says by itself, and how callers acknowledge. */
+import type { LanguageTexts } from './language-texts.ts';
+
+export const pt = {
+  phrases: {
+    hold: 'Um momento, por favor.',
+    transferring: 'Vou transferir a chamada agora.',
+    toolFiller: 'Vou verificar isso para você.',
+    trouble: 'Desculpe, tive um problema. Pode repetir?',
+    apology: 'Lamento, estamos com dificuldades técnicas. Por favor, ligue mais tarde. Até logo.',
+    goodbye: 'Até logo.',
+    timeIsUp: 'O nosso tempo acabou. Obrigado, até logo.',
+    stillThere: 'Ainda está aí?',
+    cannotHear: 'Lamento, não consigo entender voz nesta linha. Use o teclado ou escreva a sua mensagem.',
+    back: 'Desculpe, a ligação falhou por um segundo.',
+  },
+  acknowledgements: 'sim|é|ok|okay|tá|tá bom|está bem|certo|claro|pois|pois é|isso|entendi|entendo|aham|uhum|ahã|mhm|hmm|ah|hã',
+  symbols: { at: 'arroba', dot: 'ponto', dash: 'hífen', underscore: 'sublinhado', slash: 'barra', plus: 'mais' },
+} satisfies LanguageTexts;
