@@ -3,26 +3,26 @@
  * over the transport the session comes with, and turns the agent's messages into events. Served as an ES module at `/sdk.js`.
  */
 import type { AgentEvent, ClientEvent } from '../../config/session-events.ts';
+import { type ClientTool, ClientTools } from './client-tools.ts';
 import { createDirectTransport } from './direct-transport.ts';
 import { type AgentMode, Emitter, type EndReason, SessionError, type SessionStatus } from './events.ts';
 import { Levels } from './levels.ts';
+import { Microphone } from './microphone.ts';
+import { attachCallbacks, type StartOptions } from './options.ts';
+import { Speaker } from './speaker.ts';
+import { Transcript, type TranscriptSegment } from './transcript.ts';
 import type { Transport, TransportListener } from './transport.ts';
-import { requestSession, type SessionGrant, type SessionRequest } from './wire.ts';
+import { keepScreenOn } from './wake-lock.ts';
+import { requestSession, type SessionGrant } from './wire.ts';
 
-/** A function the agent may call on the page. What it returns is told to the agent. */
-export type ClientTool = (params: Record<string, unknown>) => unknown;
+const CLIENT_TOOL_TIMEOUT_MS = 15_000;
 
-/** How a session is started: with a public agent's id, or with the answer of your own backend's session request. */
-export interface StartOptions extends Omit<SessionRequest, 'agentId'> {
-  agentId?: string;
-  sessionToken?: SessionGrant;
-  /** Base address of Parley; the page's own by default. */
-  serverUrl?: string;
-  /** False: no microphone is asked for; the conversation is typed. */
-  microphone?: boolean;
-  clientTools?: Record<string, ClientTool>;
-  /** How long a client tool may take, ms. */
-  clientToolTimeoutMs?: number;
+/** What a conversation is made of before it is connected. */
+interface Parts {
+  readonly sessionId: string;
+  readonly microphone: Microphone | null;
+  readonly speaker: Speaker;
+  open(listener: TransportListener): Transport;
 }
 
 /** One running conversation. */
@@ -31,46 +31,43 @@ export class AgentSession extends Emitter {
   #status: SessionStatus = 'connecting';
   #mode: AgentMode = 'listening';
   #endReason: EndReason | null = null;
-  #micMuted = false;
-  readonly #options: StartOptions;
   readonly #transport: Transport;
-  readonly #player = new Audio();
-  readonly #tools: Map<string, ClientTool>;
-  readonly #texts = new Map<string, string>();
+  readonly #microphone: Microphone | null;
+  readonly #speaker: Speaker;
+  readonly #tools: ClientTools;
+  readonly #transcript = new Transcript();
   readonly #levels = new Levels();
-  #microphone: MediaStream | null = null;
-  #toldReason: EndReason | null = null;
+  #letScreenGo: (() => void) | null = null;
 
-  private constructor(options: StartOptions, sessionId: string, open: (listener: TransportListener) => Transport) {
+  private constructor(options: StartOptions, { sessionId, microphone, speaker, open }: Parts) {
     super();
-    this.#options = options;
     this.sessionId = sessionId;
-    this.#tools = new Map(Object.entries(options.clientTools ?? {}));
+    this.#microphone = microphone;
+    this.#speaker = speaker;
+    this.#tools = new ClientTools(options.clientTools ?? {}, options.clientToolTimeoutMs ?? CLIENT_TOOL_TIMEOUT_MS);
+    attachCallbacks(this, options.callbacks ?? {});
     this.#transport = open({
       onEvent: (event) => this.#receive(event),
       onVoice: (stream) => this.#play(stream),
       onReconnecting: (isReconnecting) => this.#onReconnecting(isReconnecting),
-      onLost: () => this.#close(this.#toldReason ?? 'connection_lost'),
+      onLost: () => this.#close('connection_lost'),
     });
-    this.#player.autoplay = true;
   }
 
   /** Starts a conversation; resolves once connected. Throws `SessionError`. */
   static async start(options: StartOptions): Promise<AgentSession> {
-    const serverUrl = options.serverUrl ?? location.origin;
-    const microphone = options.microphone === false ? null : await openMicrophone();
+    const { agentId, audio = {}, serverUrl = location.origin } = options;
+    const microphone = options.microphone === false ? null : await Microphone.open(audio.inputDeviceId);
+    const speaker = new Speaker();
     try {
-      const grant = options.sessionToken ?? (await requestSession(serverUrl, { ...options, agentId: required(options.agentId) }));
-      const session = new AgentSession(options, grant.session_id, await transportOf(grant));
-      try {
-        await session.#connect(microphone);
-      } catch (error) {
-        session.#close('connection_lost');
-        throw error;
-      }
+      if (audio.outputDeviceId !== undefined) await changed(speaker.setDevice(audio.outputDeviceId));
+      const grant = options.sessionToken ?? (await requestSession(serverUrl.replace(/\/$/, ''), { ...options, agentId: required(agentId) }));
+      const open = await transportOf(grant);
+      const session = new AgentSession(options, { sessionId: grant.session_id, microphone, speaker, open });
+      await session.#connect(options.wakeLock !== false);
       return session;
     } catch (error) {
-      for (const track of microphone?.getTracks() ?? []) track.stop();
+      microphone?.close();
       throw error;
     }
   }
@@ -79,6 +76,7 @@ export class AgentSession extends Emitter {
     return this.#status;
   }
 
+  /** What the agent is doing. */
   get mode(): AgentMode {
     return this.#mode;
   }
@@ -88,9 +86,10 @@ export class AgentSession extends Emitter {
   }
 
   get micMuted(): boolean {
-    return this.#micMuted;
+    return this.#microphone?.isMuted ?? true;
   }
 
+  /** Null while the conversation runs. */
   get endReason(): EndReason | null {
     return this.#endReason;
   }
@@ -101,7 +100,7 @@ export class AgentSession extends Emitter {
     this.#close('user_hangup');
   }
 
-  /** Says something in writing; `audio: false` asks for an answer in text only. */
+  /** Says something in writing; answered in text only, unless `audio` is true. */
   sendUserMessage(text: string, options: { audio?: boolean } = {}): void {
     this.#send({ type: 'user.message', text, audio: options.audio ?? false });
   }
@@ -116,33 +115,61 @@ export class AgentSession extends Emitter {
     this.#send({ type: 'user.interrupt' });
   }
 
+  /** Adds a client tool, or replaces the one of that name. */
   registerClientTool(name: string, tool: ClientTool): void {
-    this.#tools.set(name, tool);
+    this.#tools.register(name, tool);
   }
 
   setMicMuted(muted: boolean): void {
-    this.#micMuted = muted;
-    for (const track of this.#microphone?.getAudioTracks() ?? []) track.enabled = !muted;
+    this.#microphone?.mute(muted);
   }
 
   /** 0 to 1. */
   setOutputVolume(volume: number): void {
-    this.#player.volume = Math.min(1, Math.max(0, volume));
+    this.#speaker.setVolume(volume);
   }
 
-  /** Starts playback where the browser held it back until a click. */
+  /** Speaks through another microphone from now on. Throws `SessionError` `device_change_failed`; the one before then stays in use. */
+  async setInputDevice(deviceId: string): Promise<void> {
+    const microphone = this.#microphone;
+    if (!microphone) throw new SessionError('device_change_failed', 'The conversation was started without a microphone');
+    await changed(microphone.change(deviceId, (stream) => this.#transport.setMicrophone(stream)));
+    this.#levels.watch('input', microphone.stream);
+  }
+
+  /** Plays the agent on another device from now on. Throws `SessionError` `device_change_failed`. */
+  async setOutputDevice(deviceId: string): Promise<void> {
+    await changed(this.#speaker.setDevice(deviceId));
+  }
+
+  /** Starts playback where the browser held it back; call it from a click. */
   async startAudio(): Promise<void> {
-    await this.#player.play();
+    await Promise.all([this.#levels.resume(), this.#speaker.resume()]);
   }
 
   /** Loudness of the microphone, 0 to 1. */
   getInputVolume(): number {
-    return this.#levels.input();
+    return this.#levels.volume('input');
   }
 
   /** Loudness of the agent, 0 to 1. */
   getOutputVolume(): number {
-    return this.#levels.output();
+    return this.#levels.volume('output');
+  }
+
+  /** Spectrum of the microphone: 256 bins of 0 to 255; empty without one. */
+  getInputFrequencyData(): Uint8Array {
+    return this.#levels.frequencies('input');
+  }
+
+  /** Spectrum of the agent's voice: 256 bins of 0 to 255; empty before it is there. */
+  getOutputFrequencyData(): Uint8Array {
+    return this.#levels.frequencies('output');
+  }
+
+  /** What was said so far, oldest first; the last segments may not be final. */
+  getTranscript(): readonly TranscriptSegment[] {
+    return this.#transcript.all();
   }
 
   /** The LiveKit room of the conversation, for what this client does not cover; null on a direct connection. */
@@ -150,19 +177,24 @@ export class AgentSession extends Emitter {
     return this.#transport.room;
   }
 
-  async #connect(microphone: MediaStream | null): Promise<void> {
-    this.#microphone = microphone;
-    if (microphone) this.#levels.watchInput(microphone);
-    await this.#transport.connect(microphone);
+  async #connect(wakeLock: boolean): Promise<void> {
+    const stream = this.#microphone?.stream ?? null;
+    try {
+      if (stream) this.#levels.watch('input', stream);
+      await this.#transport.connect(stream);
+    } catch (error) {
+      if (error instanceof SessionError) this.emit('error', error);
+      this.#close('connection_lost');
+      throw error;
+    }
+    if (wakeLock) this.#letScreenGo = keepScreenOn();
     this.#setStatus('connected');
     this.emit('connect', { sessionId: this.sessionId });
   }
 
   #play(stream: MediaStream): void {
-    this.#player.srcObject = stream;
-    this.#levels.watchOutput(stream);
-    // A page without a click may not play yet; `startAudio` is for that.
-    this.#player.play().catch(() => undefined);
+    this.#speaker.play(stream);
+    this.#levels.watch('output', stream);
   }
 
   #onReconnecting(isReconnecting: boolean): void {
@@ -174,25 +206,19 @@ export class AgentSession extends Emitter {
     if (event.type === 'transcript') this.#onTranscript(event);
     else if (event.type === 'state') this.#onState(event.state);
     else if (event.type === 'client_tool.call') void this.#callTool(event);
-    else if (event.type === 'session.ended') {
-      this.#toldReason = event.reason;
-      this.#close(event.reason);
-    } else if (event.type === 'error') this.emit('error', new SessionError(event.code, 'The agent reported a problem'));
+    else if (event.type === 'session.ended') this.#close(event.reason);
+    else if (event.type === 'error') this.emit('error', new SessionError(event.code, 'The agent reported a problem'));
     else this.#onTool(event);
   }
 
   #onTranscript({ role, segmentId, text, final }: Extract<AgentEvent, { type: 'transcript' }>): void {
+    const delta = this.#transcript.put({ segmentId, role, text, final });
     if (role === 'user') this.emit('userTranscript', { segmentId, text, final });
     else {
-      const before = this.#texts.get(segmentId) ?? '';
-      this.#texts.set(segmentId, text);
-      this.emit('agentResponseDelta', { segmentId, delta: text.startsWith(before) ? text.slice(before.length) : text, text });
+      this.emit('agentResponseDelta', { segmentId, delta, text });
       if (final) this.emit('agentResponse', { segmentId, text });
     }
-    if (final) {
-      this.#texts.delete(segmentId);
-      this.emit('message', { role, text });
-    }
+    if (final && text !== '') this.emit('message', { role, text });
   }
 
   #onState(state: string): void {
@@ -208,26 +234,16 @@ export class AgentSession extends Emitter {
       this.emit('toolCallStarted', { ...call, input: event.input, ...(event.inputTruncated ? { inputTruncated: true } : {}) });
     else if (event.type === 'tool.completed')
       this.emit('toolCallCompleted', { ...call, output: event.output, ...(event.outputTruncated ? { outputTruncated: true } : {}) });
-    else this.emit('toolCallFailed', { ...call, error: event.error });
+    else if (event.type === 'tool.failed') this.emit('toolCallFailed', { ...call, error: event.error });
   }
 
   async #callTool({ callId, toolName, params, expectsResponse }: Extract<AgentEvent, { type: 'client_tool.call' }>): Promise<void> {
-    const tool = this.#tools.get(toolName);
-    const answer = (event: Omit<Extract<ClientEvent, { type: 'client_tool.result' }>, 'type' | 'callId'>) => {
-      if (expectsResponse) this.#send({ type: 'client_tool.result', callId, ...event });
-    };
-    if (!tool) {
-      answer({ isError: true, result: `The page has no tool named ${toolName}` });
-      return;
-    }
-    try {
-      answer({ result: await withTimeout(Promise.resolve(tool(params)), this.#options.clientToolTimeoutMs ?? 15_000) });
-    } catch (error) {
-      const code = error instanceof SessionError ? error.code : 'tool_failed';
-      const message = error instanceof Error ? error.message : String(error);
-      this.emit('error', new SessionError(code, message));
-      answer({ isError: true, result: message });
-    }
+    const outcome = await this.#tools.call(toolName, params);
+    const failure = 'error' in outcome ? outcome.error : null;
+    if (failure) this.emit('error', failure);
+    if (!expectsResponse) return;
+    const answer = 'result' in outcome ? { result: outcome.result } : { result: outcome.error.message, isError: true };
+    this.#send({ type: 'client_tool.result', callId, ...answer });
   }
 
   #send(event: ClientEvent): void {
@@ -243,9 +259,10 @@ export class AgentSession extends Emitter {
   #close(reason: EndReason): void {
     if (this.#status === 'ended') return;
     this.#endReason = reason;
+    this.#letScreenGo?.();
     this.#setStatus('ended');
-    for (const track of this.#microphone?.getTracks() ?? []) track.stop();
-    this.#player.srcObject = null;
+    this.#microphone?.close();
+    this.#speaker.close();
     this.#levels.close();
     this.#transport.close();
     this.emit('disconnect', { reason });
@@ -261,19 +278,13 @@ async function transportOf(grant: SessionGrant): Promise<(listener: TransportLis
   return (listener) => createLivekitTransport(grant, listener);
 }
 
-async function openMicrophone(): Promise<MediaStream> {
+async function changed(change: Promise<void>): Promise<void> {
   try {
-    return await navigator.mediaDevices.getUserMedia({ audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true } });
-  } catch {
-    throw new SessionError('mic_permission_denied', 'The microphone is not available; allow it for this page, or type instead');
+    await change;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new SessionError('device_change_failed', `The device cannot be used: ${why}`);
   }
-}
-
-function withTimeout<Value>(work: Promise<Value>, ms: number): Promise<Value> {
-  return Promise.race([
-    work,
-    new Promise<Value>((_, reject) => setTimeout(() => reject(new SessionError('tool_timeout', `No result within ${ms} ms`)), ms)),
-  ]);
 }
 
 function required(agentId: string | undefined): string {

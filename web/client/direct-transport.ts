@@ -1,69 +1,154 @@
-/** A direct WebRTC connection to the agent: offer and answer over HTTP, messages on the data channel `events` (running.md, "Direct WebRTC"). */
+/**
+ * A direct WebRTC connection to the agent: offer and answer over HTTP, messages on the data channel `events` (running.md, "Direct WebRTC").
+ * When it breaks a new one is offered with the same token, until the server says that the session is over.
+ */
 import type { ClientEvent } from '../../config/session-events.ts';
 import { SessionError } from './events.ts';
 import { JOIN_MS, LINGER_MS, type Transport, type TransportListener } from './transport.ts';
 import { type DirectGrant, exchangeOffer, formatClientEvent, parseAgentEvent } from './wire.ts';
 
 const GATHER_MS = 2_000;
+/** A connection that only stumbled is given this long to stand up by itself. */
+const STUMBLE_MS = 1_000;
+const BETWEEN_ATTEMPTS_MS = 1_000;
+/** How long a broken connection is mended before it is given up. */
+const MEND_MS = 60_000;
 
 /** Makes a connection that is not open yet. */
 export function createDirectTransport(grant: DirectGrant, listener: TransportListener): Transport {
   return new DirectTransport(grant, listener);
 }
 
+interface Link {
+  readonly connection: RTCPeerConnection;
+  readonly channel: RTCDataChannel;
+}
+
 class DirectTransport implements Transport {
   readonly room = null;
   readonly #grant: DirectGrant;
   readonly #listener: TransportListener;
-  readonly #connection: RTCPeerConnection;
-  readonly #channel: RTCDataChannel;
+  #microphone: MediaStream | null = null;
+  #link: Link | null = null;
+  /** While a connection is being opened, what becomes of it is seen by who opens it. */
+  #isOpening = false;
+  #isClosed = false;
 
   constructor(grant: DirectGrant, listener: TransportListener) {
     this.#grant = grant;
     this.#listener = listener;
-    this.#connection = new RTCPeerConnection({ iceServers: grant.ice_servers ?? [] });
-    this.#channel = this.#connection.createDataChannel('events', { ordered: true });
   }
 
   async connect(microphone: MediaStream | null): Promise<void> {
-    if (microphone) for (const track of microphone.getAudioTracks()) this.#connection.addTrack(track, microphone);
-    else this.#connection.addTransceiver('audio', { direction: 'recvonly' });
-    this.#connection.addEventListener('track', (event) => this.#listener.onVoice(event.streams[0] ?? new MediaStream([event.track])));
-    this.#connection.addEventListener('connectionstatechange', () => this.#follow());
-    this.#channel.addEventListener('message', (message) => {
-      const event = parseAgentEvent(message.data);
-      if (event) this.#listener.onEvent(event);
-    });
-    await this.#connection.setLocalDescription(await this.#connection.createOffer());
-    await gathered(this.#connection);
-    await this.#connection.setRemoteDescription(await exchangeOffer(this.#grant, this.#connection.localDescription?.sdp ?? ''));
-    await this.#joined();
+    this.#microphone = microphone;
+    this.#isOpening = true;
+    await this.#open();
+    this.#isOpening = false;
+  }
+
+  async setMicrophone(microphone: MediaStream): Promise<void> {
+    const sender = this.#link?.connection.getSenders().find(({ track }) => track?.kind === 'audio');
+    const [track] = microphone.getAudioTracks();
+    if (!sender || !track) throw new Error('No microphone is sent');
+    await sender.replaceTrack(track);
+    this.#microphone = microphone;
   }
 
   send(event: ClientEvent): void {
-    if (this.#channel.readyState === 'open') this.#channel.send(formatClientEvent(event));
+    if (this.#link?.channel.readyState === 'open') this.#link.channel.send(formatClientEvent(event));
   }
 
   close(): void {
-    setTimeout(() => this.#connection.close(), LINGER_MS);
+    this.#isClosed = true;
+    const connection = this.#link?.connection;
+    setTimeout(() => connection?.close(), LINGER_MS);
   }
 
-  #joined(): Promise<void> {
-    if (this.#channel.readyState === 'open') return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new SessionError('connection_failed', 'The agent could not be reached in time')), JOIN_MS);
-      this.#channel.addEventListener('open', () => {
-        clearTimeout(timer);
-        resolve();
-      });
+  /** Opens a connection and puts it in place of the one before. Throws `SessionError`. */
+  async #open(): Promise<void> {
+    const connection = new RTCPeerConnection({ iceServers: this.#grant.ice_servers ?? [] });
+    const link = { connection, channel: connection.createDataChannel('events', { ordered: true }) };
+    const before = this.#link;
+    this.#link = link;
+    try {
+      this.#listen(link);
+      await connection.setLocalDescription(await connection.createOffer());
+      await gathered(connection);
+      await connection.setRemoteDescription(await exchangeOffer(this.#grant, connection.localDescription?.sdp ?? ''));
+      await opened(link.channel);
+    } catch (error) {
+      connection.close();
+      throw error;
+    } finally {
+      before?.connection.close();
+    }
+    if (this.#isClosed) connection.close();
+  }
+
+  #listen({ connection, channel }: Link): void {
+    if (this.#microphone) for (const track of this.#microphone.getAudioTracks()) connection.addTrack(track, this.#microphone);
+    else connection.addTransceiver('audio', { direction: 'recvonly' });
+    connection.addEventListener('track', (event) => this.#listener.onVoice(event.streams[0] ?? new MediaStream([event.track])));
+    connection.addEventListener('connectionstatechange', () => this.#follow(connection));
+    channel.addEventListener('message', (message) => {
+      const event = parseAgentEvent(message.data);
+      if (event) this.#listener.onEvent(event);
+    });
+    // The server closed it in good order: the session is over, or goes on over somebody else's connection.
+    channel.addEventListener('close', () => {
+      if (this.#isInUse(connection)) this.#listener.onLost();
     });
   }
 
-  #follow(): void {
-    const state = this.#connection.connectionState;
-    if (state === 'disconnected' || state === 'connected') this.#listener.onReconnecting(state === 'disconnected');
-    else if (state === 'failed' || state === 'closed') this.#listener.onLost();
+  #isInUse(connection: RTCPeerConnection): boolean {
+    return !this.#isClosed && !this.#isOpening && connection === this.#link?.connection;
   }
+
+  #follow(connection: RTCPeerConnection): void {
+    const isBroken = connection.connectionState === 'disconnected' || connection.connectionState === 'failed';
+    if (isBroken && this.#isInUse(connection)) void this.#mend(connection);
+  }
+
+  async #mend(broken: RTCPeerConnection): Promise<void> {
+    this.#isOpening = true;
+    this.#listener.onReconnecting(true);
+    const isMended = await this.#isWholeAgain(broken);
+    this.#isOpening = false;
+    if (this.#isClosed) return;
+    if (isMended) this.#listener.onReconnecting(false);
+    else this.#listener.onLost();
+  }
+
+  async #isWholeAgain(broken: RTCPeerConnection): Promise<boolean> {
+    const deadlineMs = performance.now() + MEND_MS;
+    if (broken.connectionState === 'disconnected') await pause(STUMBLE_MS);
+    if (broken.connectionState === 'connected') return true;
+    while (!this.#isClosed && performance.now() < deadlineMs) {
+      try {
+        await this.#open();
+        return true;
+      } catch (error) {
+        if (error instanceof SessionError && error.code === 'session_expired') return false;
+        await pause(BETWEEN_ATTEMPTS_MS);
+      }
+    }
+    return false;
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function opened(channel: RTCDataChannel): Promise<void> {
+  if (channel.readyState === 'open') return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new SessionError('connection_failed', 'The agent could not be reached in time')), JOIN_MS);
+    channel.addEventListener('open', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 /** Waits until every candidate is in the offer: the server takes it whole. */

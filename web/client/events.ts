@@ -16,6 +16,7 @@ export type SessionErrorCode =
   | 'origin_forbidden'
   | 'unsupported_transport'
   | 'mic_permission_denied'
+  | 'device_change_failed'
   | 'connection_failed'
   | 'session_expired'
   | 'tool_failed'
@@ -52,12 +53,14 @@ export interface SessionEvents {
   error: SessionError;
 }
 
-type Listener<Name extends keyof SessionEvents> = (payload: SessionEvents[Name]) => void;
+/** Takes one event's payload. */
+export type Listener<Name extends keyof SessionEvents> = (payload: SessionEvents[Name]) => void;
 
 /** A typed event emitter; a listener that throws does not keep the others from being called. */
 export class Emitter {
   readonly #listeners = new Map<keyof SessionEvents, Set<(payload: never) => void>>();
 
+  /** Calls the listener on every such event; returns what takes it off again. */
   on<Name extends keyof SessionEvents>(name: Name, listener: Listener<Name>): () => void {
     const listeners = this.#listeners.get(name) ?? new Set();
     listeners.add(listener);
@@ -65,6 +68,7 @@ export class Emitter {
     return () => this.off(name, listener);
   }
 
+  /** Calls the listener on the next such event only. */
   once<Name extends keyof SessionEvents>(name: Name, listener: Listener<Name>): () => void {
     const off = this.on(name, (payload) => {
       off();
@@ -73,6 +77,7 @@ export class Emitter {
     return off;
   }
 
+  /** Takes a listener off. */
   off<Name extends keyof SessionEvents>(name: Name, listener: Listener<Name>): void {
     this.#listeners.get(name)?.delete(listener);
   }

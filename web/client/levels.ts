@@ -1,44 +1,53 @@
-/** Loudness of the two directions of a conversation, read from analysers when asked. */
+/** Loudness and spectrum of the two directions of a conversation, read from analysers when asked. */
 
-/** Watches streams; 0 where there is none. */
+/** Which way the sound goes. */
+export type Direction = 'input' | 'output';
+
+const NO_FREQUENCIES = new Uint8Array(0);
+
+/** Watches streams; silence where there is none. */
 export class Levels {
   #context: AudioContext | null = null;
-  #input: AnalyserNode | null = null;
-  #output: AnalyserNode | null = null;
+  readonly #watched = new Map<Direction, { readonly source: MediaStreamAudioSourceNode; readonly analyser: AnalyserNode }>();
 
-  watchInput(stream: MediaStream): void {
-    this.#input = this.#analyse(stream);
-  }
-
-  watchOutput(stream: MediaStream): void {
-    this.#output = this.#analyse(stream);
-  }
-
-  input(): number {
-    return loudness(this.#input);
-  }
-
-  output(): number {
-    return loudness(this.#output);
-  }
-
-  close(): void {
-    void this.#context?.close();
-  }
-
-  #analyse(stream: MediaStream): AnalyserNode {
+  /** Watches this stream from now on, instead of the one before. */
+  watch(direction: Direction, stream: MediaStream): void {
+    this.#watched.get(direction)?.source.disconnect();
     this.#context ??= new AudioContext();
     const analyser = this.#context.createAnalyser();
     analyser.fftSize = 512;
-    this.#context.createMediaStreamSource(stream).connect(analyser);
-    return analyser;
+    const source = this.#context.createMediaStreamSource(stream);
+    source.connect(analyser);
+    this.#watched.set(direction, { source, analyser });
   }
-}
 
-function loudness(analyser: AnalyserNode | null): number {
-  if (!analyser) return 0;
-  const samples = new Float32Array(analyser.fftSize);
-  analyser.getFloatTimeDomainData(samples);
-  const power = samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length;
-  return Math.min(1, Math.sqrt(power) * 4);
+  /** 0 to 1. */
+  volume(direction: Direction): number {
+    const analyser = this.#watched.get(direction)?.analyser;
+    if (!analyser) return 0;
+    const samples = new Float32Array(analyser.fftSize);
+    analyser.getFloatTimeDomainData(samples);
+    const power = samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length;
+    return Math.min(1, Math.sqrt(power) * 4);
+  }
+
+  /** 256 bins from 0 Hz to half the machine's sample rate, 0 to 255 each; empty where nothing is watched. */
+  frequencies(direction: Direction): Uint8Array {
+    const analyser = this.#watched.get(direction)?.analyser;
+    if (!analyser) return NO_FREQUENCIES;
+    const bins = new Uint8Array(analyser.frequencyBinCount);
+    analyser.getByteFrequencyData(bins);
+    return bins;
+  }
+
+  /** Goes on where the browser held audio back until a click. */
+  async resume(): Promise<void> {
+    await this.#context?.resume();
+  }
+
+  close(): void {
+    this.#watched.clear();
+    void this.#context?.close();
+    this.#context = null;
+  }
 }

@@ -58,6 +58,13 @@ class LivekitTransport implements Transport {
     this.#tellState((await this.#agent()).attributes);
   }
 
+  async setMicrophone(microphone: MediaStream): Promise<void> {
+    const [track] = microphone.getAudioTracks();
+    const published = this.room.localParticipant.getTrackPublication(Track.Source.Microphone)?.audioTrack;
+    if (!track || !published) throw new Error('No microphone is sent');
+    await published.replaceTrack(track);
+  }
+
   send(event: ClientEvent): void {
     const data = new TextEncoder().encode(formatClientEvent(event));
     this.room.localParticipant.publishData(data, { reliable: true, topic: CLIENT_EVENTS }).catch(() => undefined);

@@ -16,6 +16,8 @@ export interface TransportListener {
 export interface Transport {
   /** Connects, with the microphone where there is one; resolves once messages can be sent. Throws `SessionError`. */
   connect(microphone: MediaStream | null): Promise<void>;
+  /** Sends another microphone's sound from now on. Rejects where none is sent. */
+  setMicrophone(microphone: MediaStream): Promise<void>;
   /** Does nothing while there is no connection. */
   send(event: ClientEvent): void;
   /** Closes; what was just sent still leaves. */

@@ -2,17 +2,32 @@
 import type { AgentEvent, ClientEvent } from '../../config/session-events.ts';
 import { SessionError } from './events.ts';
 
+/** What one conversation changes of the agent's settings. Without a key only `voiceId` and `language`, where the agent allows them. */
+export interface Overrides {
+  firstMessage?: string;
+  firstMessagePrompt?: string;
+  systemPrompt?: string;
+  voiceId?: string;
+  language?: string;
+}
+
 /** Fields of `POST /v1/agent/sessions` a page may set. */
 export interface SessionRequest {
   agentId: string;
   dynamicVariables?: Record<string, string | number | boolean>;
-  overrides?: Record<string, string>;
+  overrides?: Overrides;
+  /** Short for `overrides.language`. */
+  language?: string;
+  /** Your own id of who talks, echoed in webhooks. */
   endUserId?: string;
   metadata?: Record<string, unknown>;
   toolEvents?: boolean;
   timezone?: string;
   worldContext?: boolean;
 }
+
+/** A server that has not answered by then is not reachable, ms. */
+const ANSWER_MS = 15_000;
 
 interface AnyGrant {
   session_id: string;
@@ -42,7 +57,7 @@ export async function requestSession(serverUrl: string, request: SessionRequest)
   const body = {
     agent_id: request.agentId,
     dynamic_variables: request.dynamicVariables,
-    overrides: request.overrides,
+    overrides: overridesOf(request),
     end_user_id: request.endUserId,
     metadata: request.metadata,
     tool_events: request.toolEvents,
@@ -53,6 +68,18 @@ export async function requestSession(serverUrl: string, request: SessionRequest)
   const response = await post(`${serverUrl}/v1/agent/sessions`, JSON.stringify(body), null);
   if (!response.ok) throw await refusal(response);
   return (await response.json()) as SessionGrant;
+}
+
+function overridesOf({ overrides = {}, language = overrides.language }: SessionRequest): Record<string, string | undefined> | undefined {
+  const { firstMessage, firstMessagePrompt, systemPrompt, voiceId } = overrides;
+  const given = {
+    first_message: firstMessage,
+    first_message_prompt: firstMessagePrompt,
+    system_prompt: systemPrompt,
+    voice_id: voiceId,
+    language,
+  };
+  return Object.values(given).some((value) => value !== undefined) ? given : undefined;
 }
 
 /** Sends the browser's offer and returns the agent's answer. Throws `SessionError`. */
@@ -87,6 +114,7 @@ async function post(url: string, body: string, token: string | null): Promise<Re
       headers: { 'content-type': 'application/json', ...(token === null ? {} : { authorization: `Bearer ${token}` }) },
       body,
       credentials: 'omit',
+      signal: AbortSignal.timeout(ANSWER_MS),
     });
   } catch {
     throw new SessionError('connection_failed', 'The server cannot be reached');

@@ -1,0 +1,67 @@
+/** The microphone of a conversation: opened, muted, changed for another one, and given back. */
+import { SessionError } from './events.ts';
+
+const PROCESSING = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
+
+/** An open microphone. */
+export class Microphone {
+  #stream: MediaStream;
+  #isMuted = false;
+
+  private constructor(stream: MediaStream) {
+    this.#stream = stream;
+  }
+
+  /** Asks for the microphone, the device's own choice without an id. Throws `SessionError` `mic_permission_denied`. */
+  static async open(deviceId?: string): Promise<Microphone> {
+    try {
+      return new Microphone(await capture(deviceId));
+    } catch {
+      throw new SessionError('mic_permission_denied', whyNoMicrophone());
+    }
+  }
+
+  get stream(): MediaStream {
+    return this.#stream;
+  }
+
+  get isMuted(): boolean {
+    return this.#isMuted;
+  }
+
+  mute(isMuted: boolean): void {
+    this.#isMuted = isMuted;
+    for (const track of this.#stream.getAudioTracks()) track.enabled = !isMuted;
+  }
+
+  /** Changes to another device once `use` has taken its stream; the one before is then given back. Rejects with what went wrong, the one before still in use. */
+  async change(deviceId: string, use: (stream: MediaStream) => Promise<void>): Promise<void> {
+    const next = await capture(deviceId);
+    for (const track of next.getAudioTracks()) track.enabled = !this.#isMuted;
+    try {
+      await use(next);
+    } catch (error) {
+      stop(next);
+      throw error;
+    }
+    stop(this.#stream);
+    this.#stream = next;
+  }
+
+  close(): void {
+    stop(this.#stream);
+  }
+}
+
+function capture(deviceId: string | undefined): Promise<MediaStream> {
+  return navigator.mediaDevices.getUserMedia({ audio: { ...PROCESSING, ...(deviceId === undefined ? {} : { deviceId: { exact: deviceId } }) } });
+}
+
+function stop(stream: MediaStream): void {
+  for (const track of stream.getTracks()) track.stop();
+}
+
+function whyNoMicrophone(): string {
+  if (!isSecureContext) return 'Browsers give no microphone to pages without https; serve the page with TLS, or type instead';
+  return 'The microphone is not available; allow it for this page, or type instead';
+}
