@@ -83,6 +83,7 @@ export class LegAudio {
   /** Sends an event up with the next batch. */
   emit(event: LegEvent): void {
     this.#shared.events.add(this.#leg, event);
+    this.#shared.pacer.wake();
   }
 
   /** Carries out the commands every transport treats alike; false when the command is the transport's own. */
@@ -118,6 +119,7 @@ export class LegAudio {
   /** Takes caller audio for speech detection as it arrives, ahead of any jitter buffer; its first sample was spoken at `atMs`. */
   hear(samples: Int16Array, atMs: number): void {
     this.#voice.push(samples, atMs);
+    if (this.#shared.detector.hasQueued) this.#shared.pacer.wake();
   }
 
   /** Fills `sent` with the slot's reply audio and what goes out beside it, or with silence while the transport cannot send; returns the number of reply samples. */

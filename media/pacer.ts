@@ -1,6 +1,7 @@
 /**
  * One timer wheel for every leg of a media thread: four slots of 5 ms, each leg ticked once per 20 ms at its place on the wheel,
  * so that sends are spread and one timer serves them all. A late wake-up is caught up tick by tick: no slot of any leg is left out.
+ * Ticks nobody has a place on pass without a wake-up, unless one is asked for: a thread without legs sleeps.
  */
 import type { Clock, Timer } from '#config/clock.ts';
 import { FRAME_MS } from './leg.ts';
@@ -30,6 +31,8 @@ export class Pacer {
   readonly #startMs: number;
   #tick = 0;
   #timer: Timer | null = null;
+  #timerTick = 0;
+  #isTurning = false;
   #isClosed = false;
 
   /** `onTurn` is called after each wake-up that turned the wheel, once however many ticks it caught up. */
@@ -37,17 +40,24 @@ export class Pacer {
     this.#clock = clock;
     this.#onTurn = onTurn;
     this.#startMs = clock.now();
-    this.#turn();
   }
 
   /** Puts a thing on the emptiest place of the wheel; returns the time of its slot 0, which is in the future by at most 20 ms. */
   add(paced: Paced): number {
-    let firstTick = this.#tick;
-    for (let tick = this.#tick; tick < this.#tick + WHEEL_SLOTS; tick++) {
+    const next = this.#futureTick();
+    if (this.#nextTaken() === null) this.#tick = next;
+    let firstTick = next;
+    for (let tick = next; tick < next + WHEEL_SLOTS; tick++) {
       if (this.#at(tick).length < this.#at(firstTick).length) firstTick = tick;
     }
     this.#at(firstTick).push({ paced, firstTick });
+    this.#wakeAt(firstTick);
     return this.#startMs + firstTick * TICK_MS;
+  }
+
+  /** Has the wheel turn at its next tick, for what waits to be handed on and not for a place on the wheel. */
+  wake(): void {
+    if (!this.#isTurning) this.#wakeAt(this.#futureTick());
   }
 
   /** Takes a thing off the wheel; safe from within its own tick. */
@@ -65,11 +75,32 @@ export class Pacer {
     return this.#wheel[tick % WHEEL_SLOTS] as Place[];
   }
 
+  /** The first tick that is not due yet. */
+  #futureTick(): number {
+    return Math.max(this.#tick, Math.floor((this.#clock.now() - this.#startMs) / TICK_MS) + 1);
+  }
+
+  /** The next tick somebody has a place on. */
+  #nextTaken(): number | null {
+    for (let tick = this.#tick; tick < this.#tick + WHEEL_SLOTS; tick++) if (this.#at(tick).length > 0) return tick;
+    return null;
+  }
+
+  #wakeAt(tick: number): void {
+    if (this.#isClosed || (this.#timer && this.#timerTick <= tick)) return;
+    this.#timer?.cancel();
+    this.#timerTick = tick;
+    this.#timer = this.#clock.after(Math.max(1, this.#startMs + tick * TICK_MS - this.#clock.now()), this.#turn);
+  }
+
   #turn = (): void => {
+    this.#timer = null;
+    this.#isTurning = true;
     const nowMs = this.#clock.now();
     for (let dueMs = this.#dueMs(); dueMs <= nowMs; dueMs = this.#dueMs()) {
       const tick = this.#tick++;
       for (const { paced, firstTick } of this.#at(tick)) {
+        if (tick < firstTick) continue;
         try {
           paced.tick((tick - firstTick) / WHEEL_SLOTS, dueMs);
         } catch (error) {
@@ -78,7 +109,9 @@ export class Pacer {
       }
     }
     this.#onTurn(nowMs);
-    if (!this.#isClosed) this.#timer = this.#clock.after(Math.max(1, this.#dueMs() - this.#clock.now()), this.#turn);
+    this.#isTurning = false;
+    const next = this.#nextTaken();
+    if (next !== null) this.#wakeAt(next);
   };
 
   #dueMs(): number {

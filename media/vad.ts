@@ -87,6 +87,11 @@ export class SpeechDetector {
     this.#samples.push(samples);
   }
 
+  /** True while windows wait for `flush`. */
+  get hasQueued(): boolean {
+    return this.#heads.length > 0;
+  }
+
   /** Sends what was queued and judges by level what the detector owes for too long; called once per turn of the wheel. */
   flush(nowMs: number): void {
     if (this.#heads.length > 0) this.#send();
