@@ -170,16 +170,16 @@ export class MediaEngine {
     this.#onStopped();
     this.#commands = [];
     this.#transfer = [];
-    this.#failAll();
-    if (this.#closing !== null) return;
-    if (this.#start) {
-      this.#start.reject(error);
-      this.#start = null;
-      return;
+    const hasLived = this.#start === null;
+    this.#start?.reject(error);
+    this.#start = null;
+    if (this.#closing === null && hasLived) {
+      this.#options.logger.error({ err: error }, 'media thread or process died; starting another');
+      // Before the legs are told: whoever opens another one at once must not start a second successor.
+      this.#restartTimer = this.#options.clock.after(RESTART_DELAY_MS, () => this.#startRunner());
     }
-    this.#options.logger.error({ err: error }, 'media thread or process died; starting another');
-    this.#restartTimer = this.#options.clock.after(RESTART_DELAY_MS, () => this.#startRunner());
-    this.#options.onCrash?.(error);
+    this.#failAll();
+    if (this.#closing === null && hasLived) this.#options.onCrash?.(error);
   }
 
   #failAll(): void {

@@ -116,6 +116,25 @@ describe('the media engine', () => {
     await open();
   });
 
+  it('starts one successor, however soon another leg is asked for', async () => {
+    const { clock, runs, engine, tell, posted, open } = start();
+    tell({ type: 'ready' });
+    const leg = await open();
+    let reopening: Promise<unknown> = Promise.resolve();
+    leg.listen(() => {
+      reopening = engine.open('rtp', openRtp);
+    });
+    runs[0]?.listener.onEnded(new Error('gone'));
+    await expect(reopening).rejects.toMatchObject({ code: 'no_capacity' });
+    await clock.advance(200);
+    const successor = await open();
+    await clock.advance(1000);
+    expect(runs).toHaveLength(2);
+    successor.send({ do: 'clear' });
+    await clock.advance(5);
+    expect(posted().at(-1)).toMatchObject({ type: 'commands', commands: [{ leg: 2, command: { do: 'clear' } }] });
+  });
+
   it('reports a first start that failed, and tries again with the next leg', async () => {
     const { clock, runs, crashes, engine, open } = start();
     runs[0]?.listener.onEnded(new Error('cannot load'));
