@@ -1,18 +1,63 @@
 /** The API described from the schemas that validate it: `/openapi.json` (OpenAPI 3.1) and `/docs` (running.md, "Health, metrics, API description"). */
 import fastifySwagger from '@fastify/swagger';
 import fastifySwaggerUi from '@fastify/swagger-ui';
-import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+  RouteOptions,
+} from 'fastify';
 import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Context } from './context.ts';
+import { exampleOf, type JsonSchema } from './example-of.ts';
 import { errorBody, validationEntry } from './problems.ts';
+import { REQUEST_EXAMPLES } from './request-examples.ts';
 
 type Server = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, ZodTypeProvider>;
 
 /** How every route refuses; the same for all, so no route says it. */
 const REFUSALS = {
-  422: { description: 'Fields that are not acceptable', ...z.toJSONSchema(z.array(validationEntry)) },
-  default: { description: 'Any other refusal', ...z.toJSONSchema(errorBody) },
+  422: {
+    description: 'Fields that are not acceptable',
+    ...z.toJSONSchema(z.array(validationEntry)),
+    examples: [[{ type: 'missing', loc: ['body', 'name'], msg: 'Field required', ctx: {}, in: 'body' }]],
+  },
+  default: {
+    description: 'Any other refusal',
+    ...z.toJSONSchema(errorBody),
+    examples: [{ status: 404, message: 'Not found', reason: null }],
+  },
+};
+
+/** Refusals without a body (S§5.3, S§7). */
+const REFUSAL_401 = {
+  description: 'No or a malformed Authorization, without a body; a bad or expired key, with the error body',
+  ...z.toJSONSchema(errorBody),
+  examples: [{ status: 401, message: 'Invalid token', reason: null }],
+};
+const BARE_415 = { type: 'null', description: 'No body, or one of another Content-Type; answered without a body' };
+
+/** Answers that are no JSON, which no schema of a route describes. */
+const BYTES = { type: 'string', format: 'binary' };
+const OTHER_ANSWERS: Readonly<Record<string, { readonly description: string; readonly types: readonly string[]; readonly example: string }>> = {
+  'POST /v1/tts': { description: 'Audio', types: ['audio/mpeg', 'audio/wav', 'audio/ogg', 'application/octet-stream'], example: '(audio)' },
+  'POST /v1/tts/stream/with-timestamp': {
+    description: 'Server-sent events',
+    types: ['text/event-stream'],
+    example: 'event: message\ndata: {"audio_base64":"…","content":"Your table","alignment":null,"chunk_seq":0,"chunk_audio_offset_sec":0}\n\n',
+  },
+  'GET /v1/agent/events': {
+    description: 'Server-sent events',
+    types: ['text/event-stream'],
+    example: 'event: session\ndata: {"session_id":"…","status":"active"}\n\n',
+  },
+  'GET /v1/agent/sessions/:session_id/recording/:file': { description: 'One speaker’s track', types: ['audio/wav'], example: '(audio)' },
+  'GET /model/:id/samples/:index': { description: 'A sample as it was sent', types: ['application/octet-stream'], example: '(audio)' },
+  'GET /model/:id/cover_image': { description: 'The image as it was sent', types: ['application/octet-stream'], example: '(image)' },
+  'POST /admin/backup': { description: 'A tar of database, keys and blobs', types: ['application/x-tar'], example: '(tar)' },
 };
 
 /** Registers the description; before any route it is to describe. */
@@ -26,8 +71,7 @@ export async function describeApi(app: Server, context: Context): Promise<void> 
     },
     transform: (route) => {
       const { schema, url } = jsonSchemaTransform(route);
-      const isOpen = route.route.config?.access === 'none';
-      return { schema: { ...schema, ...(isOpen ? { security: [] } : {}), response: { ...(schema.response as object), ...REFUSALS } }, url };
+      return { schema: schema?.['hide'] === true ? schema : describedRoute(schema as RouteSchema, route.route), url };
     },
   });
   app.addHook('onRoute', (route) => {
@@ -40,4 +84,40 @@ export async function describeApi(app: Server, context: Context): Promise<void> 
     ...app.swagger(),
     servers: [{ url: context.publicUrl() }],
   }));
+}
+
+type RouteSchema = Record<string, unknown> & { readonly response?: Readonly<Record<string, JsonSchema>>; readonly body?: JsonSchema };
+
+/** What the description says of a route beside its schemas: who may call it, an example of each body and answer, and the refusals. */
+function describedRoute(schema: RouteSchema, route: Pick<RouteOptions, 'method' | 'url' | 'config'>): Record<string, unknown> {
+  const { access = 'key', bodyOptional } = route.config ?? {};
+  const name = `${[route.method].flat()[0]} ${route.url}`;
+  const other = OTHER_ANSWERS[name];
+  const body = schema.body && withExample(schema.body, REQUEST_EXAMPLES[name] ?? {});
+  const answers = Object.entries(schema.response ?? {}).map(([status, answer]) => [
+    status,
+    hasBody(answer) ? withExample(answer, exampleOf(answer)) : answer,
+  ]);
+  const content = other && Object.fromEntries(other.types.map((type) => [type, { schema: BYTES, example: other.example }]));
+  return {
+    ...schema,
+    ...(body ? { body } : {}),
+    ...(access === 'none' ? { security: [] } : access === 'optional' ? { security: [{ key: [] }, {}] } : {}),
+    response: {
+      ...Object.fromEntries(answers),
+      ...(other ? { 200: { description: other.description, content } } : {}),
+      ...(access === 'none' ? {} : { 401: REFUSAL_401 }),
+      ...(body && !bodyOptional ? { 415: BARE_415 } : {}),
+      ...REFUSALS,
+    },
+  };
+}
+
+function withExample(schema: JsonSchema, example: unknown): JsonSchema & { readonly examples: readonly unknown[] } {
+  return { ...schema, examples: [example] };
+}
+
+/** An answer of nothing at all is described as such. */
+function hasBody(schema: JsonSchema): boolean {
+  return schema.type !== undefined || schema.anyOf !== undefined || schema.oneOf !== undefined || schema.allOf !== undefined;
 }

@@ -3,6 +3,7 @@ import { defaultAgentConfig, type PlatformDefaults } from '#config/agent-config.
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
 import { type Context, newId, now } from '../context.ts';
+import { InvalidRequest } from '../problems.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import { patchedDraft } from './agent-store.ts';
 import { NO_SECRETS } from './config-secrets.ts';
@@ -21,7 +22,9 @@ export interface NewAgent {
 export async function createAgent(context: Context, request: NewAgent): Promise<AgentDocument> {
   const { owner } = request;
   const start = { team_id: owner.teamId, config: defaultAgentConfig(platformDefaults(context.platform)), secrets: NO_SECRETS };
-  const draft = await patchedDraft(context, start, request.config);
+  const draft = await patchedDraft(context, start, request.config).catch((error: unknown) => {
+    throw error instanceof InvalidRequest ? asFieldConfig(error) : error;
+  });
   const at = now(context);
   const agent: AgentDocument = {
     _id: request.id ?? newId(),
@@ -45,6 +48,11 @@ export async function createAgent(context: Context, request: NewAgent): Promise<
   };
   await context.models.agents.create(agent);
   return agent;
+}
+
+/** A creation carries the patch in its field `config`; that is where its problems are. */
+function asFieldConfig({ entries }: InvalidRequest): InvalidRequest {
+  return new InvalidRequest(entries.map((entry) => ({ ...entry, loc: ['body', 'config', ...entry.loc.slice(1)] })));
 }
 
 /** Models and voice a new agent starts with here. */

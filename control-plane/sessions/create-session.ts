@@ -24,10 +24,9 @@ export interface WebSessionInput {
   readonly request: SessionRequest;
 }
 
+const joining = { session_id: z.string(), expires_at: z.iso.datetime(), max_duration_seconds: z.number().int() };
 /** What a client needs to connect (S§4.11, supplement 4.1). */
-export const webSessionRecord = z
-  .object({ session_id: z.string(), expires_at: z.iso.datetime(), max_duration_seconds: z.number().int() })
-  .and(webGrant);
+export const webSessionRecord = z.discriminatedUnion('transport', [webGrant.options[0].extend(joining), webGrant.options[1].extend(joining)]);
 export type WebSession = z.output<typeof webSessionRecord>;
 
 /** Creates the session. Throws `InvalidRequest`, `daily_cap_reached`, `concurrent_calls_reached`, `out_of_credit`, `no_capacity`, `draining`, `gateway_unreachable`; nothing stays charged then. */

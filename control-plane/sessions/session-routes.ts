@@ -64,7 +64,7 @@ export function registerSessionRoutes(app: ApiServer, context: Context): void {
 
   app.post(
     '/v1/agent/sessions/:session_id/end',
-    { config: { bodyOptional: true }, schema: { tags: ['sessions'], params: sessionPath } },
+    { config: { bodyOptional: true }, schema: { tags: ['sessions'], params: sessionPath, response: { 204: z.undefined() } } },
     async (request, reply) => {
       await endSession(context, await findSession(context, callerOf(request).teamId, request.params.session_id));
       return reply.code(204).send();

@@ -8,10 +8,20 @@ import { sendBare } from '../problems.ts';
 import type { ApiServer } from '../server.ts';
 
 /** Kinds of body a scope may take besides JSON, which the server itself parses. */
-type BodyKind = 'msgpack' | 'multipart';
+type BodyKind = 'msgpack' | 'multipart' | 'urlencoded';
 
-/** Makes a scope take these kinds of body up to a size; with `json: false` JSON is a bare 415 there. */
-export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes }: { kinds: readonly BodyKind[]; json: boolean; mostBytes: number }): void {
+/** What a scope takes. */
+interface BodyRules {
+  readonly kinds: readonly BodyKind[];
+  /** Without it JSON is a bare 415. */
+  readonly json: boolean;
+  readonly mostBytes: number;
+  /** A missing body reaches the route's schema instead of being a bare 415. */
+  readonly mayMiss?: boolean;
+}
+
+/** Makes a scope take these kinds of body up to a size. */
+export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mayMiss = false }: BodyRules): void {
   if (!json) scope.removeContentTypeParser('application/json');
   if (kinds.includes('msgpack')) {
     const types = ['application/msgpack', 'application/x-msgpack', 'application/vnd.msgpack'];
@@ -24,12 +34,17 @@ export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes }: { kin
       }
     });
   }
+  if (kinds.includes('urlencoded')) {
+    scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+      done(null, body.length === 0 ? undefined : byName(new URLSearchParams(String(body))));
+    });
+  }
   if (kinds.includes('multipart')) {
     scope.register(fastifyMultipart, { limits: { fileSize: mostBytes, files: 24, fields: 64, parts: 88, fieldSize: 64 * 1_024 } });
     // Routes of such a scope say `bodyOptional`: their body is not there before this has read it.
     scope.addHook('preValidation', async (request, reply) => {
       if (request.isMultipart()) request.body = await readForm(request, mostBytes);
-      if (request.body !== undefined && request.body !== null) return undefined;
+      if (mayMiss || (request.body !== undefined && request.body !== null)) return undefined;
       if (request.method === 'GET' || request.method === 'DELETE') return undefined;
       sendBare(reply, 415);
       return reply;
@@ -53,16 +68,15 @@ export const bytes = z
   .custom<Uint8Array>((value) => value instanceof Uint8Array && value.length > 0, 'must be one file that is not empty')
   .meta({ type: 'string', format: 'binary' });
 
-/** A repeated name becomes a list. */
 async function readForm(request: FastifyRequest, mostBytes: number): Promise<Record<string, unknown>> {
-  const form = new Map<string, unknown[]>();
+  const form: [string, unknown][] = [];
   let size = 0;
   try {
     for await (const part of request.parts()) {
       const value = part.type === 'file' ? await part.toBuffer() : part.value;
       if (value instanceof Buffer) size += value.length;
       if (size > mostBytes) throw fault('too_large');
-      form.set(part.fieldname, [...(form.get(part.fieldname) ?? []), value]);
+      form.push([part.fieldname, value]);
     }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null;
@@ -70,5 +84,12 @@ async function readForm(request: FastifyRequest, mostBytes: number): Promise<Rec
       ? fault('too_large')
       : fault('malformed_body', { kind: 'multipart form' }, { cause: error });
   }
+  return byName(form);
+}
+
+/** The fields of a form as an object; a repeated name becomes a list. */
+function byName(fields: Iterable<readonly [string, unknown]>): Record<string, unknown> {
+  const form = new Map<string, unknown[]>();
+  for (const [name, value] of fields) form.set(name, [...(form.get(name) ?? []), value]);
   return Object.fromEntries([...form].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
 }

@@ -14,7 +14,10 @@ import { toEngineVoiceRecord, toVoiceRecord, type VoiceInput, voiceCreate, voice
 import { coverKey, createVoice, deleteVoice, findVoice, patchVoice, sampleKey } from './voice-store.ts';
 
 const modelPath = z.object({ id: z.string() });
-const bodies = { tags: ['voices'], consumes: ['multipart/form-data', 'application/json', 'application/msgpack'] };
+const bodies = {
+  tags: ['voices'],
+  consumes: ['multipart/form-data', 'application/json', 'application/x-www-form-urlencoded', 'application/msgpack'],
+};
 const listQuery = z.strictObject({
   page_size: z.coerce.number().int().min(1).max(100).default(10),
   page_number: z.coerce.number().int().min(1).default(1),
@@ -40,7 +43,7 @@ const modelList = z.object({
 export async function registerVoiceRoutes(app: ApiServer, context: Context): Promise<void> {
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
-    acceptBodies(scope, { kinds: ['multipart', 'msgpack'], json: true, mostBytes: LIMITS.voiceSampleBytes });
+    acceptBodies(scope, { kinds: ['multipart', 'msgpack', 'urlencoded'], json: true, mostBytes: LIMITS.voiceSampleBytes });
     registerReads(scope, context);
     registerChanges(scope, context);
     done();

@@ -188,7 +188,7 @@ describe('the description of the API', () => {
     const create = body.paths['/v1/agent/agents'].post.requestBody.content['application/json'].schema;
     expect(create.properties.name.maxLength).toBe(120);
     expect(create.additionalProperties).toBe(false);
-    expect(Object.keys(body.paths['/v1/agent/agents'].post.responses).sort()).toEqual(['201', '422', 'default']);
+    expect(Object.keys(body.paths['/v1/agent/agents'].post.responses).sort()).toEqual(['201', '401', '415', '422', 'default']);
     expect(body.paths['/v1/agent/agents/{agent_id}/widget'].get.security).toEqual([]);
   });
 

@@ -47,6 +47,7 @@ describe('supplement 2.1 an agent', () => {
   it('is not created when its config is not acceptable', async () => {
     const refused = await api.request('POST', agents, { key: user.key, body: { name: 'x', config: { conversation: { timezone: 'Mars/Olympus' } } } });
     expect(refused.status).toBe(422);
+    expect(refused.body).toMatchObject([{ loc: ['body', 'config', 'conversation', 'timezone'], in: 'body' }]);
     expect((await api.request('GET', agents, { key: user.key })).body.agents).toEqual([]);
   });
 

@@ -61,6 +61,16 @@ it('JSON (base64) and MessagePack carry a model as well', async () => {
   expect(msgpack.status).toBe(201);
 });
 
+it('supplement 4.12 a form that is urlencoded carries one, too; a repeated name is a list', async () => {
+  const sample = SAMPLE.toString('base64');
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const fields: [string, string][] = [...Object.entries(NEW), ['voices', sample], ['texts', 'x'], ['tags', 'warm'], ['tags', 'slow']];
+  const created = await api.request('POST', '/model', { key: user.key, headers, raw: String(new URLSearchParams(fields)) });
+  expect([created.status, created.body.tags]).toEqual([201, ['warm', 'slow']]);
+  const changed = await api.request('PATCH', `/model/${created.body._id}`, { key: user.key, headers, raw: 'title=Deep+bass' });
+  expect([changed.status, changed.body.title]).toEqual([200, 'Deep bass']);
+});
+
 it('is changed and deleted by its own team only; a private one does not exist for others', async () => {
   const { body } = await create({ ...NEW, voices: SAMPLE, texts: 'x' });
   const path = `/model/${body._id}`;

@@ -454,10 +454,6 @@ export type PhoneNumber = {
 
 /** What `POST /v1/agent/agents/{agent_id}/preview-sessions` answers. */
 export type PreviewSession = {
-  session_id: string;
-  expires_at: string;
-  max_duration_seconds: number;
-} & {
   transport: "webrtc";
   webrtc_url: string;
   token: string;
@@ -466,10 +462,16 @@ export type PreviewSession = {
     username?: string;
     credential?: string;
   }[];
+  session_id: string;
+  expires_at: string;
+  max_duration_seconds: number;
 } | {
   transport: "livekit";
   livekit_url: string;
   token: string;
+  session_id: string;
+  expires_at: string;
+  max_duration_seconds: number;
 };
 
 /** What `GET /v1/agent/sessions/{session_id}/recording` answers. */

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { EXAMPLE_IDS } from '#control-plane/example-of.ts';
+import { describedRoutes, encoded, type Media, type Route } from './described-routes.ts';
+import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
+
+let api: TestApi;
+let user: TestUser;
+let routes: Route[];
+
+beforeAll(async () => {
+  api = await openTestApi();
+  user = await api.createUser();
+  routes = await describedRoutes(api);
+});
+afterAll(() => api.close());
+
+/** Something of everything an example refers to, by the name of its id. */
+async function realThings(): Promise<Record<string, string>> {
+  const create = async (url: string, body: object) => (await api.request('POST', url, { key: user.key, body })).body;
+  const { agent_id } = await create('/v1/agent/agents', { name: 'a' });
+  const { tool_id } = await create('/v1/agent/tools', { name: 't', url: 'https://t.example.com' });
+  const simulation = { scenario: 's', success_conditions: [{ name: 'c', description: 'd' }] };
+  const { test_id } = await create('/v1/agent/tests', { name: 't', test_type: 'simulation', agent_ids: [agent_id], simulation });
+  const trunk = { provider: 'sip', phone_number: '+15550109998', inbound_allowed_addresses: ['203.0.113.1'] };
+  const { phone_number_id } = await create('/v1/agent/phone-numbers', trunk);
+  return { agent_id, tool_id, test_id, phone_number_id, user_id: user.userId };
+}
+
+describe('running.md the description of the API', () => {
+  it('has an example of every body', () => {
+    const bodies = routes.flatMap(({ name, bodies }) => [...bodies].map(([type, { example }]) => ({ name: `${name} ${type}`, example })));
+    expect(bodies.length).toBeGreaterThan(30);
+    for (const { name, example } of bodies) expect(Object.keys(example ?? {}), name).not.toEqual([]);
+  });
+
+  it('has one success of every route, with an example that is one', () => {
+    const isSuccess = (status: string) => status.startsWith('2');
+    for (const { name, answers } of routes) expect([name, [...answers.keys()].filter(isSuccess).length]).toEqual([name, 1]);
+    const media = routes.flatMap(({ name, answers }) =>
+      [...answers].flatMap(([status, types]) => [...types].map(([type, one]): [string, Media] => [`${name} ${status} ${type}`, one])),
+    );
+    for (const [name, { schema, example }] of media) {
+      expect(example, name).toBeDefined();
+      if (name.endsWith('application/json'))
+        expect([name, z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(example).error?.issues]).toEqual([
+          name,
+          undefined,
+        ]);
+    }
+  });
+
+  it('has no example of a body that is not accepted', async () => {
+    const real = await realThings();
+    const withRealIds = (text: string) => Object.entries(EXAMPLE_IDS).reduce((changed, [name, id]) => changed.replaceAll(id, real[name] ?? id), text);
+    for (const { name, path, method, bodies } of routes.filter(({ bodies, access }) => bodies.size > 0 && access !== 'none')) {
+      const [type, media] = [...bodies][0] ?? ['', { example: {} }];
+      const url = path.replace(/\{([a-z_]+)\}/g, (_, id: string) => real[id] ?? 'missing');
+      const key = path.startsWith('/admin') ? api.rootKey : user.key;
+      const answer = await api.request(method, url, { key, ...(await encoded(type, JSON.parse(withRealIds(JSON.stringify(media.example))))) });
+      // The text that stands for a sound file is none: that much is refused.
+      const isRefused = [400, 415, 422].includes(answer.status) && !/audio/i.test(answer.text);
+      expect(isRefused, `${name} ${answer.status} ${answer.text}`).toBe(false);
+    }
+  });
+});
