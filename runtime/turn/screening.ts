@@ -3,7 +3,7 @@
  * Certain signs of a machine count for some seconds after the greeting began, too: a mailbox that paused early is still a mailbox.
  * Timer: `screening` is the moment the question is judged again, and in a mailbox the latest moment its greeting is taken to be over.
  */
-import { certainMachine, type Greeting, LATE_MACHINE_MS, whoAnswered } from '../answering-machine.ts';
+import { certainMachine, type Greeting, LATE_MACHINE_MS, LONGEST_GREETING_MS, whoAnswered } from '../answering-machine.ts';
 import { type Draft, emit, explain, recordMessage } from './draft.ts';
 import { beginEnding, stopListening } from './ending.ts';
 import { dropPendingGeneration, recordHeard, silence } from './floor.ts';
@@ -17,8 +17,6 @@ type Voicemail = Extract<Phase, { is: 'voicemail' }>;
 
 /** Silence after which a mailbox that did not beep is taken to record. */
 const MAILBOX_SILENCE_MS = 3_000;
-/** No mailbox greets longer than this. */
-const LONGEST_GREETING_MS = 30_000;
 
 /** The far end has answered: who is it? */
 export function beginScreening(draft: Draft): void {

@@ -24,8 +24,10 @@ describe('who answered', () => {
   it.each<[string, Partial<Greeting>, number, Verdict]>([
     ['"Hello?" and a pause', { startMs: 400, endMs: 900 }, 1_500, { is: 'human', rule: 'short_greeting' }],
     ['a long human, who then waits', { startMs: 400, endMs: 5_400 }, 6_400, { is: 'human', rule: 'short_greeting' }],
+    ['a very long human, who then waits', { startMs: 400, endMs: 12_400 }, 14_400, { is: 'human', rule: 'long_greeting' }],
     ['a silent line', {}, 1_500, { is: 'human', rule: 'silence' }],
-    ['somebody who talks on and on', { startMs: 400 }, 6_400, { is: 'machine', rule: 'long_greeting' }],
+    ['somebody who talks on and on: length is no sign of a machine', { startMs: 400 }, 30_400, { is: 'human', rule: 'long_greeting' }],
+    ['two hints of a mailbox', { startMs: 400, text: "You've reached the mailbox of Ann" }, 3_000, { is: 'machine', rule: 'words' }],
     ['the words of a mailbox', { startMs: 400, text: 'please leave a message after the tone' }, 3_000, { is: 'machine', rule: 'words' }],
     ['German words', { startMs: 400, text: 'Bitte hinterlassen Sie eine Nachricht nach dem Signalton' }, 3_000, { is: 'machine', rule: 'words' }],
     ['Spanish words', { startMs: 400, text: 'deje su mensaje después de la señal' }, 3_000, { is: 'machine', rule: 'words' }],
@@ -41,7 +43,16 @@ describe('who answered', () => {
     ['nothing yet', {}, 1_000, 1_500],
     ['a word, and a short pause', { startMs: 400, endMs: 900 }, 1_200, 1_500],
     ['a sentence, and a short pause', { startMs: 400, endMs: 2_400 }, 3_000, 3_400],
-    ['still talking', { startMs: 400 }, 3_000, 6_400],
+    ['still talking', { startMs: 400 }, 12_000, 30_400],
+    ['a long greeting, and time for a beep', { startMs: 400, endMs: 7_000 }, 8_500, 9_000],
+    ['a person at a desk', { startMs: 400, endMs: 3_400, text: 'You have reached Acme, how can I help?' }, 3_500, 4_400],
+    ['a person who speaks of a mailbox', { startMs: 400, endMs: 2_400, text: 'I just got your voicemail' }, 2_500, 3_400],
+    [
+      'a person who offers to take a message',
+      { startMs: 400, endMs: 3_400, text: "She can't take the call, would you like to leave a message?" },
+      3_500,
+      4_400,
+    ],
   ])('undecided: %s', (_, greeting, nowMs, untilMs) => {
     expect(heard(greeting, nowMs)).toEqual({ is: 'undecided', untilMs });
   });
@@ -61,6 +72,22 @@ describe('S§2.3 outbound.amd_enabled', () => {
     expect(script.timeline()).toEqual(['user: Hello?']);
     script.take({ type: 'transcript.final', text: 'Hello?' }).after(3_000);
     expect(script.all('generate')).toHaveLength(0);
+  });
+
+  it('on: a person who talks for long is greeted when they wait, never hung up on', () => {
+    const script = answered(HANG_UP).after(400).voice(20_000);
+    const endMs = script.nowMs;
+    script.after(3_000);
+    expect(script.all('play')).toMatchObject([{ atMs: endMs + 2_000 }]);
+    expect(script.all('hangUp')).toHaveLength(0);
+  });
+
+  it('on: a person who was greeted may speak of mailboxes', () => {
+    const script = answered(HANG_UP).after(400).voice(500).after(1_000);
+    script
+      .take({ type: 'transcript.final', text: "I can't come to the phone much, I got your voicemail, please leave a message next time" })
+      .after(1_000);
+    expect(script.all('hangUp')).toHaveLength(0);
   });
 
   it('on: a silent line is greeted after 1.5 s', () => {
