@@ -1,10 +1,9 @@
 /**
  * G.711 (ITU-T G.711): µ-law and A-law as tables, one byte a sample, written into arrays the caller owns.
  */
-import type { RtpCodec } from './leg.ts';
 
-/** Sample rate of both G.711 laws. */
-export const G711_RATE_HZ = 8000;
+/** The two laws. */
+type G711Law = 'PCMU' | 'PCMA';
 
 interface Law {
   readonly toLinear: Int16Array;
@@ -12,20 +11,20 @@ interface Law {
   readonly fromLinear: Uint8Array;
 }
 
-const LAWS: Record<RtpCodec, Law> = {
+const LAWS: Record<G711Law, Law> = {
   PCMU: law(muLawToLinear, 0xff),
   PCMA: law(aLawToLinear, 0x55 ^ 0x80),
 };
 
 /** Decodes `bytes` into `samples` (at least as long); returns the number of samples. */
-export function decodeG711(codec: RtpCodec, bytes: Uint8Array, samples: Int16Array): number {
+export function decodeG711(codec: G711Law, bytes: Uint8Array, samples: Int16Array): number {
   const { toLinear } = LAWS[codec];
   for (let n = 0; n < bytes.length; n++) samples[n] = toLinear[bytes[n] as number] as number;
   return bytes.length;
 }
 
 /** Encodes `samples` into `bytes` from `offset` on; returns the offset after the last byte. */
-export function encodeG711(codec: RtpCodec, samples: Int16Array, bytes: Uint8Array, offset: number): number {
+export function encodeG711(codec: G711Law, samples: Int16Array, bytes: Uint8Array, offset: number): number {
   const { fromLinear } = LAWS[codec];
   for (let n = 0; n < samples.length; n++) bytes[offset + n] = fromLinear[(samples[n] as number) & 0xffff] as number;
   return offset + samples.length;

@@ -7,6 +7,7 @@ import type { FrameKind, LegCommand, LegEvent } from './leg.ts';
 import type { LegRecording } from './media-host.ts';
 import { type EventBatcher, frameSamples, rtpLegNumber } from './media-messages.ts';
 import type { Pacer } from './pacer.ts';
+import { Resampler } from './pcm.ts';
 import { Playout } from './playout.ts';
 import { Recorder } from './recorder.ts';
 import { SideAudio } from './side-audio.ts';
@@ -54,12 +55,15 @@ export class LegAudio {
   readonly #playout: Playout;
   readonly #recorder: Recorder | null;
   readonly #voice: VoiceTap;
-  readonly #rateHz: number;
+  readonly #inRateHz: number;
+  readonly #outRateHz: number;
   readonly #side: SideAudio;
   readonly #isHuman: boolean;
   /** The agent's part of `sent`. */
   readonly #said: Int16Array;
   #bridged: LegAudio | null = null;
+  /** Brings `received` to the rate of the leg it is bridged to, where that is another. */
+  #toBridged: { readonly resampler: Resampler; readonly frame: Int16Array } | null = null;
   /** Nobody has answered yet: nothing is recorded. */
   isEarly = false;
 
@@ -71,7 +75,8 @@ export class LegAudio {
     const emit = (event: LegEvent) => this.emit(event);
     this.#playout = new Playout(options.outRateHz, emit);
     this.#voice = shared.detector.open(options.inRateHz, emit);
-    this.#rateHz = options.outRateHz;
+    this.#inRateHz = options.inRateHz;
+    this.#outRateHz = options.outRateHz;
     this.#side = new SideAudio(options.outRateHz, this.sent.length);
     this.#said = new Int16Array(this.sent.length);
     this.#isHuman = options.recording?.of === 'human';
@@ -134,7 +139,7 @@ export class LegAudio {
   /** Ends the slot: reports `received` as caller audio, hands it to the leg it is bridged to, and records both sides. */
   endSlot(slot: number, atMs: number, kind: FrameKind): void {
     this.#shared.events.addAudio(this.#leg, { slot, atMs, kind }, this.received);
-    if (this.#bridged) this.#bridged.#side.push(this.received);
+    if (this.#bridged) this.#bridged.#side.push(this.#forBridged());
     if (!this.isEarly && (!this.#isHuman || this.#bridged)) this.#recorder?.write(slot, this.received, this.#said);
     this.#voice.tick(this.#shared.clock.now());
   }
@@ -147,9 +152,15 @@ export class LegAudio {
     this.#recorder?.close();
   }
 
-  /** Joins two legs, or parts them; legs of different rates stay apart. */
+  #forBridged(): Int16Array {
+    if (!this.#toBridged) return this.received;
+    const { resampler, frame } = this.#toBridged;
+    return frame.subarray(0, resampler.push(this.received, frame));
+  }
+
+  /** Joins two legs, or parts them. */
   #bridge(other: LegAudio | null): void {
-    if (other === this || (other && other.#rateHz !== this.#rateHz)) return;
+    if (other === this) return;
     const before = this.#bridged;
     if (before) before.#joinTo(null);
     this.#joinTo(other);
@@ -160,6 +171,12 @@ export class LegAudio {
 
   #joinTo(other: LegAudio | null): void {
     this.#bridged = other;
+    this.#toBridged = other && other.#outRateHz !== this.#inRateHz ? converter(this.#inRateHz, other.#outRateHz) : null;
     this.#side.bridge(other !== null);
   }
+}
+
+function converter(inRateHz: number, outRateHz: number): { readonly resampler: Resampler; readonly frame: Int16Array } {
+  const resampler = new Resampler(inRateHz, outRateHz);
+  return { resampler, frame: new Int16Array(resampler.outputCapacity(frameSamples(inRateHz))) };
 }

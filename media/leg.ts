@@ -60,14 +60,16 @@ export interface RtpRemote {
   readonly codec: RtpCodec;
   /** Payload type of `codec` in both directions. */
   readonly payloadType: number;
-  /** Payload type of telephone-event/8000 (RFC 4733), or null when it was not negotiated. */
+  /** Payload type of telephone-event (RFC 4733), or null when it was not negotiated. */
   readonly digitPayloadType: number | null;
+  /** Clock its durations count in, Hz; 8000 when absent. */
+  readonly digitClockHz?: number;
   /** False while the far end put us on hold (sendonly/inactive). */
   readonly sending: boolean;
 }
 
 /** Codecs an RTP leg can carry. */
-export type RtpCodec = 'PCMU' | 'PCMA';
+export type RtpCodec = 'PCMU' | 'PCMA' | 'G722' | 'opus';
 
 /** How much of a reply has left for the wire: piece and sample within it. */
 export interface PlayoutPosition {

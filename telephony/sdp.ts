@@ -1,10 +1,11 @@
 /**
- * Session descriptions of phone calls (RFC 8866) and the offer/answer model over them (RFC 3264): G.711 and telephone-event in, one codec out.
+ * Session descriptions of phone calls (RFC 8866) and the offer/answer model over them (RFC 3264): one of our codecs and telephone-event.
  * What comes from the network is bounds-checked; addresses must be literals, as the media thread never looks up a name.
  */
 import { isIP } from 'node:net';
 import { fault } from '#config/errors.ts';
 import type { RtpCodec, RtpRemote } from '#media/leg.ts';
+import { CODECS, codecNames, staticCodec } from '#media/rtp/codec-table.ts';
 
 /** Our end of the audio, as it is written into an offer or an answer. */
 export interface LocalAudio {
@@ -47,13 +48,12 @@ const MAX_CHARS = 65_535;
 const MAX_LINES = 1_000;
 const MAX_SECTIONS = 32;
 const MAX_FORMATS = 64;
-const CLOCK_RATE = 8_000;
-const STATIC_CODECS: ReadonlyMap<number, RtpCodec> = new Map([
-  [0, 'PCMU'],
-  [8, 'PCMA'],
-]);
-/** Dynamic payload type of telephone-event in our own offers: the one everybody uses. */
+/** Dynamic payload types of our own offers: the ones everybody uses. */
+const OPUS_PAYLOAD_TYPE = 111;
 const DIGIT_PAYLOAD_TYPE = 101;
+const DIGIT_CLOCK_HZ = 8_000;
+/** We can make up for a lost packet with what the next one carries of it (RFC 7587 §6.1). */
+const OPUS_PARAMETERS = 'useinbandfec=1';
 /** Plain RTP; the AVPF profile differs in RTCP timing only (RFC 4585). */
 const PROTOCOLS = ['RTP/AVP', 'RTP/AVPF'];
 /** What the answerer's side of a direction is (RFC 3264 §6.1). */
@@ -61,7 +61,7 @@ const MIRRORED = { sendrecv: 'sendrecv', sendonly: 'recvonly', recvonly: 'sendon
 
 /**
  * Answers an offer: every section is answered in its place, the first usable audio accepted, the rest refused with port 0.
- * Throws `Fault('no_common_codec')` without G.711 in it, `Fault('sdp_unusable')` when it cannot be read or has no audio.
+ * Throws `Fault('no_common_codec')` without a codec of ours in it, `Fault('sdp_unusable')` when it cannot be read or has no audio.
  */
 export function answerAudio(offerSdp: string, local: LocalAudio): { readonly sdp: string; readonly remote: RtpRemote } {
   const offer = parseDescription(offerSdp);
@@ -70,14 +70,14 @@ export function answerAudio(offerSdp: string, local: LocalAudio): { readonly sdp
   return { sdp: joined([...sessionLines(local, offer.timing), ...sections]), remote: audio.remote };
 }
 
-/** An offer of ours: both laws and telephone-event. Answers INVITEs and re-INVITEs that came without one (RFC 3261 §14.2). */
+/** An offer of ours: every codec and telephone-event. Answers INVITEs and re-INVITEs that came without one (RFC 3261 §14.2). */
 export function offerAudio(local: LocalAudio): string {
-  const codecs = [...STATIC_CODECS].map(([payloadType, codec]) => `a=rtpmap:${payloadType} ${codec}/${CLOCK_RATE}`);
+  const codecs = codecNames().map((codec) => ({ codec, payloadType: CODECS[codec].staticType ?? OPUS_PAYLOAD_TYPE }));
   return joined([
     ...sessionLines(local, '0 0'),
-    `m=audio ${local.port} RTP/AVP ${[...STATIC_CODECS.keys()].join(' ')} ${DIGIT_PAYLOAD_TYPE}`,
-    ...codecs,
-    ...digitLines(DIGIT_PAYLOAD_TYPE),
+    `m=audio ${local.port} RTP/AVP ${codecs.map(({ payloadType }) => payloadType).join(' ')} ${DIGIT_PAYLOAD_TYPE}`,
+    ...codecs.flatMap(({ codec, payloadType }) => codecLines(codec, payloadType)),
+    ...digitLines(DIGIT_PAYLOAD_TYPE, DIGIT_CLOCK_HZ),
     'a=ptime:20',
     'a=sendrecv',
   ]);
@@ -96,6 +96,7 @@ export function isSameAudio(a: RtpRemote, b: RtpRemote): boolean {
     a.codec === b.codec &&
     a.payloadType === b.payloadType &&
     a.digitPayloadType === b.digitPayloadType &&
+    a.digitClockHz === b.digitClockHz &&
     a.sending === b.sending
   );
 }
@@ -111,8 +112,8 @@ function acceptedSection({ section, direction, remote }: UsableAudio, local: Loc
   const ours = remote.sending || direction !== 'sendrecv' ? MIRRORED[direction] : 'recvonly';
   return [
     `m=audio ${local.port} ${section.protocol} ${remote.payloadType}${digits === null ? '' : ` ${digits}`}`,
-    `a=rtpmap:${remote.payloadType} ${remote.codec}/${CLOCK_RATE}`,
-    ...(digits === null ? [] : digitLines(digits)),
+    ...codecLines(remote.codec, remote.payloadType),
+    ...(digits === null ? [] : digitLines(digits, remote.digitClockHz ?? DIGIT_CLOCK_HZ)),
     'a=ptime:20',
     `a=${ours}`,
   ];
@@ -122,8 +123,13 @@ function refusedSection(section: Section): string[] {
   return [`m=${section.media} 0 ${section.protocol} ${section.formats.join(' ')}`];
 }
 
-function digitLines(payloadType: number): string[] {
-  return [`a=rtpmap:${payloadType} telephone-event/${CLOCK_RATE}`, `a=fmtp:${payloadType} 0-15`];
+function codecLines(codec: RtpCodec, payloadType: number): string[] {
+  const parameters = codec === 'opus' ? [`a=fmtp:${payloadType} ${OPUS_PARAMETERS}`] : [];
+  return [`a=rtpmap:${payloadType} ${CODECS[codec].encoding}`, ...parameters];
+}
+
+function digitLines(payloadType: number, clockHz: number): string[] {
+  return [`a=rtpmap:${payloadType} telephone-event/${clockHz}`, `a=fmtp:${payloadType} 0-15`];
 }
 
 function joined(lines: readonly string[]): string {
@@ -166,7 +172,7 @@ function findAudio(description: Description): UsableAudio {
     if (codec === null) continue;
     const direction = directionOf(section.lines) ?? directionOf(description.lines) ?? 'sendrecv';
     const isHeld = direction === 'sendonly' || direction === 'inactive' || isUnspecified(address);
-    const remote: RtpRemote = { address, port: section.port, ...codec, digitPayloadType: digitPayloadType(section), sending: !isHeld };
+    const remote: RtpRemote = { address, port: section.port, ...codec, ...digitsOf(section, codec.codec), sending: !isHeld };
     return { index, section, direction, remote };
   }
   throw fault(hasAudio ? 'no_common_codec' : 'sdp_unusable');
@@ -178,19 +184,24 @@ function chooseCodec(section: Section): { codec: RtpCodec; payloadType: number }
     const payloadType = parsePayloadType(format);
     if (payloadType === null) continue;
     const encoding = encodingOf(section, payloadType);
-    const codec = encoding === null ? STATIC_CODECS.get(payloadType) : named(encoding);
+    const codec = encoding === null ? staticCodec(payloadType) : named(encoding);
     if (codec !== undefined) return { codec, payloadType };
   }
   return null;
 }
 
-function digitPayloadType(section: Section): number | null {
+/** Telephone events of the codec's own clock (RFC 4733 §2.1), or of the clock everybody writes. */
+function digitsOf(section: Section, codec: RtpCodec): Pick<RtpRemote, 'digitPayloadType' | 'digitClockHz'> {
   const offered = section.formats.map(parsePayloadType).filter((payloadType) => payloadType !== null);
-  return offered.find((payloadType) => encodingOf(section, payloadType)?.toLowerCase() === `telephone-event/${CLOCK_RATE}`) ?? null;
+  for (const digitClockHz of new Set([CODECS[codec].clockHz, DIGIT_CLOCK_HZ])) {
+    const digitPayloadType = offered.find((each) => encodingOf(section, each)?.toLowerCase() === `telephone-event/${digitClockHz}`);
+    if (digitPayloadType !== undefined) return digitClockHz === DIGIT_CLOCK_HZ ? { digitPayloadType } : { digitPayloadType, digitClockHz };
+  }
+  return { digitPayloadType: null };
 }
 
 function named(encoding: string): RtpCodec | undefined {
-  return [...STATIC_CODECS.values()].find((codec) => encoding.toUpperCase() === `${codec}/${CLOCK_RATE}`);
+  return codecNames().find((codec) => CODECS[codec].encoding.toLowerCase() === encoding.toLowerCase());
 }
 
 /** `name/rate` of a payload type, without the channel count of one; null when it has no rtpmap. */

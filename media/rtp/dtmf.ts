@@ -1,12 +1,13 @@
 /**
  * Telephone events (RFC 4733 §2): a receiver that reports each key press once however its packets are lost or repeated,
- * and a sender that yields one payload per 20 ms slot. Both are pure; durations are in samples of the 8 kHz clock.
+ * and a sender that yields one payload per 20 ms slot. Both are pure; durations are in units of the negotiated clock.
  */
 import { FRAME_MS } from '../leg.ts';
 import { unwrap } from './packet.ts';
 
 const DIGITS = '0123456789*#ABCD';
-const CLOCK_PER_MS = 8;
+/** Clock of telephone events where none else is named, Hz. */
+export const DIGIT_CLOCK_HZ = 8000;
 /** A press whose end packets were all lost counts as over after this long without another packet of it. */
 const LOST_END_MS = 120;
 /** Length of a press we send and of the pause after it; RFC 4733 §2.5.1.2 leaves both to the sender, 100/60 is what gateways expect. */
@@ -33,8 +34,13 @@ interface Press {
 
 /** Follows the telephone events of one stream. */
 export class DigitReceiver {
+  readonly #clockHz: number;
   #running: Press | null = null;
   #doneTimestamp: number | null = null;
+
+  constructor(clockHz = DIGIT_CLOCK_HZ) {
+    this.#clockHz = clockHz;
+  }
 
   /** Takes one event payload; returns the presses that are over by it (an earlier one whose end was lost, this one, or both). */
   push(timestamp: number, payload: Uint8Array, nowMs: number): ReceivedDigit[] {
@@ -63,7 +69,7 @@ export class DigitReceiver {
   #finish(press: Press): ReceivedDigit {
     this.#running = null;
     this.#doneTimestamp = press.timestamp;
-    return { digit: press.digit, durationMs: press.duration / CLOCK_PER_MS, atMs: press.startedMs };
+    return { digit: press.digit, durationMs: (press.duration * 1000) / this.#clockHz, atMs: press.startedMs };
   }
 }
 
@@ -96,8 +102,8 @@ export class DigitSender {
     return this.#queue.length > 0;
   }
 
-  /** The packet of this slot, or null in the pause between two presses; only while `isSending`. */
-  next(): DigitPacket | null {
+  /** The packet of this slot, or null in the pause between two presses; only while `isSending`. `clockHz` is what durations count in. */
+  next(clockHz = DIGIT_CLOCK_HZ): DigitPacket | null {
     const event = this.#queue[0];
     if (event === undefined) return null;
     const pressSlots = PRESS_MS / FRAME_MS;
@@ -107,7 +113,7 @@ export class DigitSender {
       this.#slot = 0;
     }
     if (slot >= pressSlots + END_REPEATS - 1) return null;
-    const duration = Math.min(slot + 1, pressSlots) * FRAME_MS * CLOCK_PER_MS;
+    const duration = (Math.min(slot + 1, pressSlots) * FRAME_MS * clockHz) / 1000;
     const end = slot >= pressSlots - 1 ? 0x80 : 0;
     const payload = Uint8Array.of(event, end | VOLUME_DBM0, duration >> 8, duration & 0xff);
     return { isFirst: slot === 0, key: DIGITS[event] ?? '', heldMs: slot < pressSlots ? slot * FRAME_MS : null, payload };

@@ -7,8 +7,8 @@ import { FRAME_MS, type FrameKind } from '../leg.ts';
 import { unwrap } from './packet.ts';
 import { TransitFilter } from './transit.ts';
 
-/** About one second at 8 kHz; a power of two so that timestamps index it by their low bits. */
-const RING_SAMPLES = 8192;
+/** What the ring holds, ms; packets further ahead begin a new timeline. */
+const RING_MS = 1024;
 const MIN_DELAY_MS = 20;
 const MAX_DELAY_MS = 160;
 /** Room kept above the largest jitter seen lately. */
@@ -27,25 +27,30 @@ const QUIET_PEAK = 400;
 /** Turns one RTP stream into slot frames. */
 export class JitterBuffer {
   readonly #rateHz: number;
+  readonly #clockHz: number;
   readonly #frame: number;
-  readonly #ring = new Int16Array(RING_SAMPLES);
-  readonly #present = new Uint8Array(RING_SAMPLES);
+  readonly #ring: Int16Array;
+  readonly #present: Uint8Array;
   readonly #transit = new TransitFilter();
   readonly #lastFrame: Int16Array;
-  /** Unwrapped timestamp of the next sample to play; null until the stream has begun. */
+  /** Position (unwrapped timestamp, in samples) of the next sample to play; null until the stream has begun. */
   #playhead: number | null = null;
-  /** Unwrapped timestamp of the first buffered and of the newest sample's end. */
+  /** Position of the first buffered and of the newest sample's end. */
   #first = 0;
   #newest: number | null = null;
   #peakMs = 0;
   #lateInRow = 0;
   #missedFrames = CONCEALMENT_GAINS.length;
   #isSenderSilent = false;
-  /** Unwrapped timestamp at which the sender's last announced silence ended. */
+  /** Position at which the sender's last announced silence ended. */
   #silentUntil = 0;
 
-  constructor(rateHz: number) {
+  /** `rateHz` is the rate of the samples, `clockHz` that of the timestamps. */
+  constructor(rateHz: number, clockHz: number) {
     this.#rateHz = rateHz;
+    this.#clockHz = clockHz;
+    this.#ring = new Int16Array((rateHz * RING_MS) / 1000);
+    this.#present = new Uint8Array(this.#ring.length);
     this.#frame = (rateHz * FRAME_MS) / 1000;
     this.#lastFrame = new Int16Array(this.#frame);
   }
@@ -61,7 +66,7 @@ export class JitterBuffer {
     if (this.#isSenderSilent) this.#silentUntil = start;
     this.#isSenderSilent = false;
     for (let n = start < (this.#playhead ?? start) ? (this.#playhead ?? 0) - start : 0; n < samples.length; n++) {
-      const slot = (start + n) % RING_SAMPLES;
+      const slot = (start + n) % this.#ring.length;
       this.#ring[slot] = samples[n] as number;
       this.#present[slot] = 1;
     }
@@ -99,13 +104,13 @@ export class JitterBuffer {
   /** Unwraps the timestamp, measures its jitter and follows jumps of the sender's timeline. */
   #place(timestamp: number, length: number, arrivalMs: number): number {
     // The line starts one wrap up, so that packets before the first one stay positive.
-    let start = this.#newest === null ? timestamp + 2 ** 32 : unwrap(this.#newest, timestamp, 32);
+    let start = this.#newest === null ? this.#samplesOf(timestamp + 2 ** 32) : this.#unwrapped(this.#newest, timestamp);
     const isLate = this.#playhead !== null && start + length <= this.#playhead;
     this.#lateInRow = isLate && length > 0 ? this.#lateInRow + 1 : 0;
     const base = this.#playhead ?? this.#first;
-    if (this.#newest === null || start + length > base + RING_SAMPLES || this.#lateInRow >= RESYNC_AFTER_LATE) {
+    if (this.#newest === null || start + length > base + this.#ring.length || this.#lateInRow >= RESYNC_AFTER_LATE) {
       this.#restart();
-      start = timestamp + 2 ** 32;
+      start = this.#samplesOf(timestamp + 2 ** 32);
       this.#first = start;
     }
     if (this.#playhead === null) this.#first = Math.min(this.#first, start);
@@ -113,6 +118,15 @@ export class JitterBuffer {
     const lateMs = this.#transit.observe((start * 1000) / this.#rateHz, arrivalMs);
     this.#peakMs = Math.max(lateMs, this.#peakMs * (1 - PEAK_DECAY));
     return start;
+  }
+
+  /** Position of a timestamp in samples, nearest to another position. */
+  #unwrapped(reference: number, timestamp: number): number {
+    return this.#samplesOf(unwrap(Math.round((reference * this.#clockHz) / this.#rateHz), timestamp, 32));
+  }
+
+  #samplesOf(clockTime: number): number {
+    return Math.round((clockTime * this.#rateHz) / this.#clockHz);
   }
 
   #restart(): void {
@@ -138,7 +152,7 @@ export class JitterBuffer {
   #copy(from: number, out: Int16Array): number {
     let found = 0;
     for (let n = 0; n < this.#frame; n++) {
-      const slot = (from + n) % RING_SAMPLES;
+      const slot = (from + n) % this.#ring.length;
       const isPresent = this.#present[slot] as number;
       out[n] = isPresent ? (this.#ring[slot] as number) : 0;
       found += isPresent;
@@ -147,12 +161,12 @@ export class JitterBuffer {
   }
 
   #forget(from: number, length: number): void {
-    for (let n = 0; n < length; n++) this.#present[(from + n) % RING_SAMPLES] = 0;
+    for (let n = 0; n < length; n++) this.#present[(from + n) % this.#ring.length] = 0;
   }
 
   #isQuietAt(from: number): boolean {
     for (let n = 0; n < this.#frame; n++) {
-      const slot = (from + n) % RING_SAMPLES;
+      const slot = (from + n) % this.#ring.length;
       if (this.#present[slot] && Math.abs(this.#ring[slot] as number) > QUIET_PEAK) return false;
     }
     return true;

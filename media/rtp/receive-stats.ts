@@ -4,7 +4,6 @@ import { unwrap } from './packet.ts';
 
 /** Reception counters of one leg. */
 export class ReceiveStats {
-  readonly #clockPerMs: number;
   #received = 0;
   /** Packets expected from streams that are over. */
   #expectedBefore = 0;
@@ -13,10 +12,6 @@ export class ReceiveStats {
   #highestSequence = 0;
   #transitMs: number | null = null;
   #jitterMs = 0;
-
-  constructor(rateHz: number) {
-    this.#clockPerMs = rateHz / 1000;
-  }
 
   /** Counts a packet; returns true when it is the first of its stream. */
   count(packet: RtpPacket): boolean {
@@ -27,9 +22,9 @@ export class ReceiveStats {
     return isNew;
   }
 
-  /** Takes the arrival of an audio packet into the jitter estimate. */
-  time(timestamp: number, arrivalMs: number): void {
-    const transitMs = arrivalMs - timestamp / this.#clockPerMs;
+  /** Takes the arrival of an audio packet into the jitter estimate; `clockHz` is the rate of its timestamp. */
+  time(timestamp: number, arrivalMs: number, clockHz: number): void {
+    const transitMs = arrivalMs - (timestamp * 1000) / clockHz;
     if (this.#transitMs !== null) {
       const difference = Math.abs(transitMs - this.#transitMs);
       // A jump of the sender's timeline is not jitter.

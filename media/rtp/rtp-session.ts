@@ -6,14 +6,16 @@
 import { randomInt } from 'node:crypto';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { fault } from '#config/errors.ts';
-import { decodeG711, encodeG711, G711_RATE_HZ } from '../codecs.ts';
 import type { FrameKind, LegCloseReason, LegCommand, LegEvent, RtpCodec, RtpRemote } from '../leg.ts';
 import { LegAudio, type MediaShared, type TransportLeg } from '../leg-audio.ts';
 import type { RtpLegOptions } from '../media-host.ts';
 import { frameSamples, type OpenedLeg } from '../media-messages.ts';
 import type { Paced } from '../pacer.ts';
+import type { VoiceRateHz } from '../silero.ts';
 import { fillKeyTone } from '../tones.ts';
-import { DigitReceiver, DigitSender } from './dtmf.ts';
+import { CodecStream, MAX_ENCODED_BYTES, MAX_PAYLOAD_BYTES } from './codec-stream.ts';
+import { CODECS, staticCodec } from './codec-table.ts';
+import { DIGIT_CLOCK_HZ, DigitReceiver, DigitSender } from './dtmf.ts';
 import { JitterBuffer } from './jitter-buffer.ts';
 import { Latch } from './latch.ts';
 import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from './packet.ts';
@@ -24,12 +26,12 @@ import { ReceiveStats } from './receive-stats.ts';
 const MEDIA_TIMEOUT_MS = 30_000;
 /** A slot served later than this is left out of the stream rather than sent in a burst the far end would drop. */
 const MAX_SEND_LATENESS_MS = 100;
-/** Packets longer than this (200 ms) are not what was negotiated. */
-const MAX_PAYLOAD_BYTES = 1600;
+/** Rate of a leg whose far end is not known yet: that of nearly every phone. */
+const UNKNOWN_RATE_HZ = 8000;
 /** Comfort noise (RFC 3389). */
 const COMFORT_NOISE_PAYLOAD_TYPE = 13;
-/** Static payload types (RFC 3551): peers that offered both laws may switch between them. */
-const STATIC_CODECS: Readonly<Record<number, RtpCodec>> = { 0: 'PCMU', 8: 'PCMA' };
+/** Peers that offered both laws may switch between them. */
+const G711: readonly RtpCodec[] = ['PCMU', 'PCMA'];
 const RECEIVE_BUFFER_BYTES = 1 << 18;
 /** A packet's buffer is reused this many slots later, when the system has long sent it. */
 const SEND_BUFFERS = 8;
@@ -45,7 +47,8 @@ export interface RtpSessionOptions extends RtpLegOptions {
 export async function openRtpSession(options: RtpSessionOptions, shared: MediaShared): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
   const { socket, port } = await bindSocket(options.localAddress, options.ports);
   const session = new RtpSession(socket, port, options, shared);
-  const opened = { inRateHz: G711_RATE_HZ, outRateHz: G711_RATE_HZ, originMs: session.originMs, localPort: port, answerSdp: null };
+  const { rateHz } = session;
+  const opened = { inRateHz: rateHz, outRateHz: rateHz, originMs: session.originMs, localPort: port, answerSdp: null };
   return { leg: session, opened };
 }
 
@@ -83,24 +86,27 @@ function bind(address: string, port: number): Promise<Socket> {
 
 class RtpSession implements TransportLeg, Paced {
   readonly originMs: number;
+  /** Rate of the leg both ways, whatever codec a later description brings. */
+  readonly rateHz: VoiceRateHz;
   readonly #shared: MediaShared;
   readonly #socket: Socket;
   readonly #port: number;
   readonly #options: RtpSessionOptions;
   readonly #audio: LegAudio;
   readonly #latch = new Latch();
-  readonly #stats = new ReceiveStats(G711_RATE_HZ);
+  readonly #stats = new ReceiveStats();
   readonly #digitSender = new DigitSender();
-  readonly #decoded = new Int16Array(MAX_PAYLOAD_BYTES);
-  readonly #packets = Array.from({ length: SEND_BUFFERS }, () => new Uint8Array(RTP_HEADER_BYTES + frameSamples(G711_RATE_HZ)));
-  readonly #ssrc = randomInt(2 ** 32);
+  readonly #packets = Array.from({ length: SEND_BUFFERS }, () => new Uint8Array(RTP_HEADER_BYTES + MAX_ENCODED_BYTES));
+  /** Codecs in use, each with what it remembers of the stream. */
+  readonly #codecs = new Map<RtpCodec, CodecStream>();
+  #ssrc = randomInt(2 ** 32);
   readonly #firstTimestamp = randomInt(2 ** 32);
   #sequence = randomInt(2 ** 16);
   #packetsSent = 0;
   #isTalkspurt = false;
   #pressTimestamp = 0;
   #digits = new DigitReceiver();
-  #jitter = new JitterBuffer(G711_RATE_HZ);
+  #jitter: JitterBuffer;
   #remote: RtpRemote | null = null;
   #isConnected = false;
   #isClosed = false;
@@ -114,7 +120,9 @@ class RtpSession implements TransportLeg, Paced {
     this.#options = options;
     this.#shared = shared;
     this.originMs = shared.pacer.add(this);
-    const rates = { inRateHz: G711_RATE_HZ, outRateHz: G711_RATE_HZ } as const;
+    this.rateHz = options.remote ? CODECS[options.remote.codec].rateHz : UNKNOWN_RATE_HZ;
+    this.#jitter = new JitterBuffer(this.rateHz, this.rateHz);
+    const rates = { inRateHz: this.rateHz, outRateHz: this.rateHz };
     this.#audio = new LegAudio({ leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording }, shared);
     if (options.remote) this.#setRemote(options.remote);
     socket.on('message', (datagram, from) => this.#receiveSafely(datagram, from));
@@ -147,11 +155,26 @@ class RtpSession implements TransportLeg, Paced {
   }
 
   #setRemote(remote: RtpRemote): void {
+    if (this.#remote?.codec !== remote.codec) this.#changeCodec(remote);
     const hasPort = Number.isInteger(remote.port) && remote.port > 0 && remote.port < 65536;
     // Port 0 means that the far end refuses the stream (RFC 3264 §6): nothing can be sent there.
     this.#remote = hasPort ? remote : { ...remote, sending: false };
     this.#latch.negotiate(remote);
     this.#lastMediaMs = this.#shared.clock.now();
+  }
+
+  /** Timestamps of another clock need another source identifier (RFC 3550 §5.2), and what was received so far does not go on in them. */
+  #changeCodec(remote: RtpRemote): void {
+    const before = this.#remote;
+    this.#codecs.clear();
+    if (before && CODECS[before.codec].clockHz !== CODECS[remote.codec].clockHz) this.#ssrc = randomInt(2 ** 32);
+    this.#startStream(remote);
+  }
+
+  #codec(codec: RtpCodec): CodecStream {
+    const stream = this.#codecs.get(codec) ?? new CodecStream(codec, this.rateHz);
+    this.#codecs.set(codec, stream);
+    return stream;
   }
 
   #receiveSafely(datagram: Uint8Array, from: RemoteInfo): void {
@@ -171,34 +194,38 @@ class RtpSession implements TransportLeg, Paced {
     this.#lastMediaMs = nowMs;
     if (!this.#isConnected) this.#audio.emit({ type: 'connected', atMs: nowMs });
     this.#isConnected = true;
-    if (this.#stats.count(packet)) this.#startStream();
+    if (this.#stats.count(packet)) this.#startStream(remote);
     this.#take(packet, remote, nowMs);
   }
 
-  #startStream(): void {
-    this.#jitter = new JitterBuffer(G711_RATE_HZ);
-    this.#digits = new DigitReceiver();
+  #startStream(remote: RtpRemote): void {
+    this.#jitter = new JitterBuffer(this.rateHz, CODECS[remote.codec].clockHz);
+    this.#digits = new DigitReceiver(remote.digitClockHz);
     this.#heardTimestamp = null;
   }
 
   #take(packet: RtpPacket, remote: RtpRemote, nowMs: number): void {
-    if (packet.payloadType === remote.digitPayloadType) {
-      for (const digit of this.#digits.push(packet.timestamp, packet.payload, nowMs)) this.#reportDigit(digit);
-      this.#jitter.pushSilence(packet.timestamp, nowMs);
+    const { payload, payloadType, timestamp } = packet;
+    const codec = payloadType === remote.payloadType ? remote.codec : (staticCodec(payloadType) ?? remote.codec);
+    const { clockHz, hasMemory } = CODECS[codec];
+    if (payloadType === remote.digitPayloadType) {
+      for (const digit of this.#digits.push(timestamp, payload, nowMs)) this.#reportDigit(digit);
+      if ((remote.digitClockHz ?? DIGIT_CLOCK_HZ) === CODECS[remote.codec].clockHz) this.#jitter.pushSilence(timestamp, nowMs);
       return;
     }
-    if (packet.payloadType === COMFORT_NOISE_PAYLOAD_TYPE) {
-      this.#jitter.pushSilence(packet.timestamp, nowMs);
+    if (payloadType === COMFORT_NOISE_PAYLOAD_TYPE) {
+      this.#jitter.pushSilence(timestamp, nowMs);
       return;
     }
-    const codec = packet.payloadType === remote.payloadType ? remote.codec : (STATIC_CODECS[packet.payloadType] ?? remote.codec);
-    const samples = this.#decoded.subarray(0, decodeG711(codec, packet.payload, this.#decoded));
-    this.#stats.time(packet.timestamp, nowMs);
-    const spokenMs = this.#jitter.push(packet.timestamp, samples, nowMs);
-    // A packet overtaken by later ones has nothing to tell that a decision could still wait for.
-    const isInOrder = this.#heardTimestamp === null || unwrap(this.#heardTimestamp, packet.timestamp, 32) > this.#heardTimestamp;
+    this.#stats.time(timestamp, nowMs, clockHz);
+    // A packet overtaken by later ones has nothing to tell that a decision could still wait for, and would confuse a decoder that remembers.
+    const isInOrder = this.#heardTimestamp === null || unwrap(this.#heardTimestamp, timestamp, 32) > this.#heardTimestamp;
+    if (!isInOrder && hasMemory) return;
+    const samples = this.#codec(codec).decode(payload);
+    if (samples.length === 0) return;
+    const spokenMs = this.#jitter.push(timestamp, samples, nowMs);
     if (!isInOrder) return;
-    this.#heardTimestamp = packet.timestamp;
+    this.#heardTimestamp = timestamp;
     this.#audio.hear(samples, spokenMs);
   }
 
@@ -216,8 +243,8 @@ class RtpSession implements TransportLeg, Paced {
       this.#isTalkspurt = false;
       return;
     }
-    const timestamp = this.#firstTimestamp + slot * frameSamples(G711_RATE_HZ);
-    const digit = press ? this.#digitSender.next() : null;
+    const timestamp = this.#firstTimestamp + slot * frameSamples(CODECS[remote.codec].clockHz);
+    const digit = press ? this.#digitSender.next(remote.digitClockHz) : null;
     const packet = this.#packets[this.#sequence % SEND_BUFFERS] as Uint8Array;
     if (digit && remote.digitPayloadType !== null) {
       if (digit.isFirst) this.#pressTimestamp = timestamp;
@@ -229,9 +256,9 @@ class RtpSession implements TransportLeg, Paced {
       });
       return;
     }
-    if (digit && digit.heldMs !== null) fillKeyTone(digit.key, G711_RATE_HZ, digit.heldMs * (G711_RATE_HZ / 1000), this.#audio.sent);
-    encodeG711(remote.codec, this.#audio.sent, packet, RTP_HEADER_BYTES);
-    this.#transmit(packet, { marker: !this.#isTalkspurt, payloadType: remote.payloadType, timestamp });
+    if (digit && digit.heldMs !== null) fillKeyTone(digit.key, this.rateHz, digit.heldMs * (this.rateHz / 1000), this.#audio.sent);
+    const end = this.#codec(remote.codec).encode(this.#audio.sent, packet, RTP_HEADER_BYTES);
+    this.#transmit(packet.subarray(0, end), { marker: !this.#isTalkspurt, payloadType: remote.payloadType, timestamp });
     this.#isTalkspurt = true;
   }
 
@@ -264,5 +291,7 @@ class RtpSession implements TransportLeg, Paced {
 
 function isNegotiated(payloadType: number, remote: RtpRemote): boolean {
   if (payloadType === remote.payloadType || payloadType === remote.digitPayloadType) return true;
-  return payloadType === COMFORT_NOISE_PAYLOAD_TYPE || payloadType in STATIC_CODECS;
+  if (payloadType === COMFORT_NOISE_PAYLOAD_TYPE) return CODECS[remote.codec].clockHz === CODECS.PCMU.clockHz;
+  const codec = staticCodec(payloadType);
+  return codec !== undefined && G711.includes(codec) && G711.includes(remote.codec);
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeG711, encodeG711 } from '#media/codecs.ts';
-import type { RtpCodec } from '#media/leg.ts';
 
-function roundTrip(codec: RtpCodec, samples: Int16Array): Int16Array {
+function roundTrip(codec: 'PCMU' | 'PCMA', samples: Int16Array): Int16Array {
   const bytes = new Uint8Array(samples.length);
   encodeG711(codec, samples, bytes, 0);
   const decoded = new Int16Array(samples.length);

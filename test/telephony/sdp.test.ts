@@ -18,7 +18,7 @@ const refusal = (offer: string) => {
 describe('answers to offers (RFC 3264)', () => {
   it('takes the first codec of the offer that both speak, with its own payload types', () => {
     const { sdp: answer, remote } = answerAudio(
-      sdp('m=audio 4000 RTP/AVP 9 8 0 96', 'a=rtpmap:9 G722/8000', 'a=rtpmap:96 telephone-event/8000', 'a=fmtp:96 0-16'),
+      sdp('m=audio 4000 RTP/AVP 18 8 0 96', 'a=rtpmap:18 G729/8000', 'a=rtpmap:96 telephone-event/8000', 'a=fmtp:96 0-16'),
       local,
     );
     expect(remote).toEqual({ address: '192.0.2.9', port: 4000, codec: 'PCMA', payloadType: 8, digitPayloadType: 96, sending: true });
@@ -36,6 +36,36 @@ describe('answers to offers (RFC 3264)', () => {
       'a=sendrecv',
       '',
     ]);
+  });
+
+  it('takes G.722 without an rtpmap, as its payload type is assigned', () => {
+    const { sdp: answer, remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 9 0'), local);
+    expect(remote).toMatchObject({ codec: 'G722', payloadType: 9 });
+    expect(answer).toContain('a=rtpmap:9 G722/8000\r\n');
+  });
+
+  it('answers Opus with its parameters, and the telephone events of its clock (RFC 7587 §7)', () => {
+    const lines = [
+      'a=rtpmap:96 opus/48000/2',
+      'a=fmtp:96 maxplaybackrate=16000',
+      'a=rtpmap:97 telephone-event/8000',
+      'a=rtpmap:98 telephone-event/48000',
+    ];
+    const { sdp: answer, remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 96 0 97 98', ...lines), local);
+    expect(remote).toMatchObject({ codec: 'opus', payloadType: 96, digitPayloadType: 98, digitClockHz: 48_000 });
+    expect(answer.split('\r\n')).toEqual(
+      expect.arrayContaining([
+        'm=audio 20000 RTP/AVP 96 98',
+        'a=rtpmap:96 opus/48000/2',
+        'a=fmtp:96 useinbandfec=1',
+        'a=rtpmap:98 telephone-event/48000',
+      ]),
+    );
+  });
+
+  it('takes telephone events of 8 kHz beside Opus where there are no others', () => {
+    const { remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 96 97', 'a=rtpmap:96 OPUS/48000/2', 'a=rtpmap:97 telephone-event/8000'), local);
+    expect(remote).toMatchObject({ codec: 'opus', digitPayloadType: 97 });
   });
 
   it('understands a law under a dynamic payload type, and no telephone-event', () => {
@@ -90,7 +120,7 @@ describe('answers to offers (RFC 3264)', () => {
   });
 
   it('no codec in common is refused with 488', () => {
-    expect(refusal(sdp('m=audio 4000 RTP/AVP 18 111', 'a=rtpmap:111 opus/48000/2'))).toEqual({ code: 'no_common_codec', sip: 488 });
+    expect(refusal(sdp('m=audio 4000 RTP/AVP 18 112', 'a=rtpmap:112 opus/16000'))).toEqual({ code: 'no_common_codec', sip: 488 });
   });
 
   it.each([

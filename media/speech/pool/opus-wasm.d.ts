@@ -1,4 +1,4 @@
 /** The WebAssembly build of @evan/opus, which the package exports without types of its own. */
 declare module '@evan/opus/wasm/index.mjs' {
-  export { Encoder } from '@evan/opus';
+  export { Decoder, Encoder } from '@evan/opus';
 }

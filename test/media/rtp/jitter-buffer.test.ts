@@ -22,7 +22,7 @@ function run(
   packets: readonly Packet[],
   options: { slots: number; firstSlotMs?: number; firstTimestamp?: number; signal?: (n: number) => Int16Array },
 ): Slot[] {
-  const buffer = new JitterBuffer(8000);
+  const buffer = new JitterBuffer(8000, 8000);
   const waiting = [...packets].sort((a, b) => a.arrivalMs - b.arrivalMs);
   const out = new Int16Array(160);
   const first = options.firstTimestamp ?? 0;
@@ -93,7 +93,7 @@ describe('the jitter buffer', () => {
   it('gives the delay back once the network is calm and the caller pauses', () => {
     const quiet = () => new Int16Array(160).fill(10);
     const packets = regular(1500, (n) => (n > 50 && n < 100 ? (n % 3) * 30 : 0));
-    const buffer = new JitterBuffer(8000);
+    const buffer = new JitterBuffer(8000, 8000);
     const out = new Int16Array(160);
     let peakMs = 0;
     for (const [slot, packet] of packets.entries()) {
@@ -106,7 +106,7 @@ describe('the jitter buffer', () => {
   });
 
   it('marks the silence a sender announces, and audio after it', () => {
-    const buffer = new JitterBuffer(8000);
+    const buffer = new JitterBuffer(8000, 8000);
     const out = new Int16Array(160);
     const kinds: FrameKind[] = [];
     for (let n = 0; n < 40; n++) {
