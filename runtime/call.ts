@@ -200,6 +200,7 @@ class RunningCall implements Call {
       this.#loop.onLegEvent(event);
       return;
     }
+    this.#loop.loseLeg();
     this.#timer = this.#deps.clock.after(RECONNECT_WITHIN_MS, () => this.#loop.onLegEvent({ ...event, reason: 'media_timeout' }));
     this.#deps.onLegLost?.();
   }

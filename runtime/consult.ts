@@ -175,6 +175,7 @@ export class Consult {
         voice,
         rateHz: leg.outRateHz,
         send: (command) => leg.send(command),
+        canSend: () => true,
         onAudible: () => undefined,
         onFailed: () => {
           if (line === this.#line) this.take({ is: 'said' });

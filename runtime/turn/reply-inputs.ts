@@ -4,6 +4,7 @@ import { followTools, freeFloor, onAudible, onFailed, onGenerated, onPlayoutStar
 import { type Draft, emit, explain } from './draft.ts';
 import { closeAnswer, progress, recordHeard } from './floor.ts';
 import { answerOf, changeGeneration, isUnnoticed } from './generating.ts';
+import { onBrokenOff } from './leg-loss.ts';
 import { tryCommit } from './listening.ts';
 import { continueWith } from './overlap.ts';
 import { onToolFinished, runCall } from './tool-calls.ts';
@@ -116,7 +117,10 @@ function onPlayed(draft: Draft, input: Extract<TurnInput, { type: 'playout.finis
   const { phase } = draft;
   if (!('utterance' in phase) || phase.utterance?.replyId !== input.replyId) return;
   recordHeard(draft, phase.utterance, input.heard);
-  if (draft.phase.is === 'clearing' || input.type === 'playout.cleared') onCleared(draft, input.heard.trim() === '');
+  if (draft.isLegLost && input.type === 'playout.cleared' && phase.is !== 'clearing') {
+    onBrokenOff(draft, phase.utterance);
+    onCleared(draft, false);
+  } else if (draft.phase.is === 'clearing' || input.type === 'playout.cleared') onCleared(draft, input.heard.trim() === '');
   else {
     // It ended while the pause was on its way: the leg must not stay paused.
     if (phase.is === 'paused') emit(draft, { do: 'resume' }, { do: 'stopTimer', name: 'falseInterruption' });

@@ -33,6 +33,8 @@ export interface ReplyRunnerOptions {
   readonly traits: (toolName: string) => { readonly mode: ToolMode; readonly source: string };
   readonly accept: (fact: TurnFact) => void;
   readonly send: (command: LegCommand) => void;
+  /** False while there is no leg to send to. */
+  readonly hasLeg: () => boolean;
   readonly event: (event: AgentEvent) => void;
   readonly noteUsage: (note: UsageNote) => void;
 }
@@ -129,6 +131,11 @@ export class ReplyRunner {
     }
   }
 
+  /** There is a leg again: what was to be played meanwhile goes out. */
+  joinLeg(): void {
+    for (const { voice } of this.#runs.values()) if (voice instanceof SpokenReply) voice.goOn();
+  }
+
   /** Ends every reply; nothing more is told. */
   close(): void {
     for (const [replyId, run] of [...this.#runs]) this.#end(replyId, run);
@@ -158,7 +165,7 @@ export class ReplyRunner {
   }
 
   #spoken(replyId: string, isSpeculative: boolean): SpokenReply {
-    const { accept, outRateHz, send, synthesizer, voice } = this.#options;
+    const { accept, hasLeg, outRateHz, send, synthesizer, voice } = this.#options;
     const options = {
       replyId,
       synthesizer,
@@ -168,6 +175,7 @@ export class ReplyRunner {
         if (!this.#onLeg.includes(replyId)) this.#onLeg.push(replyId);
         send(command);
       },
+      canSend: hasLeg,
       onAudible: () => accept({ type: 'reply.audible', replyId }),
       onFailed: (error: unknown) => accept({ type: 'reply.failed', replyId, stage: 'synthesis', ...described(error) }),
       nextPieceId: () => {

@@ -19,6 +19,8 @@ export interface SpokenReplyOptions {
   readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number };
   readonly rateHz: number;
   readonly send: (command: LegCommand) => void;
+  /** False while the call has no leg: audio is kept until `goOn`. */
+  readonly canSend: () => boolean;
   readonly onAudible: () => void;
   readonly onFailed: (error: unknown) => void;
   /** Ids of leg pieces, counted over the whole call. */
@@ -94,6 +96,11 @@ export class SpokenReply {
   /** Audio goes to the leg from now on. */
   play(): void {
     this.#isPlaying = true;
+    this.#flush();
+  }
+
+  /** There is a leg again. */
+  goOn(): void {
     this.#flush();
   }
 
@@ -207,7 +214,7 @@ export class SpokenReply {
   }
 
   #flush(): void {
-    if (!this.#isPlaying || this.#abort.signal.aborted) return;
+    if (!this.#isPlaying || this.#abort.signal.aborted || !this.#options.canSend()) return;
     for (const { command } of this.#queued.splice(0)) this.#options.send(command);
     const isDone = this.#isComplete && !this.#isSynthesising && this.#waiting.length === 0 && this.#hasAudio && !this.#hasEnded;
     if (!isDone) return;

@@ -29,7 +29,9 @@ export type TurnFact =
   /** The first leg is there but not connected: the greeting can be prepared. */
   | { readonly type: 'call.started' }
   | { readonly type: 'call.connected' }
-  /** Another leg took the place of the first; what that one was playing has been told as `playout.cleared`. */
+  /** The leg broke and another one may come; what was being played on it is told as `playout.cleared` next. */
+  | { readonly type: 'leg.lost' }
+  /** Another leg takes the place of the one that was lost; it is of use once `call.connected` says so. */
   | { readonly type: 'leg.replaced' }
   | { readonly type: 'leg.closed'; readonly reason: LegCloseReason }
   | { readonly type: 'end.requested'; readonly reason: EndReason; readonly sayGoodbye: boolean }

@@ -80,6 +80,8 @@ export class TurnLoop {
   readonly #requests: ChatRequests;
   #tones: ToneDetector | null = null;
   #leg: Leg | null = null;
+  #hasBegun = false;
+  #outRateHz = USUAL_RATE_HZ;
   #isDraining = false;
   #isClosed = false;
   #lastMs = 0;
@@ -98,11 +100,12 @@ export class TurnLoop {
         language: voice.speaking_language,
         speed: voice.speed,
       },
-      outRateHz: () => this.#leg?.outRateHz ?? USUAL_RATE_HZ,
+      outRateHz: () => this.#outRateHz,
       request: (run, signal) => this.#requests.build(run, signal),
       traits: (toolName) => traitsOf(toolName, options.tools.runner),
       accept: (fact) => this.accept(fact),
       send: (command) => this.#leg?.send(command),
+      hasLeg: () => this.#leg !== null,
       event: (event) => this.#tellClient(event),
       noteUsage: ({ usage, modelId, discardedTokens, turnId }) =>
         options.report({
@@ -121,10 +124,19 @@ export class TurnLoop {
 
   /** The leg to speak and listen on. A second one takes the place of the first. */
   setLeg(leg: Leg): void {
-    const isFirst = this.#leg === null;
-    if (!isFirst) this.#replies.leaveLeg();
+    if (this.#leg !== null) this.loseLeg();
     this.#leg = leg;
-    this.accept({ type: isFirst ? 'call.started' : 'leg.replaced' });
+    this.#outRateHz = leg.outRateHz;
+    this.accept({ type: this.#hasBegun ? 'leg.replaced' : 'call.started' });
+    this.#hasBegun = true;
+    this.#replies.joinLeg();
+  }
+
+  /** The leg broke, and another one may come. */
+  loseLeg(): void {
+    this.#leg = null;
+    this.accept({ type: 'leg.lost' });
+    this.#replies.leaveLeg();
   }
 
   /** Takes an event of the current leg. */

@@ -6,6 +6,7 @@
 import { onHold } from './answering.ts';
 import { createDraft, type Draft, emit, finishDraft } from './draft.ts';
 import { beginEnding, closedReason, stepEnding } from './ending.ts';
+import { onBack, onLegLost, onLegReplaced } from './leg-loss.ts';
 import { onJudge, onTranscript, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
 import { stepMenu } from './menu.ts';
 import { onConnected, onStarted } from './opening.ts';
@@ -16,7 +17,6 @@ import { onPlayout, onReply, onTool } from './reply-inputs.ts';
 import { screen, stepVoicemail } from './screening.ts';
 import { countQuiet, forgetQuiet, onIdle } from './silence.ts';
 import { stepTransfer } from './transferring.ts';
-import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 import type { Effect } from './turn-effects.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
 import type { TurnState } from './turn-state.ts';
@@ -56,8 +56,14 @@ function dispatch(draft: Draft, input: TurnInput): void {
       return;
     case 'call.connected':
       onConnected(draft);
+      onBack(draft);
+      return;
+    case 'leg.lost':
+      onLegLost(draft);
       return;
     case 'leg.replaced':
+      onLegReplaced(draft);
+      return;
     case 'leg.closed':
     case 'end.requested':
     case 'user.hung_up':
@@ -115,12 +121,8 @@ function dispatch(draft: Draft, input: TurnInput): void {
   }
 }
 
-function onEnd(draft: Draft, input: Extract<TurnInput, { type: 'leg.replaced' | 'leg.closed' | 'end.requested' | 'user.hung_up' }>): void {
+function onEnd(draft: Draft, input: Extract<TurnInput, { type: 'leg.closed' | 'end.requested' | 'user.hung_up' }>): void {
   switch (input.type) {
-    case 'leg.replaced':
-      emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[draft.config.sensitivity] });
-      draft.caller = { is: 'silent' };
-      return;
     case 'leg.closed':
       beginEnding(draft, closedReason(draft, input.reason), null);
       return;

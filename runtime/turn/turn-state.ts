@@ -8,7 +8,7 @@ import type { TurnConfig } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Bumped whenever the same inputs would give other effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 2;
+export const TURN_MACHINE_VERSION = 3;
 
 /** One stretch of the caller's talk: everything said until it is taken as a turn, pauses included. */
 export interface Speech {
@@ -186,6 +186,8 @@ export interface TurnState {
   readonly config: TurnConfig;
   readonly phase: Phase;
   readonly caller: Caller;
+  /** Nobody can be heard or spoken to until another leg is connected; replies wait for it. */
+  readonly isLegLost: boolean;
   readonly late: Late | null;
   readonly speculation: Speculation | null;
   /** The conversation as the model is shown it: what was heard, not what was generated. */
@@ -238,6 +240,7 @@ export function initialState(config: TurnConfig): TurnState {
     config,
     phase: { is: 'connecting', answer: null, notice: null },
     caller: { is: 'silent' },
+    isLegLost: false,
     late: null,
     speculation: null,
     history: [],

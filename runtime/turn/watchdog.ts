@@ -11,7 +11,8 @@ export function onProgressDue(draft: Draft): void {
   if (phase.is === 'listening' || phase.is === 'connecting' || phase.is === 'paused') return;
   const dueMs = draft.progressMs + PROGRESS_MS;
   emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs < dueMs ? dueMs : draft.atMs + PROGRESS_MS });
-  if (draft.atMs < dueMs) return;
+  // Without a leg nothing can be played: the call itself knows how long that may last.
+  if (draft.atMs < dueMs || (draft.isLegLost && phase.is === 'speaking')) return;
   explain(draft, { about: 'progress', rule: `stalled_${phase.is}`, anchorMs: draft.progressMs, deadlineMs: dueMs });
   if (phase.is === 'clearing') {
     // The leg does not answer: nothing is known to have been heard.

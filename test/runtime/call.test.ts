@@ -272,6 +272,34 @@ describe('a browser that comes back', () => {
     second.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"back again"}' });
     await run(3_000);
     expect(messages()).toEqual(['assistant: Hello Ann,', 'user: back again', 'assistant: Fine, thank you.']);
+    expect(second.played.map(({ words }) => words.join(' ')).filter((words) => words !== '')).toEqual(['Fine, thank you.']);
+  });
+
+  it('hears the agent go on with what broke off, without having to ask', async () => {
+    const { openLeg, run, requests, messages } = setUp();
+    const first = openLeg('webrtc');
+    await run(510);
+    first.close('failed');
+    await run(6_000);
+    const second = openLeg('webrtc');
+    await run(3_000);
+    expect(requests.map(({ messages: asked }) => asked.at(-1)?.content)).toEqual([expect.stringContaining('connection broke off')]);
+    expect(messages()).toEqual(['assistant: Hello Ann,', 'assistant: Fine, thank you.']);
+    expect(second.played.map(({ words }) => words.join(' '))).toEqual(['Fine, thank you.']);
+  });
+
+  it('is answered what was said before it went', async () => {
+    const { openLeg, run, world, messages } = setUp();
+    const first = openLeg('webrtc');
+    await run(3_000);
+    first.tell({ type: 'message', atMs: world.now(), text: '{"type":"user.message","text":"how are you"}' });
+    await run(20);
+    first.close('failed');
+    // Longer than anything may take that has a leg.
+    await run(12_000);
+    const second = openLeg('webrtc');
+    await run(3_000);
+    expect(messages().slice(1)).toEqual(['user: how are you', 'assistant: Fine, thank you.']);
     expect(second.played.map(({ words }) => words.join(' '))).toEqual(['Fine, thank you.']);
   });
 
