@@ -46,12 +46,12 @@ class Band {
   readonly #maxLogScale: number;
   #logScale = 0;
   #zeroPart = 0;
-  readonly #a = [0, 0];
-  readonly #b = [0, 0, 0, 0, 0, 0];
+  readonly #a = new Int32Array(2);
+  readonly #b = new Int32Array(6);
   /** The last reconstructed values, their partial sums, and the last differences, newest first. */
-  readonly #r = [0, 0];
-  readonly #p = [0, 0];
-  readonly #d = [0, 0, 0, 0, 0, 0];
+  readonly #r = new Int32Array(2);
+  readonly #p = new Int32Array(2);
+  readonly #d = new Int32Array(6);
 
   constructor(options: { scale: number; scaleShift: number; maxLogScale: number }) {
     this.scale = options.scale;
@@ -70,38 +70,47 @@ class Band {
   }
 
   #predict(difference: number): void {
-    const [a, b, r, p, d] = [this.#a, this.#b, this.#r, this.#p, this.#d] as [number[], number[], number[], number[], number[]];
-    const [a1, a2, p1, p2] = [a[0] ?? 0, a[1] ?? 0, p[0] ?? 0, p[1] ?? 0];
     const reconstructed = saturate(this.prediction + difference);
     const partial = saturate(this.#zeroPart + difference);
-    // UPPOL2, UPPOL1: the pole section.
-    const isSame1 = partial >> 15 === p1 >> 15;
-    const isSame2 = partial >> 15 === p2 >> 15;
-    const turned = saturate(a1 << 2);
-    const pole2 = clamp((Math.min(32_767, isSame1 ? -turned : turned) >> 7) + (isSame2 ? 128 : -128) + ((a2 * 32_512) >> 15), -12_288, 12_288);
-    const limit = saturate(15_360 - pole2);
-    const pole1 = clamp(saturate((isSame1 ? 192 : -192) + ((a1 * 32_640) >> 15)), -limit, limit);
-    // UPZERO: the zero section.
-    const step = difference === 0 ? 0 : 128;
-    for (let n = 0; n < 6; n++) {
-      const isSame = (d[n] ?? 0) >> 15 === difference >> 15;
-      b[n] = saturate((isSame ? step : -step) + (((b[n] ?? 0) * 32_640) >> 15));
-    }
+    this.#adaptPoles(partial);
+    this.#adaptZeros(difference);
     // DELAYA.
-    for (let n = 5; n > 0; n--) d[n] = d[n - 1] ?? 0;
+    const [r, p, d] = [this.#r, this.#p, this.#d];
+    d.copyWithin(1, 0);
     d[0] = difference;
-    r[1] = r[0] ?? 0;
+    r.copyWithin(1, 0);
     r[0] = reconstructed;
-    p[1] = p1;
+    p.copyWithin(1, 0);
     p[0] = partial;
-    a[0] = pole1;
-    a[1] = pole2;
     // FILTEP, FILTEZ, PREDIC.
-    const poles = saturate(((pole1 * saturate(2 * reconstructed)) >> 15) + ((pole2 * saturate(2 * (r[1] ?? 0))) >> 15));
+    const poles = saturate(scaled(at(this.#a, 0), saturate(2 * at(r, 0))) + scaled(at(this.#a, 1), saturate(2 * at(r, 1))));
     let zeros = 0;
-    for (let n = 5; n >= 0; n--) zeros += ((b[n] ?? 0) * saturate(2 * (d[n] ?? 0))) >> 15;
+    for (let n = 0; n < d.length; n++) zeros += scaled(at(this.#b, n), saturate(2 * at(d, n)));
     this.#zeroPart = saturate(zeros);
     this.prediction = saturate(poles + this.#zeroPart);
+  }
+
+  /** UPPOL2, UPPOL1. */
+  #adaptPoles(partial: number): void {
+    const [a, p] = [this.#a, this.#p];
+    const isSame = partial >> 15 === at(p, 0) >> 15;
+    const isSameBefore = partial >> 15 === at(p, 1) >> 15;
+    const turned = saturate(at(a, 0) << 2);
+    const drift = Math.min(32_767, isSame ? -turned : turned) >> 7;
+    const second = clamp(drift + (isSameBefore ? 128 : -128) + scaled(at(a, 1), 32_512), -12_288, 12_288);
+    const limit = saturate(15_360 - second);
+    a[0] = clamp(saturate((isSame ? 192 : -192) + scaled(at(a, 0), 32_640)), -limit, limit);
+    a[1] = second;
+  }
+
+  /** UPZERO. */
+  #adaptZeros(difference: number): void {
+    const [b, d] = [this.#b, this.#d];
+    const step = difference === 0 ? 0 : 128;
+    for (let n = 0; n < b.length; n++) {
+      const isSame = at(d, n) >> 15 === difference >> 15;
+      b[n] = saturate((isSame ? step : -step) + scaled(at(b, n), 32_640));
+    }
   }
 }
 
@@ -193,6 +202,15 @@ function filtered(line: Int32Array, phase: 0 | 1): number {
   let sum = 0;
   for (let n = 0; n < QMF.length; n++) sum += (line[2 * n + phase] as number) * (QMF[phase === 0 ? n : QMF.length - 1 - n] as number);
   return sum;
+}
+
+function at(values: Int32Array, index: number): number {
+  return values[index] as number;
+}
+
+/** A product of two numbers of 15 fractional bits. */
+function scaled(value: number, factor: number): number {
+  return (value * factor) >> 15;
 }
 
 function clamp(value: number, lowest: number, highest: number): number {
