@@ -71,7 +71,7 @@ export async function describeApi(app: Server, context: Context): Promise<void> 
     },
     transform: (route) => {
       const { schema, url } = jsonSchemaTransform(route);
-      return { schema: schema?.['hide'] === true ? schema : describedRoute(schema as RouteSchema, route.route), url };
+      return { schema: schema?.['hide'] === true ? schema : describedRoute((schema ?? {}) as RouteSchema, route.route), url };
     },
   });
   app.addHook('onRoute', (route) => {

@@ -39,7 +39,8 @@ beforeAll(async () => {
   api = await openTestApi();
   user = await api.createUser();
   outsider = await api.createUser({ beta_access: false });
-  routes = await describedRoutes(api);
+  // The compatible surfaces refuse in the form of the protocols they speak.
+  routes = (await describedRoutes(api)).filter(({ path }) => !path.startsWith('/compat'));
 });
 afterAll(() => api.close());
 

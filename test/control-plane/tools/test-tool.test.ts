@@ -78,6 +78,12 @@ describe('supplement 2.2 a tool test', () => {
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ order: 'a "b"\n', count: 3, caller: '+14155550123', none: '' });
   });
 
+  it('S§2.2 a stored mock response does not stand in for the endpoint', async () => {
+    const route = await createTool({ url: `${base}/real`, mock_responses: [{ status_code: 418, body: 'mocked' }] });
+    expect((await run(route)).body).toMatchObject({ status_code: 200, body: '{"ok":true}' });
+    expect(seen.map(({ url }) => url)).toEqual(['/real']);
+  });
+
   it('leaves system variables empty unless they are supplied as a nested object', async () => {
     const route = await createTool({ url: base, content_type: 'text/plain', body_template: '[{{system.today}}] [{{plan}}]' });
     await run(route);
