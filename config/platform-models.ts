@@ -86,7 +86,8 @@ export const LOCAL_RECOGNITION_ID = 'local:auto';
 
 const RECOGNITION_MODELS = {
   deepgram: ['nova-3', 'nova-2'],
-  openai: ['whisper-1', 'gpt-4o-mini-transcribe'],
+  openai: ['gpt-4o-mini-transcribe', 'gpt-4o-transcribe', 'whisper-1'],
+  assemblyai: ['universal-3-5-pro', 'universal-streaming-english', 'universal-streaming-multilingual'],
 } as const satisfies Partial<Record<Vendor, readonly string[]>>;
 
 /** A voice of a synthesis provider, before its provider is put in front of its id. */
@@ -109,6 +110,36 @@ export const PROVIDER_VOICES = {
     id,
     name: `${id.charAt(0).toUpperCase()}${id.slice(1)}`,
     languages: ['multilingual'],
+  })),
+  elevenlabs: [
+    { id: 'EXAVITQu4vr4xnSDxMaL', name: 'Sarah', languages: ['multilingual'] },
+    { id: 'JBFqnCBsd6RMkjVDRZzb', name: 'George', languages: ['multilingual'] },
+    { id: 'cgSgspJ2msm6clMCkdW9', name: 'Jessica', languages: ['multilingual'] },
+    { id: 'nPczCjzI2devNBz1zQrb', name: 'Brian', languages: ['multilingual'] },
+  ],
+  cartesia: [
+    { id: 'f786b574-daa5-4673-aa0c-cbe3e8534c02', name: 'Katie', languages: ['multilingual'] },
+    { id: 'c961b81c-a935-4c17-bfb3-ba2239de8c2f', name: 'Kyle', languages: ['multilingual'] },
+    { id: '6ccbfb76-1fc6-48f7-b71d-91ac6298247b', name: 'Tessa', languages: ['multilingual'] },
+  ],
+  deepgram: [
+    'thalia-en',
+    'orion-en',
+    'agustina-es',
+    'alvaro-es',
+    'aurelia-de',
+    'fabian-de',
+    'agathe-fr',
+    'hector-fr',
+    'cinzia-it',
+    'cesare-it',
+    'ama-ja',
+    'ebisu-ja',
+    'beatrix-nl',
+  ].map((voice) => ({
+    id: `aura-2-${voice}`,
+    name: `${voice.charAt(0).toUpperCase()}${voice.slice(1, -3)} (${voice.slice(-2)})`,
+    languages: [voice.slice(-2)],
   })),
 } as const satisfies Record<string, readonly ProviderVoice[]>;
 
@@ -144,7 +175,7 @@ function recognitionModels(settings: Settings, capabilities: SpeechCapabilities)
     .flatMap(([vendor, models]) => models.map((model) => `${vendor}:${model}`));
   const local = capabilities.localRecognition.map((kind) => `local:${kind}`);
   const chosen = settings.ASR_PROVIDER;
-  const first = chosen === 'deepgram' || chosen === 'openai' ? `${chosen}:${RECOGNITION_MODELS[chosen][0]}` : LOCAL_RECOGNITION_ID;
+  const first = chosen === 'local' ? LOCAL_RECOGNITION_ID : `${chosen}:${RECOGNITION_MODELS[chosen][0]}`;
   return withDefault([...remote, LOCAL_RECOGNITION_ID, ...local], first);
 }
 
@@ -153,7 +184,7 @@ function voices(settings: Settings): OfferedVoice[] {
     const offered = provider === 'local' || provider === settings.TTS_PROVIDER || isVendorConfigured(settings, provider as Vendor);
     return offered ? list.map((voice) => ({ ...voice, id: `${provider}:${voice.id}`, default: false })) : [];
   });
-  const chosen: readonly ProviderVoice[] = settings.TTS_PROVIDER === 'openai' ? PROVIDER_VOICES.openai : PROVIDER_VOICES.local;
+  const chosen: readonly ProviderVoice[] = PROVIDER_VOICES[settings.TTS_PROVIDER];
   return [{ id: 'default', name: 'Default', languages: chosen[0]?.languages ?? [], default: true }, ...offerings];
 }
 

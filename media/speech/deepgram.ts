@@ -4,16 +4,10 @@
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
+import { authorization, type DeepgramOptions } from './deepgram-access.ts';
+import { transcribeRecording } from './deepgram-recording.ts';
 import { type RecognitionEvent, type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from './speech.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
-
-/** How Deepgram is reached. */
-export interface DeepgramOptions {
-  /** http or ws scheme alike, no path. */
-  readonly baseUrl: string;
-  readonly apiKey: string | undefined;
-  readonly clock: Clock;
-}
 
 /** Audio was written and nothing came back; Deepgram reports on silence, too. */
 const SILENT_MS = 6_000;
@@ -42,6 +36,7 @@ export function createDeepgramRecognizer(model: string, options: DeepgramOptions
     givesInterims: true,
     expectedFinalMs: 300,
     open: (recognition) => new DeepgramStream(listenUrl(options.baseUrl, model, recognition), options, recognition),
+    transcribe: (request) => transcribeRecording(model, options, request),
   };
 }
 
@@ -59,11 +54,6 @@ function listenUrl(baseUrl: string, model: string, recognition: RecognitionOptio
     endpointing: '300',
     [model.startsWith('nova-3') ? 'keyterm' : 'keywords']: recognition.keyterms,
   });
-}
-
-/** The header of every request and connection. */
-export function authorization({ apiKey }: DeepgramOptions): Record<string, string> {
-  return apiKey === undefined ? {} : { authorization: `Token ${apiKey}` };
 }
 
 class DeepgramStream implements RecognitionStream {
@@ -177,9 +167,7 @@ class DeepgramStream implements RecognitionStream {
   }
 
   #awaitProgress(): void {
-    this.#progress ??= this.#clock.after(SILENT_MS, () =>
-      this.#socket.fail(new SpeechError('stalled', 'Deepgram takes audio and says nothing')),
-    );
+    this.#progress ??= this.#clock.after(SILENT_MS, () => this.#socket.fail(new SpeechError('stalled', 'Deepgram takes audio and says nothing')));
   }
 
   #stop(): void {

@@ -1,10 +1,15 @@
 /** The speech engines of one worker, as the deployment's settings and machine allow; and what to tell a person about them at the start. */
 import type { Clock } from '#config/clock.ts';
-import { type Settings, vendorAccess } from '#config/env.ts';
+import { type Settings, type Vendor, vendorAccess } from '#config/env.ts';
 import type { Logger } from '#config/log.ts';
 import { isVendorConfigured, LOCAL_RECOGNITION_ID, type LocalRecognition, platformModels } from '#config/platform-models.ts';
+import { createAssemblyaiRecognizer } from './assemblyai.ts';
+import { createCartesiaSynthesizer } from './cartesia.ts';
 import { createDeepgramRecognizer } from './deepgram.ts';
-import { type FliteSynthesizer, openFlite } from './flite.ts';
+import { createDeepgramSynthesizer } from './deepgram-speech.ts';
+import { createElevenlabsSynthesizer } from './elevenlabs.ts';
+import { openFlite } from './flite.ts';
+import { measureFinals } from './measured-finals.ts';
 import { createOpenaiRecognizer, createOpenaiSynthesizer } from './openai.ts';
 import { findPocketsphinx, openPocketsphinx } from './pocketsphinx.ts';
 import { createSherpa } from './sherpa.ts';
@@ -51,8 +56,7 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
   const remote = remoteRecognizers(settings, clock);
   const find = (id: string) => (id === LOCAL_RECOGNITION_ID ? [...local.values()][0] : local.get(id)) ?? remote(id);
   const platformRecognizer = () => find(platformAsr) ?? find(LOCAL_RECOGNITION_ID) ?? null;
-  const synthesizers = new Map<string, Synthesizer>([['local', flite]]);
-  if (isVendorConfigured(settings, 'openai')) synthesizers.set('openai', createOpenaiSynthesizer({ ...openaiAt(settings), clock }));
+  const synthesizers = new Map<string, Synthesizer>([['local', flite], ...remoteSynthesizers(settings, clock)]);
   const platformTts = synthesizers.get(settings.TTS_PROVIDER) ?? flite;
   return {
     recognizerFor(asrModelId) {
@@ -67,7 +71,7 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
       return synthesizer ? withVoice(synthesizer, voice) : withVoice(platformTts, null);
     },
     describe: () => describe(settings, platformTts, platformRecognizer()),
-    close: () => closeAll(flite, local),
+    close: () => closeAll([...synthesizers.values(), ...local.values()]),
   };
 }
 
@@ -80,24 +84,48 @@ async function openLocalRecognizers({ settings, searchPath, clock }: SpeechEngin
   return recognizers;
 }
 
-/** Finds vendors' recognisers by `<provider>:<model>`; any model name of a configured vendor will do. */
+const RECOGNIZERS = {
+  deepgram: { at: 'wss://api.deepgram.com', create: createDeepgramRecognizer },
+  openai: { at: 'https://api.openai.com/v1', create: createOpenaiRecognizer },
+  assemblyai: { at: 'wss://streaming.assemblyai.com', create: createAssemblyaiRecognizer },
+} as const;
+
+const SYNTHESIZERS = {
+  openai: { at: 'https://api.openai.com/v1', create: createOpenaiSynthesizer },
+  elevenlabs: { at: 'wss://api.elevenlabs.io', create: createElevenlabsSynthesizer },
+  cartesia: { at: 'wss://api.cartesia.ai', create: createCartesiaSynthesizer },
+  deepgram: { at: 'wss://api.deepgram.com', create: createDeepgramSynthesizer },
+} as const;
+
+/** Finds vendors' recognisers by `<provider>:<model>`; any model name of a configured vendor will do. Each is made once, as it learns how fast it is. */
 function remoteRecognizers(settings: Settings, clock: Clock): (id: string) => Recognizer | undefined {
+  const made = new Map<string, Recognizer>();
   return (id) => {
     const colon = id.indexOf(':');
     const [provider, model] = [id.slice(0, colon), id.slice(colon + 1)];
-    if (colon === -1 || model === '') return undefined;
-    if (provider === 'deepgram' && isVendorConfigured(settings, 'deepgram')) {
-      const { apiKey, baseUrl = 'wss://api.deepgram.com' } = vendorAccess(settings, 'deepgram');
-      return createDeepgramRecognizer(model, { baseUrl, apiKey, clock });
-    }
-    if (provider === 'openai' && isVendorConfigured(settings, 'openai')) return createOpenaiRecognizer(model, { ...openaiAt(settings), clock });
-    return undefined;
+    if (!isKeyOf(RECOGNIZERS, provider) || model === '' || !isVendorConfigured(settings, provider)) return undefined;
+    const { at, create } = RECOGNIZERS[provider];
+    const recognizer = made.get(id) ?? measureFinals(create(model, { ...accessTo(settings, provider, at), clock }), clock);
+    made.set(id, recognizer);
+    return recognizer;
   };
 }
 
-function openaiAt(settings: Settings): { baseUrl: string; apiKey: string | undefined } {
-  const { apiKey, baseUrl = 'https://api.openai.com/v1' } = vendorAccess(settings, 'openai');
-  return { apiKey, baseUrl: baseUrl.replace(/^ws/, 'http') };
+function remoteSynthesizers(settings: Settings, clock: Clock): [string, Synthesizer][] {
+  return Object.entries(SYNTHESIZERS).flatMap(([provider, { at, create }]): [string, Synthesizer][] =>
+    isKeyOf(SYNTHESIZERS, provider) && isVendorConfigured(settings, provider)
+      ? [[provider, create({ ...accessTo(settings, provider, at), clock })]]
+      : [],
+  );
+}
+
+function accessTo(settings: Settings, vendor: Vendor, standard: string): { baseUrl: string; apiKey: string | undefined } {
+  const { apiKey, baseUrl = standard } = vendorAccess(settings, vendor);
+  return { apiKey, baseUrl };
+}
+
+function isKeyOf<T extends object>(table: T, key: string): key is Extract<keyof T, string> {
+  return Object.hasOwn(table, key);
 }
 
 function parseVoice(voiceId: string): { provider: string; voice: string } {
@@ -109,7 +137,7 @@ function parseVoice(voiceId: string): { provider: string; voice: string } {
 function withVoice(synthesizer: Synthesizer, voice: string | null): Synthesizer {
   const engineVoice = (asked: string | null) => (asked === null || asked === 'default' || asked.includes(':') ? voice : asked);
   const synthesise = (text: string, options: SynthesisOptions) => synthesizer.synthesise(text, { ...options, voiceId: engineVoice(options.voiceId) });
-  return { id: synthesizer.id, voices: synthesizer.voices, synthesise };
+  return { ...synthesizer, synthesise };
 }
 
 function describe(settings: Settings, synthesizer: Synthesizer, recognizer: Recognizer | null): string[] {
@@ -127,6 +155,6 @@ function unavailable(setting: string, provider: string): string {
   return `${setting}=${provider} cannot be used here: it has neither key nor base address, or this version has no engine for it.`;
 }
 
-async function closeAll(flite: FliteSynthesizer, local: ReadonlyMap<string, LocalRecognizer>): Promise<void> {
-  await Promise.all([flite.close(), ...[...local.values()].map((recognizer) => recognizer.close?.())]);
+async function closeAll(engines: readonly { close?(): Promise<void> }[]): Promise<void> {
+  await Promise.all(engines.map((engine) => engine.close?.()));
 }

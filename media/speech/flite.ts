@@ -39,7 +39,7 @@ export async function openFlite(): Promise<FliteSynthesizer> {
   const thread = new FliteThread();
   const synthesise = (text: string, options: SynthesisOptions) => speak(thread, text, options);
   await thread.run({ text: 'Ready.', voice: DEFAULT_VOICE, speed: 1 }, new AbortController().signal);
-  return { id: 'local', voices: PROVIDER_VOICES.local, synthesise, close: () => thread.close() };
+  return { id: 'local', voices: PROVIDER_VOICES.local, needsWords: true, synthesise, close: () => thread.close() };
 }
 
 async function* speak(thread: FliteThread, text: string, options: SynthesisOptions): AsyncGenerator<SpeechChunk> {

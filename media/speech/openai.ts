@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { Clock } from '#config/clock.ts';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { SampleReader } from './pcm-bytes.ts';
 import { type Recognizer, type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
 import { openUtteranceStream } from './utterance-stream.ts';
 import { categoryOf } from './vendor-status.ts';
@@ -102,7 +103,12 @@ async function post(options: OpenaiSpeechOptions, { path, body, headers, signal 
   const authorization = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
   let response: Response;
   try {
-    response = await fetch(`${options.baseUrl}${path}`, { method: 'POST', body, headers: { ...headers, ...authorization }, signal });
+    response = await fetch(`${options.baseUrl.replace(/^ws/, 'http')}${path}`, {
+      method: 'POST',
+      body,
+      headers: { ...headers, ...authorization },
+      signal,
+    });
   } catch (error) {
     throw toSpeechError(error, signal, signal);
   }
@@ -117,17 +123,4 @@ function toSpeechError(error: unknown, caller: AbortSignal, stalled: AbortSignal
   return error instanceof SpeechError
     ? error
     : new SpeechError('connectivity', 'The speech engine could not be reached or broke off', { cause: error });
-}
-
-/** Reads 16-bit samples from bytes that may be cut in the middle of one. */
-class SampleReader {
-  #odd: Uint8Array = new Uint8Array(0);
-
-  read(bytes: Uint8Array): Int16Array {
-    const all = Buffer.concat([this.#odd, bytes]);
-    const samples = new Int16Array(all.length >> 1);
-    for (let index = 0; index < samples.length; index++) samples[index] = all.readInt16LE(2 * index);
-    this.#odd = all.subarray(samples.length * 2);
-    return samples;
-  }
 }

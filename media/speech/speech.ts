@@ -71,6 +71,27 @@ export interface Recognizer {
   /** Seed for the engine's p99 time from end of speech to final, ms; replaced by what is measured in use. */
   readonly expectedFinalMs: number;
   open(options: RecognitionOptions): RecognitionStream;
+  /** Recognises a whole recording at once; absent where the engine only listens live. Throws `SpeechError`, or the signal's reason. */
+  readonly transcribe?: (request: RecordingRequest) => Promise<RecordedSpeech>;
+}
+
+/** A recording to be recognised. */
+export interface RecordingRequest {
+  /** Mono. */
+  readonly samples: Int16Array;
+  readonly sampleRateHz: number;
+  /** ISO 639-1; null leaves it to the engine. */
+  readonly language: string | null;
+  /** Speakers are to be told apart. */
+  readonly diarize: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** What was heard in a recording. Times are ms from its start. */
+export interface RecordedSpeech {
+  readonly stretches: readonly { readonly text: string; readonly startMs: number; readonly endMs: number; readonly speaker: number | null }[];
+  /** As the engine detected it, ISO 639-1. */
+  readonly language: string | null;
 }
 
 /** What one synthesis is asked for. */
@@ -105,6 +126,28 @@ export interface SpokenWord {
 export interface Synthesizer {
   readonly id: string;
   readonly voices: readonly { readonly id: string; readonly name: string; readonly languages: readonly string[] }[];
+  /** True: reads plain words and English numerals only. Dates, times, money, units and other numerals are worded before they reach it. */
+  readonly needsWords?: boolean;
   /** Throws `SpeechError`; stops at once when the signal is aborted. */
   synthesise(text: string, options: SynthesisOptions): AsyncIterable<SpeechChunk>;
+  /** Absent where the engine cannot make a voice from samples. */
+  readonly cloning?: VoiceCloning;
+  /** Ends threads and connections; nothing may be asked afterwards. */
+  close?(): Promise<void>;
+}
+
+/** Voices made from samples. All throw `SpeechError`. */
+export interface VoiceCloning {
+  /** Makes a voice; resolves with its engine voice id. */
+  clone(request: CloneRequest): Promise<string>;
+  /** Deletes a voice made here. */
+  forget(voiceId: string): Promise<void>;
+}
+
+/** A voice to be made. */
+export interface CloneRequest {
+  readonly name: string;
+  /** Audio files as callers sent them. */
+  readonly samples: readonly Uint8Array[];
+  readonly signal: AbortSignal;
 }

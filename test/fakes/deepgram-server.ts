@@ -15,6 +15,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { Ear } from './ear.ts';
 
 /** What connections meet while it is set. */
 type DeepgramFault =
@@ -55,9 +56,6 @@ export interface DeepgramServer {
   cut(): void;
   close(): Promise<void>;
 }
-
-const VOICED_RMS = 200;
-const LEAST_VOICED_MS = 40;
 
 /** Starts the stand-in on a free port of 127.0.0.1. */
 export async function startDeepgramServer(options: DeepgramServerOptions = {}): Promise<DeepgramServer> {
@@ -159,53 +157,4 @@ function firstWords(line: string, voicedMs: number): string {
     .split(' ')
     .slice(0, Math.max(1, Math.floor(voicedMs / 333)))
     .join(' ');
-}
-
-/** Finds utterances in a stream of 16-bit audio by the energy of each message. */
-class Ear {
-  readonly #bytesPerMs: number;
-  readonly #endpointingMs: number;
-  heardMs = 0;
-  voicedMs = 0;
-  utteranceStartMs = 0;
-  #silentMs = 0;
-  #reportedMs = 0;
-
-  constructor(rateHz: number, endpointingMs: number) {
-    this.#bytesPerMs = (rateHz * 2) / 1_000;
-    this.#endpointingMs = endpointingMs;
-  }
-
-  get hasSpeech(): boolean {
-    return this.voicedMs >= LEAST_VOICED_MS;
-  }
-
-  /** `speaking` about every 200 ms of voice, `ended` after the silence that ends an utterance. */
-  hear(audio: Buffer): 'speaking' | 'ended' | null {
-    const ms = audio.length / this.#bytesPerMs;
-    this.heardMs += ms;
-    if (rmsOf(audio) > VOICED_RMS) {
-      this.voicedMs += ms;
-      this.#silentMs = 0;
-      if (!this.hasSpeech || this.voicedMs - this.#reportedMs < 200) return null;
-      this.#reportedMs = this.voicedMs;
-      return 'speaking';
-    }
-    this.#silentMs += ms;
-    return this.hasSpeech && this.#silentMs >= this.#endpointingMs ? 'ended' : null;
-  }
-
-  reset(): void {
-    this.voicedMs = 0;
-    this.#silentMs = 0;
-    this.#reportedMs = 0;
-    this.utteranceStartMs = this.heardMs;
-  }
-}
-
-function rmsOf(audio: Buffer): number {
-  let sum = 0;
-  const count = audio.length >> 1;
-  for (let index = 0; index < count; index++) sum += audio.readInt16LE(2 * index) ** 2;
-  return Math.sqrt(sum / Math.max(1, count));
 }

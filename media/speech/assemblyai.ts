@@ -1,0 +1,230 @@
+/**
+ * Live recognition at AssemblyAI over a WebSocket (`/v3/ws`): turns with interim words, ended by the vendor or by `ForceEndpoint`.
+ * The vendor leaves a `ForceEndpoint` unanswered where nothing was said, so an answer is waited for only as long as one can be due.
+ */
+import { z } from 'zod';
+import type { Clock, Timer } from '#config/clock.ts';
+import {
+  type RecognitionEvent,
+  type RecognitionOptions,
+  type RecognitionStream,
+  type Recognizer,
+  SpeechError,
+  type SpeechErrorCategory,
+} from './speech.ts';
+import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
+
+/** How the vendor is reached. */
+export interface AssemblyaiOptions {
+  /** http or ws scheme alike, no path. */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly clock: Clock;
+}
+
+/** The vendor refuses messages of less than 50 ms or more than a second of audio. */
+const MESSAGE_MS = 60;
+const LEAST_MESSAGE_MS = 50;
+/** Longest wait for the end of a turn whose words have been heard. */
+const FINALISE_MS = 2_000;
+/** Longest wait for words of which nothing has been heard yet. */
+const UNHEARD_MS = 600;
+/** The plain end of a turn is followed by the same with punctuation. */
+const FORMATTED_MS = 500;
+const ENGLISH_ONLY = 'universal-streaming-english';
+
+const CLOSE_CATEGORIES: Readonly<Record<number, SpeechErrorCategory>> = {
+  1008: 'authentication',
+  3005: 'unavailable',
+  3006: 'bad_request',
+  3007: 'bad_request',
+  3009: 'overloaded',
+  4001: 'authentication',
+  4002: 'quota',
+  4003: 'quota',
+  4029: 'overloaded',
+  4102: 'overloaded',
+};
+
+const turn = z.object({
+  type: z.literal('Turn'),
+  turn_order: z.number(),
+  end_of_turn: z.boolean(),
+  turn_is_formatted: z.boolean(),
+  transcript: z.string(),
+  language_code: z.string().nullish(),
+  words: z.array(z.object({ text: z.string(), start: z.number(), end: z.number() })),
+});
+type Turn = z.output<typeof turn>;
+const failure = z.object({ type: z.literal('Error'), error: z.string().optional(), error_code: z.number().optional() });
+
+/** Creates the recogniser of one of AssemblyAI's streaming models. */
+export function createAssemblyaiRecognizer(model: string, options: AssemblyaiOptions): Recognizer {
+  return {
+    id: `assemblyai:${model}`,
+    givesInterims: true,
+    expectedFinalMs: 500,
+    open: (recognition) => new AssemblyaiStream(model, options, recognition),
+  };
+}
+
+class AssemblyaiStream implements RecognitionStream {
+  readonly #socket: VendorSocket;
+  readonly #clock: Clock;
+  readonly #onEvent: (event: RecognitionEvent) => void;
+  readonly #rateHz: number;
+  readonly #message: Int16Array;
+  #filled = 0;
+  #hasUnsettledAudio = false;
+  /** Finalises without an answer yet: how many were asked between one stretch of audio and the next. */
+  readonly #finalisesOpen: number[] = [];
+  /** A turn whose words were heard and whose end was not. */
+  #isTurnOpen = false;
+  /** The plain end of a turn, in case the formatted one does not come. */
+  #plainEnd: Turn | null = null;
+  #lastFinalTurn = -1;
+  #answer: Timer | null = null;
+  #formatting: Timer | null = null;
+
+  constructor(model: string, { baseUrl, apiKey, clock }: AssemblyaiOptions, recognition: RecognitionOptions) {
+    this.#clock = clock;
+    this.#onEvent = recognition.onEvent;
+    this.#rateHz = recognition.sampleRateHz;
+    this.#message = new Int16Array((this.#rateHz * MESSAGE_MS) / 1_000);
+    const isSteered = !recognition.multilingual && !model.startsWith('universal-streaming');
+    const url = socketUrl(baseUrl, '/v3/ws', {
+      // The English model hears only English.
+      speech_model: model === ENGLISH_ONLY && recognition.language !== 'en' ? 'universal-streaming-multilingual' : model,
+      sample_rate: String(this.#rateHz),
+      encoding: 'pcm_s16le',
+      format_turns: 'true',
+      language_codes: isSteered ? JSON.stringify([recognition.language]) : undefined,
+      keyterms_prompt: recognition.keyterms.length > 0 ? JSON.stringify(recognition.keyterms) : undefined,
+    });
+    const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: apiKey };
+    const categoryOfClose = (code: number) => CLOSE_CATEGORIES[code] ?? null;
+    this.#socket = new VendorSocket({ vendor: 'AssemblyAI', url, headers, clock, categoryOfClose });
+    this.#socket.listener = {
+      onText: (text) => this.#received(text),
+      onFailed: (error) => {
+        this.#stop();
+        this.#onEvent({ type: 'failed', error });
+      },
+    };
+  }
+
+  write(samples: Int16Array): void {
+    if (this.#socket.isOver) return;
+    this.#hasUnsettledAudio = true;
+    for (let at = 0; at < samples.length; ) {
+      const count = Math.min(samples.length - at, this.#message.length - this.#filled);
+      this.#message.set(samples.subarray(at, at + count), this.#filled);
+      this.#filled += count;
+      at += count;
+      if (this.#filled === this.#message.length) this.#sendAudio();
+    }
+  }
+
+  finalise(): void {
+    if (this.#socket.isOver) return;
+    if (!this.#hasUnsettledAudio && this.#finalisesOpen.length === 0) {
+      // Not from inside the caller's own call.
+      queueMicrotask(() => {
+        if (!this.#socket.isOver) this.#onEvent({ type: 'finalised' });
+      });
+      return;
+    }
+    if (!this.#hasUnsettledAudio) {
+      this.#finalisesOpen.push((this.#finalisesOpen.pop() ?? 0) + 1);
+      return;
+    }
+    this.#hasUnsettledAudio = false;
+    this.#finalisesOpen.push(1);
+    if (this.#filled > 0) {
+      // The rest of a message is silence.
+      this.#message.fill(0, this.#filled);
+      this.#filled = Math.max(this.#filled, (this.#rateHz * LEAST_MESSAGE_MS) / 1_000);
+      this.#sendAudio();
+    }
+    this.#socket.send(JSON.stringify({ type: 'ForceEndpoint' }));
+    this.#answer ??= this.#awaitAnswer();
+  }
+
+  close(): void {
+    this.#stop();
+    this.#socket.close(JSON.stringify({ type: 'Terminate' }));
+  }
+
+  #sendAudio(): void {
+    this.#socket.send(Buffer.from(this.#message.slice(0, this.#filled).buffer));
+    this.#filled = 0;
+  }
+
+  #received(text: string): void {
+    const message = parseMessage(text);
+    const failed = failure.safeParse(message);
+    if (failed.success) {
+      const { error_code: code = 0, error = 'an error' } = failed.data;
+      this.#socket.fail(new SpeechError(CLOSE_CATEGORIES[code] ?? 'unavailable', `AssemblyAI reported: ${error}`));
+      return;
+    }
+    const parsed = turn.safeParse(message);
+    if (parsed.success) this.#heard(parsed.data);
+  }
+
+  #heard(heard: Turn): void {
+    // A turn is settled once, whatever still comes of it.
+    if (heard.turn_order <= this.#lastFinalTurn) return;
+    if (!heard.end_of_turn) {
+      const text = heard.words.map((word) => word.text).join(' ');
+      if (text === '') return;
+      if (!this.#isTurnOpen) {
+        this.#isTurnOpen = true;
+        if (this.#answer) this.#restartAnswer();
+      }
+      this.#onEvent({ type: 'interim', text });
+    } else if (heard.turn_is_formatted || heard.transcript === '') this.#settle(heard);
+    else {
+      this.#plainEnd = heard;
+      this.#formatting?.cancel();
+      this.#formatting = this.#clock.after(FORMATTED_MS, () => this.#settle(heard));
+    }
+  }
+
+  #settle({ transcript, words, turn_order, language_code }: Turn): void {
+    this.#formatting?.cancel();
+    this.#plainEnd = null;
+    this.#isTurnOpen = false;
+    this.#lastFinalTurn = turn_order;
+    const text = transcript.trim();
+    const [startMs, endMs] = [words[0]?.start ?? null, words.at(-1)?.end ?? null];
+    if (text !== '') this.#onEvent({ type: 'final', text, startMs, endMs, language: language_code ?? null });
+    // A listener may have closed the stream meanwhile.
+    if (this.#finalisesOpen.length > 0 && !this.#socket.isOver) this.#finalised();
+  }
+
+  #finalised(): void {
+    const count = this.#finalisesOpen.shift() ?? 0;
+    for (let told = 0; told < count && !this.#socket.isOver; told++) this.#onEvent({ type: 'finalised' });
+    this.#answer?.cancel();
+    this.#answer = this.#finalisesOpen.length > 0 && !this.#socket.isOver ? this.#awaitAnswer() : null;
+  }
+
+  #restartAnswer(): void {
+    this.#answer?.cancel();
+    this.#answer = this.#awaitAnswer();
+  }
+
+  #awaitAnswer(): Timer {
+    return this.#clock.after(this.#isTurnOpen ? FINALISE_MS : UNHEARD_MS, () => {
+      if (this.#plainEnd) this.#settle(this.#plainEnd);
+      else if (this.#isTurnOpen) this.#socket.fail(new SpeechError('stalled', 'AssemblyAI did not answer ForceEndpoint'));
+      else this.#finalised();
+    });
+  }
+
+  #stop(): void {
+    this.#answer?.cancel();
+    this.#formatting?.cancel();
+  }
+}

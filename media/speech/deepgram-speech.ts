@@ -1,0 +1,64 @@
+/** Streamed synthesis at Deepgram (`WS /v1/speak`). It names no words. A socket serves one text, as no more than twenty may be flushed in a minute. */
+import { z } from 'zod';
+import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import type { ChunkQueue } from './chunk-queue.ts';
+import { authorization, type DeepgramOptions } from './deepgram-access.ts';
+import { offeredRate, SampleReader } from './pcm-bytes.ts';
+import { speakOverSocket } from './socket-speech.ts';
+import { SpeechError, type Synthesizer } from './speech.ts';
+import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
+import { voiceFor } from './voice-for.ts';
+import { WarmSockets } from './warm-sockets.ts';
+
+const RATES_HZ = [8_000, 16_000, 24_000, 32_000, 48_000];
+const SLOWEST = 0.7;
+const FASTEST = 1.5;
+const SPARE_MS = 50_000;
+/** Most characters of one `Speak`. */
+const MOST_CHARS = 2_000;
+
+const message = z.object({ type: z.string(), description: z.string().optional() });
+
+/** Creates the synthesiser. */
+export function createDeepgramSynthesizer(options: DeepgramOptions): Synthesizer {
+  const { clock } = options;
+  const connect = (url: URL) => new VendorSocket({ vendor: 'Deepgram', url, headers: authorization(options), clock });
+  const sockets = new WarmSockets({ clock, idleMs: SPARE_MS, connect });
+  const voices = PROVIDER_VOICES.deepgram;
+  return {
+    id: 'deepgram',
+    voices,
+    async *synthesise(text, synthesis) {
+      synthesis.signal.throwIfAborted();
+      if (text.trim() === '') return;
+      const rateHz = offeredRate(RATES_HZ, synthesis.sampleRateHz);
+      const speed = Math.min(FASTEST, Math.max(SLOWEST, synthesis.speed));
+      const url = socketUrl(options.baseUrl, '/v1/speak', {
+        model: synthesis.voiceId ?? voiceFor(voices, synthesis.language),
+        encoding: 'linear16',
+        sample_rate: String(rateHz),
+        speed: speed === 1 ? undefined : String(speed),
+      });
+      const pieces = text.match(new RegExp(`[^]{1,${MOST_CHARS}}`, 'gu')) ?? [];
+      const messages = [...pieces.map((piece) => ({ type: 'Speak', text: piece })), { type: 'Flush' }].map((each) => JSON.stringify(each));
+      const farewell = JSON.stringify({ type: 'Close' });
+      const speech = { vendor: 'Deepgram', url, messages, farewell, createReader: (queue: ChunkQueue) => createReader(rateHz, queue) };
+      yield* speakOverSocket(speech, { sockets, clock, signal: synthesis.signal });
+    },
+    close: async () => sockets.close(),
+  };
+}
+
+function createReader(rateHz: number, queue: ChunkQueue) {
+  const samples = new SampleReader();
+  return {
+    onBinary: (bytes: Buffer) => queue.push({ samples: samples.read(bytes), sampleRateHz: rateHz, words: null }),
+    onText(text: string) {
+      const parsed = message.safeParse(parseMessage(text));
+      if (parsed.data?.type === 'Flushed') queue.end();
+      // A warning says that something asked for is not done: without this text's audio there is nothing to wait for.
+      if (parsed.data?.type === 'Warning' || parsed.data?.type === 'Error')
+        queue.fail(new SpeechError('unavailable', `Deepgram: ${parsed.data.description ?? parsed.data.type}`));
+    },
+  };
+}

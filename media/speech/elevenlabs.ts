@@ -1,0 +1,140 @@
+/**
+ * ElevenLabs: streamed synthesis with the time of every character (`WS /v1/text-to-speech/{voice}/stream-input`), and voices cloned from samples
+ * (`POST /v1/voices/add`). A socket serves one text; the next one is opened ahead of it.
+ */
+import { z } from 'zod';
+import type { Clock } from '#config/clock.ts';
+import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import type { ChunkQueue } from './chunk-queue.ts';
+import { offeredRate, SampleReader } from './pcm-bytes.ts';
+import { speakOverSocket } from './socket-speech.ts';
+import { type CloneRequest, type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
+import { CharacterTimes } from './spoken-words.ts';
+import { requestVendor } from './vendor-request.ts';
+import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
+import { WarmSockets } from './warm-sockets.ts';
+
+/** How the vendor is reached. */
+export interface ElevenlabsOptions {
+  /** http or ws scheme alike, no path. */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly clock: Clock;
+}
+
+const MODEL = 'eleven_flash_v2_5';
+const RATES_HZ = [8_000, 16_000, 22_050, 24_000, 44_100];
+/** The vendor's longest; a spare is closed before. */
+const INACTIVITY_SECONDS = 180;
+const SPARE_MS = 150_000;
+const SLOWEST = 0.7;
+const FASTEST = 1.2;
+const CLONE_MS = 120_000;
+
+const numbers = z.array(z.number());
+const alignment = z.object({ chars: z.array(z.string()), charStartTimesMs: numbers, charDurationsMs: numbers });
+const output = z.object({ audio: z.string().nullish(), isFinal: z.boolean().nullish(), alignment: alignment.nullish().catch(null) });
+const failure = z.object({ error: z.string(), message: z.string().optional() });
+const added = z.object({ voice_id: z.string().min(1) });
+
+/** Creates the synthesiser. */
+export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthesizer {
+  const { clock, apiKey } = options;
+  const headers: Record<string, string> = apiKey === undefined ? {} : { 'xi-api-key': apiKey };
+  const sockets = new WarmSockets({ clock, idleMs: SPARE_MS, connect: (url) => new VendorSocket({ vendor: 'ElevenLabs', url, headers, clock }) });
+  const voices = PROVIDER_VOICES.elevenlabs;
+
+  function synthesise(text: string, synthesis: SynthesisOptions): AsyncGenerator<SpeechChunk> {
+    const rateHz = offeredRate(RATES_HZ, synthesis.sampleRateHz);
+    const url = socketUrl(options.baseUrl, `/v1/text-to-speech/${encodeURIComponent(synthesis.voiceId ?? voices[0].id)}/stream-input`, {
+      model_id: MODEL,
+      language_code: synthesis.language,
+      output_format: `pcm_${rateHz}`,
+      auto_mode: 'true',
+      sync_alignment: 'true',
+      inactivity_timeout: String(INACTIVITY_SECONDS),
+    });
+    const speed = Math.min(FASTEST, Math.max(SLOWEST, synthesis.speed));
+    const messages = [{ text: ' ', voice_settings: { speed } }, { text: `${text} ` }, { text: '' }].map((message) => JSON.stringify(message));
+    const speech = { vendor: 'ElevenLabs', url, messages, createReader: (queue: ChunkQueue) => createReader(text, rateHz, queue) };
+    return speakOverSocket(speech, { sockets, clock, signal: synthesis.signal });
+  }
+
+  return {
+    id: 'elevenlabs',
+    voices,
+    async *synthesise(text, synthesis) {
+      synthesis.signal.throwIfAborted();
+      if (text.trim() !== '') yield* synthesise(text, synthesis);
+    },
+    cloning: {
+      clone: (request) => addVoice(request, { ...options, headers }),
+      async forget(voiceId) {
+        const signal = AbortSignal.timeout(CLONE_MS);
+        await requestVendor({
+          vendor: 'ElevenLabs',
+          url: `${httpBase(options)}/v1/voices/${encodeURIComponent(voiceId)}`,
+          method: 'DELETE',
+          headers,
+          signal,
+        });
+      },
+    },
+    close: async () => sockets.close(),
+  };
+}
+
+function createReader(text: string, rateHz: number, queue: ChunkQueue) {
+  const samples = new SampleReader();
+  const times = new CharacterTimes(text);
+  let heardMs = 0;
+  return {
+    onText(message: string) {
+      const parsed = parseMessage(message);
+      const refused = failure.safeParse(parsed);
+      if (refused.success) {
+        queue.fail(errorOf(refused.data));
+        return;
+      }
+      const { audio, isFinal, alignment: aligned } = output.catch({ audio: null, isFinal: null, alignment: null }).parse(parsed);
+      if (audio) {
+        const chunk = samples.read(Buffer.from(audio, 'base64'));
+        // Times count from the start of the chunk they come with.
+        const startsMs = aligned?.charStartTimesMs.map((ms) => ms + heardMs) ?? [];
+        const words = aligned ? times.take(aligned.chars, startsMs, aligned.charDurationsMs) : [];
+        heardMs += (chunk.length * 1_000) / rateHz;
+        queue.push({ samples: chunk, sampleRateHz: rateHz, words });
+      }
+      if (isFinal) queue.end();
+    },
+  };
+}
+
+/** The vendor names its refusals; the socket's close code is always the same. */
+function errorOf({ error, message }: z.output<typeof failure>): SpeechError {
+  const text = `ElevenLabs: ${message ?? error}`;
+  if (/quota|credits/.test(error)) return new SpeechError('quota', text);
+  if (/api_key|unauthori[sz]ed|permission/.test(error)) return new SpeechError('authentication', text);
+  if (/busy|too_many|concurrent|rate_limit/.test(error)) return new SpeechError('overloaded', text);
+  if (/internal|server/.test(error)) return new SpeechError('unavailable', text);
+  return new SpeechError('bad_request', text);
+}
+
+async function addVoice(
+  { name, samples, signal }: CloneRequest,
+  options: ElevenlabsOptions & { readonly headers: Record<string, string> },
+): Promise<string> {
+  const body = new FormData();
+  body.set('name', name);
+  for (const [index, sample] of samples.entries()) body.append('files', new Blob([new Uint8Array(sample)]), `sample-${index + 1}`);
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(CLONE_MS)]);
+  const url = `${httpBase(options)}/v1/voices/add`;
+  const response = await requestVendor({ vendor: 'ElevenLabs', url, method: 'POST', headers: options.headers, body, signal: limited });
+  const parsed = added.safeParse(await response.json().catch(() => null));
+  if (!parsed.success) throw new SpeechError('unavailable', 'ElevenLabs did not name the voice it made');
+  return parsed.data.voice_id;
+}
+
+function httpBase({ baseUrl }: ElevenlabsOptions): string {
+  return baseUrl.replace(/^ws/, 'http');
+}

@@ -1,0 +1,55 @@
+/** A synthesis over a socket of its own: everything is said at once, audio is read until the vendor says it is over, and the socket ends with it. */
+import type { Clock } from '#config/clock.ts';
+import { ChunkQueue } from './chunk-queue.ts';
+import type { SpeechChunk } from './speech.ts';
+import type { VendorSocket } from './vendor-socket.ts';
+import type { TakenSocket, WarmSockets } from './warm-sockets.ts';
+
+/** One synthesis in a vendor's protocol. */
+export interface SocketSpeech {
+  readonly vendor: string;
+  readonly url: URL;
+  /** Sent in order. */
+  readonly messages: readonly string[];
+  /** Sent before the socket is closed, where the vendor wants it. */
+  readonly farewell?: string;
+  /** Reads what comes into the queue, and ends or fails it. Made anew where a dead spare is replaced. */
+  createReader(queue: ChunkQueue): { onText(text: string): void; onBinary?(bytes: Buffer): void };
+}
+
+/** Speaks; throws `SpeechError`, or the signal's reason as soon as it is aborted. */
+export async function* speakOverSocket(
+  speech: SocketSpeech,
+  { sockets, clock, signal }: { readonly sockets: WarmSockets; readonly clock: Clock; readonly signal: AbortSignal },
+): AsyncGenerator<SpeechChunk> {
+  signal.throwIfAborted();
+  const queue = new ChunkQueue(speech.vendor, clock);
+  let current = talk(sockets.take(speech.url));
+
+  function talk({ socket, wasSpare }: TakenSocket): VendorSocket {
+    const reader = speech.createReader(queue);
+    let hasAnswered = false;
+    socket.listener = {
+      onText: (text) => {
+        hasAnswered = true;
+        reader.onText(text);
+      },
+      onBinary: (bytes) => {
+        hasAnswered = true;
+        reader.onBinary?.(bytes);
+      },
+      onFailed: (error) => {
+        if (wasSpare && !hasAnswered) current = talk(sockets.fresh(speech.url));
+        else queue.fail(error);
+      },
+    };
+    for (const message of speech.messages) socket.send(message);
+    return socket;
+  }
+
+  try {
+    yield* queue.read(signal);
+  } finally {
+    current.close(speech.farewell);
+  }
+}

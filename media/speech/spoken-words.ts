@@ -1,0 +1,72 @@
+/** Finds the words a vendor timed in the text that was asked for. Vendors time characters, or words without a place. */
+import type { SpokenWord } from './speech.ts';
+
+/** How far ahead a character or word is looked for where the vendor left something out or worded it otherwise. */
+const MOST_SKIPPED_CHARS = 48;
+
+/** Words from timed characters, which may arrive in pieces that cut a word. */
+export class CharacterTimes {
+  readonly #text: string;
+  #cursor = 0;
+  #word: { readonly textStart: number; textEnd: number; readonly startMs: number; endMs: number } | null = null;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Takes the next characters with their times, ms; returns the words they completed. */
+  take(characters: readonly string[], startsMs: readonly number[], durationsMs: readonly number[]): SpokenWord[] {
+    const words: SpokenWord[] = [];
+    for (const [index, character] of characters.entries()) {
+      const startMs = startsMs[index] ?? 0;
+      const at = character.trim() === '' ? -1 : this.#text.indexOf(character, this.#cursor);
+      if (at === -1 || at - this.#cursor > MOST_SKIPPED_CHARS) continue;
+      this.#cursor = at + character.length;
+      if (this.#word && /\s/.test(this.#text.slice(this.#word.textEnd, at))) words.push(...this.flush());
+      this.#word ??= { textStart: wordStart(this.#text, at), textEnd: at, startMs, endMs: startMs };
+      this.#word.textEnd = this.#cursor;
+      this.#word.endMs = startMs + (durationsMs[index] ?? 0);
+      if (/^(\s|$)/.test(this.#text.slice(this.#cursor, this.#cursor + 1))) words.push(...this.flush());
+    }
+    return words;
+  }
+
+  /** The word under way, if there is one. */
+  flush(): SpokenWord[] {
+    const word = this.#word;
+    this.#word = null;
+    return word ? [{ ...word, textEnd: wordEnd(this.#text, word.textEnd - 1) }] : [];
+  }
+}
+
+/** Places of timed words. */
+export class WordTimes {
+  readonly #text: string;
+  #cursor = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The place of the next word; null where the text does not have it. */
+  take(word: string, startMs: number, endMs: number): SpokenWord | null {
+    const at = this.#text.indexOf(word.trim(), this.#cursor);
+    if (word.trim() === '' || at === -1 || at - this.#cursor > MOST_SKIPPED_CHARS) return null;
+    const textEnd = wordEnd(this.#text, at + word.trim().length - 1);
+    this.#cursor = textEnd;
+    return { textStart: wordStart(this.#text, at), textEnd, startMs, endMs };
+  }
+}
+
+/** Where the run of visible characters around a position begins. */
+function wordStart(text: string, at: number): number {
+  let start = at;
+  while (start > 0 && !/\s/.test(text.charAt(start - 1))) start--;
+  return start;
+}
+
+function wordEnd(text: string, at: number): number {
+  let end = at + 1;
+  while (end < text.length && !/\s/.test(text.charAt(end))) end++;
+  return end;
+}

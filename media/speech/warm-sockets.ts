@@ -1,0 +1,74 @@
+/**
+ * Sockets that serve one synthesis each, opened ahead: whoever takes one leaves another opening behind it, so that only the first of a call
+ * waits for a handshake. A spare nobody takes is closed before the vendor does it.
+ */
+import type { Clock, Timer } from '#config/clock.ts';
+import type { VendorSocket } from './vendor-socket.ts';
+
+/** How spares are kept. */
+export interface WarmSocketsOptions {
+  readonly clock: Clock;
+  readonly connect: (url: URL) => VendorSocket;
+  /** A spare unused for this long is closed, ms. */
+  readonly idleMs: number;
+}
+
+/** A socket with what its taker must know. */
+export interface TakenSocket {
+  readonly socket: VendorSocket;
+  /** It may have died unnoticed: a failure before its first message is no failure of the vendor. */
+  readonly wasSpare: boolean;
+}
+
+/** Voices and rates spares are kept for; beyond it the oldest goes. */
+const MOST_SPARES = 32;
+
+/** The spares of one engine, one for each address. */
+export class WarmSockets {
+  readonly #options: WarmSocketsOptions;
+  readonly #spares = new Map<string, { readonly socket: VendorSocket; readonly expiry: Timer }>();
+  #isClosed = false;
+
+  constructor(options: WarmSocketsOptions) {
+    this.#options = options;
+  }
+
+  /** A socket to this address, open already where one was taken lately. */
+  take(url: URL): TakenSocket {
+    const spare = this.#spares.get(url.href);
+    this.#forget(url.href);
+    const taken = spare ? { socket: spare.socket, wasSpare: true } : this.fresh(url);
+    this.#prepare(url);
+    return taken;
+  }
+
+  /** A socket that was never a spare. */
+  fresh(url: URL): TakenSocket {
+    return { socket: this.#options.connect(url), wasSpare: false };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const key of [...this.#spares.keys()]) this.#discard(key);
+  }
+
+  #prepare(url: URL): void {
+    if (this.#isClosed) return;
+    const oldest = this.#spares.keys().next().value;
+    if (this.#spares.size >= MOST_SPARES && oldest !== undefined) this.#discard(oldest);
+    const socket = this.#options.connect(url);
+    const expiry = this.#options.clock.after(this.#options.idleMs, () => this.#discard(url.href));
+    socket.listener = { onText: () => {}, onFailed: () => this.#forget(url.href) };
+    this.#spares.set(url.href, { socket, expiry });
+  }
+
+  #discard(key: string): void {
+    this.#spares.get(key)?.socket.close();
+    this.#forget(key);
+  }
+
+  #forget(key: string): void {
+    this.#spares.get(key)?.expiry.cancel();
+    this.#spares.delete(key);
+  }
+}

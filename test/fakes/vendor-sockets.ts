@@ -1,0 +1,130 @@
+/**
+ * The part stand-ins for speech vendors share: a server for WebSockets and requests on a free port of 127.0.0.1, with the faults every vendor can have.
+ *
+ *     vendor.fault = { status: 429 };           // from now on
+ *     vendor.fault = { halfOpen: 'upgrade' };   // the socket opens and nothing is ever said
+ *     vendor.fault = { halfOpen: 'answers' };   // what is sent is taken and nothing is ever said
+ *     vendor.cut();                             // breaks the open ones
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+
+/** What connections meet while it is set. */
+export type SocketFault = { readonly status: number } | { readonly halfOpen: 'upgrade' | 'answers' };
+
+/** One connection as the stand-in sees it. */
+export interface VendorConnection {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The JSON messages that came, in order. */
+  readonly messages: Record<string, unknown>[];
+  isOpen: boolean;
+  /** Sends a message unless a fault forbids it. */
+  say(message: object | Buffer): void;
+  close(code: number): void;
+}
+
+/** One vendor's side of the protocol. */
+export interface VendorProtocol {
+  /** Accepts a connection; told of every message. Null answers the upgrade with 404. */
+  accept(connection: VendorConnection): { onJson(message: Record<string, unknown>): void; onAudio?(bytes: Buffer): void } | null;
+  /** Answers a request; the body has been read. */
+  answer?(request: IncomingMessage, body: Buffer, response: ServerResponse): void;
+  /** True for headers with the right key. */
+  mayEnter(headers: IncomingMessage['headers']): boolean;
+}
+
+/** A running stand-in. */
+export interface VendorServer {
+  /** For `<VENDOR>_BASE_URL`. */
+  readonly url: string;
+  readonly connections: readonly VendorConnection[];
+  fault: SocketFault | null;
+  cut(): void;
+  close(): Promise<void>;
+}
+
+/** Starts a stand-in. */
+export async function startVendorServer(protocol: VendorProtocol): Promise<VendorServer> {
+  const connections: VendorConnection[] = [];
+  let fault: SocketFault | null = null;
+  const http = createServer(async (request, response) => {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece as Buffer);
+    if (fault && 'status' in fault) response.writeHead(fault.status).end();
+    else if (fault) return;
+    else if (!protocol.mayEnter(request.headers)) response.writeHead(401).end();
+    else if (protocol.answer) protocol.answer(request, Buffer.concat(pieces), response);
+    else response.writeHead(404).end();
+  });
+  const sockets = new WebSocketServer({ noServer: true });
+  const upgraded = new Set<Duplex>();
+
+  http.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => {});
+    upgraded.add(socket);
+    socket.on('close', () => upgraded.delete(socket));
+    const refuse = (status: number) => void socket.end(`HTTP/1.1 ${status} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+    if (fault && 'status' in fault) return refuse(fault.status);
+    if (fault?.halfOpen === 'upgrade') return;
+    if (!protocol.mayEnter(request.headers)) return refuse(401);
+    const url = new URL(request.url ?? '/', 'ws://stand-in');
+    sockets.handleUpgrade(request, socket, head, (accepted: WebSocket) => {
+      const connection: VendorConnection = {
+        path: url.pathname,
+        query: url.searchParams,
+        headers: request.headers,
+        messages: [],
+        isOpen: true,
+        say(message) {
+          if (fault === null && accepted.readyState === accepted.OPEN) accepted.send(Buffer.isBuffer(message) ? message : JSON.stringify(message));
+        },
+        close(code) {
+          if (fault === null) accepted.close(code);
+        },
+      };
+      const listener = protocol.accept(connection);
+      if (!listener) return accepted.close(1008);
+      connections.push(connection);
+      accepted.on('close', () => {
+        connection.isOpen = false;
+      });
+      accepted.on('message', (data: Buffer, isBinary) => {
+        if (isBinary) return listener.onAudio?.(data);
+        const message = JSON.parse(String(data)) as Record<string, unknown>;
+        connection.messages.push(message);
+        listener.onJson(message);
+      });
+    });
+  });
+
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    connections,
+    get fault() {
+      return fault;
+    },
+    set fault(value) {
+      fault = value;
+    },
+    cut: () => {
+      for (const socket of sockets.clients) socket.terminate();
+    },
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of upgraded) socket.destroy();
+        http.close(() => resolve());
+        http.closeAllConnections();
+      }),
+  };
+}
+
+/** What a stand-in says for a text: a tone as long as its words, 100 ms each. */
+export function toneFor(text: string, rateHz: number): Int16Array {
+  const words = text.match(/\S+/g)?.length ?? 0;
+  return Int16Array.from({ length: (rateHz * words) / 10 }, (_, index) => Math.round(4_000 * Math.sin(index / 5)));
+}

@@ -1,0 +1,135 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createAssemblyaiRecognizer } from '#media/speech/assemblyai.ts';
+import { type AssemblyaiServer, type AssemblyaiServerOptions, startAssemblyaiServer } from '#test/fakes/assemblyai-server.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';
+
+const RATE = 8_000;
+const MODEL = 'universal-3-5-pro';
+const opened: AssemblyaiServer[] = [];
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.close();
+});
+
+async function vendor(options: AssemblyaiServerOptions = {}): Promise<AssemblyaiServer> {
+  const server = await startAssemblyaiServer(options);
+  opened.push(server);
+  return server;
+}
+
+const listen = (server: AssemblyaiServer, clock = systemClock, apiKey?: string) =>
+  new Recording(createAssemblyaiRecognizer(MODEL, { baseUrl: server.url, apiKey, clock }), RATE, ['Parley']);
+
+describe('conformance', () => {
+  recognizerConforms(async () => {
+    const phrases = ['what are your opening hours', 'please transfer me'];
+    const server = await vendor({ lines: phrases });
+    const recognizer = createAssemblyaiRecognizer(MODEL, { baseUrl: server.url, apiKey: undefined, clock: systemClock });
+    return { recognizer, sampleRateHz: RATE, speech: [buzz(RATE, 900), buzz(RATE, 700)], phrases };
+  });
+});
+
+describe('AssemblyAI', () => {
+  it('reports words as they come, and a turn the vendor ended once, with its times', async () => {
+    const server = await vendor({ lines: ['book a table'] });
+    const heard = listen(server);
+    heard.write(buzz(RATE, 900));
+    heard.write(silence(RATE, 600));
+    await heard.until('final');
+    expect(heard.events[0]).toEqual({ type: 'interim', text: 'book' });
+    expect(heard.of('final')).toEqual([{ type: 'final', text: 'book a table', startMs: 0, endMs: 550, language: null }]);
+    heard.stream.finalise();
+    await heard.until('finalised');
+    expect(heard.of('final')).toHaveLength(1);
+    heard.stream.close();
+  });
+
+  it('asks for the model, the rate, the language and the keyterms', async () => {
+    const server = await vendor({ apiKey: 'k' });
+    const heard = listen(server, systemClock, 'k');
+    await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(1);
+    expect(Object.fromEntries(server.connections[0]!.query)).toEqual({
+      speech_model: MODEL,
+      sample_rate: '8000',
+      encoding: 'pcm_s16le',
+      format_turns: 'true',
+      language_codes: '["en"]',
+      keyterms_prompt: '["Parley"]',
+    });
+    heard.stream.close();
+    await expect.poll(() => server.connections[0]?.messages.at(-1), { timeout: 20_000 }).toEqual({ type: 'Terminate' });
+  });
+
+  it('takes the plain end of a turn where the formatted one does not come', async () => {
+    const server = await vendor();
+    server.isPlain = true;
+    const clock = new ManualClock();
+    const heard = listen(server, clock);
+    heard.write(buzz(RATE, 900));
+    heard.stream.finalise();
+    await heard.until('interim');
+    // Word of the end is under way: the clock is moved until it has come.
+    await expect
+      .poll(
+        async () => {
+          await clock.advance(100);
+          return heard.finals;
+        },
+        { timeout: 20_000 },
+      )
+      .toBe('hello');
+    await heard.until('finalised');
+    heard.stream.close();
+    expect(clock.pendingTimers).toBeLessThanOrEqual(1);
+  });
+
+  it('a turn that was heard and never ends is a stall', async () => {
+    const server = await vendor();
+    server.isEndless = true;
+    const clock = new ManualClock();
+    const heard = listen(server, clock);
+    heard.write(buzz(RATE, 900));
+    await heard.until('interim');
+    heard.stream.finalise();
+    await expectStalled(heard, () => clock.advance(2_001));
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('a socket that never opens is a stall', async () => {
+    const server = await vendor();
+    server.fault = { halfOpen: 'upgrade' };
+    const clock = new ManualClock();
+    await expectStalled(listen(server, clock), () => clock.advance(3_001));
+  });
+
+  it.each([
+    [1008, 'authentication'],
+    [3005, 'unavailable'],
+    [3007, 'bad_request'],
+    [3009, 'overloaded'],
+  ])('error %i is %s', async (code, category) => {
+    const server = await vendor();
+    const heard = listen(server);
+    await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(1);
+    server.breakDown(code);
+    await heard.until('failed');
+    expect(heard.of('failed')).toMatchObject([{ error: { category } }]);
+  });
+
+  it('a wrong key, a busy vendor and a broken connection are told apart', async () => {
+    const server = await vendor({ apiKey: 'k' });
+    const wrong = listen(server, systemClock, 'x');
+    await wrong.until('failed');
+    expect(wrong.of('failed')).toMatchObject([{ error: { category: 'authentication', retryable: false } }]);
+    const cut = listen(server, systemClock, 'k');
+    await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(1);
+    server.cut();
+    await cut.until('failed');
+    expect(cut.of('failed')).toMatchObject([{ error: { category: 'connectivity', retryable: true } }]);
+    server.fault = { status: 429 };
+    const busy = listen(server, systemClock, 'k');
+    await busy.until('failed');
+    expect(busy.of('failed')).toMatchObject([{ error: { category: 'overloaded' } }]);
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { createCartesiaSynthesizer } from '#media/speech/cartesia.ts';
+import { collect } from '#test/collect.ts';
+import { startCartesiaServer } from '#test/fakes/cartesia-server.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { speak, timedWords, vendorSynthesizerConforms } from './vendor-conformance.ts';
+
+describe('Cartesia', () => {
+  const { begin } = vendorSynthesizerConforms(startCartesiaServer, createCartesiaSynthesizer);
+
+  it('times every word, also those told after the audio', async () => {
+    const { synthesizer } = await begin();
+    const text = 'The the cat, “the” cat sat.';
+    const words = timedWords(text, await collect(speak(synthesizer, text)));
+    expect(words).toEqual(text.split(' ').map((word, index) => [word, index * 100]));
+  });
+
+  it('carries all syntheses on one socket, and tells them apart', async () => {
+    const { server, synthesizer } = await begin();
+    const texts = ['One.', 'One two three four five six.', 'One two.'];
+    const spoken = await Promise.all(texts.map(async (text) => timedWords(text, await collect(speak(synthesizer, text)))));
+    expect(spoken.map((words) => words.map(([word]) => word).join(' '))).toEqual(texts);
+    expect(server.connections).toHaveLength(1);
+  });
+
+  it('cancels a context that is aborted, and closes the socket when it is unused', async () => {
+    const clock = new ManualClock();
+    const { server, synthesizer } = await begin(clock);
+    const stop = new AbortController();
+    const run = async () => {
+      for await (const _ of speak(synthesizer, 'word '.repeat(200), stop.signal)) stop.abort(new Error('interrupted'));
+    };
+    await expect(run()).rejects.toThrow('interrupted');
+    await expect.poll(() => server.connections[0]?.messages.at(-1)?.['cancel'], { timeout: 20_000 }).toBe(true);
+    await clock.advance(240_001);
+    await expect.poll(() => server.connections[0]?.isOpen, { timeout: 20_000 }).toBe(false);
+  });
+
+  it('an error of one context is its own', async () => {
+    const { server, synthesizer } = await begin();
+    server.refusal = { status_code: 400, title: 'Invalid voice', message: 'No such voice.', error_code: 'voice_not_found' };
+    await expect(collect(speak(synthesizer, 'Hi.'))).rejects.toMatchObject({ category: 'bad_request', message: 'Cartesia: No such voice.' });
+    server.refusal = null;
+    expect(await collect(speak(synthesizer, 'Hi.'))).not.toEqual([]);
+    expect(server.connections).toHaveLength(1);
+  });
+});

@@ -1,0 +1,150 @@
+/** What every engine behind a vendor's socket must do when the vendor fails, whatever its protocol: one suite, run by each engine's own test file. */
+import { afterEach, expect, it } from 'vitest';
+import type { Clock } from '#config/clock.ts';
+import { systemClock } from '#config/clock.ts';
+import type { SpeechChunk, Synthesizer } from '#media/speech/speech.ts';
+import { collect } from '#test/collect.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import type { VendorConnection, VendorServer } from '#test/fakes/vendor-sockets.ts';
+import { synthesizerConforms } from './conformance.ts';
+
+/** How an engine is reached. */
+export interface VendorAccess {
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly clock: Clock;
+}
+
+const KEY = 'a-key';
+const TEXT = 'Good morning, how can I help?';
+
+/** Every vendor's synthesiser passes these; `start` starts the vendor's stand-in with a key. */
+export function vendorSynthesizerConforms<Server extends VendorServer>(
+  start: (options: { readonly apiKey: string }) => Promise<Server>,
+  create: (access: VendorAccess) => Synthesizer,
+): { readonly begin: (clock?: Clock, apiKey?: string) => Promise<{ server: Server; synthesizer: Synthesizer }> } {
+  const opened: { close?(): Promise<void> }[] = [];
+  afterEach(async () => {
+    for (const thing of opened.splice(0).reverse()) await thing.close?.();
+  });
+  const begin = async (clock: Clock = systemClock, apiKey = KEY) => {
+    const server = await start({ apiKey: KEY });
+    const synthesizer = create({ baseUrl: server.url, apiKey, clock });
+    opened.push(server, synthesizer);
+    return { server, synthesizer };
+  };
+
+  synthesizerConforms(async () => (await begin()).synthesizer);
+
+  it('says the whole text in order, in the rate asked for', async () => {
+    const { synthesizer } = await begin();
+    const chunks = await collect(speak(synthesizer, TEXT));
+    expect(milliseconds(chunks)).toBeCloseTo(600, 0);
+    const samples = Int16Array.from(chunks.flatMap((chunk) => [...chunk.samples]));
+    // The stand-in's tone goes on from chunk to chunk: a lost, doubled or exchanged sample shows.
+    expect(samples).toEqual(samples.map((_, index) => Math.round(4_000 * Math.sin(index / 5))));
+    expect(new Set(chunks.map((chunk) => chunk.sampleRateHz))).toEqual(new Set([16_000]));
+  });
+
+  it('a wrong key is an authentication failure, and not retried', async () => {
+    const { synthesizer } = await begin(systemClock, 'another');
+    await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ name: 'SpeechError', category: 'authentication', retryable: false });
+  });
+
+  it.each([
+    [429, 'overloaded', true],
+    [402, 'quota', false],
+    [500, 'unavailable', false],
+  ])('a refusal with HTTP %i is %s, retryable: %s', async (status, category, retryable) => {
+    const { server, synthesizer } = await begin();
+    server.fault = { status };
+    await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ category, retryable });
+  });
+
+  it('nobody at the address is a connectivity failure', async () => {
+    const { server, synthesizer } = await begin();
+    await server.close();
+    await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ category: 'connectivity', retryable: true });
+  });
+
+  it.each(['upgrade', 'answers'] as const)('a half-open socket fails as stalled: %s', async (halfOpen) => {
+    const clock = new ManualClock();
+    const { server, synthesizer } = await begin(clock);
+    server.fault = { halfOpen };
+    const failed = expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ category: 'stalled', retryable: true });
+    if (halfOpen === 'answers') await expect.poll(() => saidTo(server).length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await clock.advance(5_001);
+    await failed;
+  });
+
+  it('a connection that breaks while it speaks fails as connectivity; the next text is said', async () => {
+    const { server, synthesizer } = await begin();
+    server.fault = { halfOpen: 'answers' };
+    const failed = expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ category: 'connectivity', retryable: true });
+    await expect.poll(() => saidTo(server).length, { timeout: 20_000 }).toBeGreaterThan(0);
+    server.cut();
+    await failed;
+    server.fault = null;
+    expect(milliseconds(await collect(speak(synthesizer, TEXT)))).toBeCloseTo(600, 0);
+  });
+
+  it('what was open while nobody spoke may have died: the next text is said all the same', async () => {
+    const { server, synthesizer } = await begin();
+    await collect(speak(synthesizer, TEXT));
+    server.cut();
+    expect(milliseconds(await collect(speak(synthesizer, TEXT)))).toBeCloseTo(600, 0);
+  });
+
+  it('an abort is followed by nothing, and the next text is whole', async () => {
+    const { synthesizer } = await begin();
+    const stop = new AbortController();
+    const heard: SpeechChunk[] = [];
+    const run = async () => {
+      for await (const chunk of speak(synthesizer, TEXT.repeat(20), stop.signal)) {
+        heard.push(chunk);
+        stop.abort(new Error('interrupted'));
+      }
+    };
+    await expect(run()).rejects.toThrow('interrupted');
+    expect(heard).toHaveLength(1);
+    expect(milliseconds(await collect(speak(synthesizer, TEXT)))).toBeCloseTo(600, 0);
+  });
+
+  it('close leaves no connection and no timer', async () => {
+    const clock = new ManualClock();
+    const { server, synthesizer } = await begin(clock);
+    await collect(speak(synthesizer, TEXT));
+    await collect(speak(synthesizer, TEXT));
+    await synthesizer.close?.();
+    await expect.poll(() => server.connections.filter(({ isOpen }) => isOpen).length, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => clock.pendingTimers, { timeout: 20_000 }).toBe(0);
+  });
+
+  return { begin };
+}
+
+/** Speaks with the engine's defaults at 16 kHz. */
+export function speak(
+  synthesizer: Synthesizer,
+  text: string,
+  signal: AbortSignal = new AbortController().signal,
+  over: { readonly voiceId?: string; readonly language?: string; readonly speed?: number } = {},
+): AsyncIterable<SpeechChunk> {
+  return synthesizer.synthesise(text, { voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000, signal, ...over });
+}
+
+function milliseconds(chunks: readonly SpeechChunk[]): number {
+  return chunks.reduce((sum, chunk) => sum + (chunk.samples.length * 1_000) / chunk.sampleRateHz, 0);
+}
+
+/** Connections anything was said on; the others are kept ready. */
+export function saidTo(server: VendorServer): readonly VendorConnection[] {
+  return server.connections.filter(({ messages }) => messages.length > 0);
+}
+
+/** The words an engine timed, as written, with their starts, ms. */
+export function timedWords(text: string, chunks: readonly SpeechChunk[]): [word: string, startMs: number][] {
+  return chunks.flatMap((chunk) =>
+    (chunk.words ?? []).map((word): [string, number] => [text.slice(word.textStart, word.textEnd), Math.round(word.startMs)]),
+  );
+}
