@@ -1,0 +1,81 @@
+/**
+ * `npm run check:conformance`: every rule in docs/conformance.md names the tests that prove it, and every one of those tests exists and is not skipped.
+ * A test is named `file › title` or `file › describe › title`, the file below test/ without `.test.ts`; titles of `it.each` stand as they are written, `${…}` as `${}`.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync } from '@swc/core';
+
+const SEPARATOR = ' › ';
+const root = join(import.meta.dirname, '..');
+const page = readFileSync(join(root, 'docs', 'conformance.md'), 'utf8');
+const titles = new Map<string, string[]>();
+const problems: string[] = [];
+let proven = 0;
+let unproven = 0;
+
+for (const [index, line] of page.split('\n').entries()) {
+  const cells = /^\| (.+?) \| (.*) \|$/.exec(line);
+  if (!cells || /^(Rule|-+)$/.test(cells[1] ?? '')) continue;
+  const proofs = (cells[2] ?? '').split('<br>').map((proof) => proof.trim().replace(/^`(.*)`$/, '$1'));
+  if (proofs.every((proof) => proof === '' || proof === 'not yet')) {
+    unproven++;
+    continue;
+  }
+  proven++;
+  for (const proof of proofs) {
+    if (!exists(proof)) problems.push(`docs/conformance.md:${index + 1}: no such test: ${proof}`);
+  }
+}
+
+for (const problem of problems) console.log(problem);
+console.log(`${proven} rules proven by tests, ${unproven} not yet proven, ${problems.length} tests missing`);
+process.exit(problems.length > 0 || proven === 0 ? 1 : 0);
+
+function exists(proof: string): boolean {
+  const [file = '', ...path] = proof.split(SEPARATOR);
+  const title = path.join(SEPARATOR);
+  return title !== '' && titlesOf(file).some((known) => known === title || known.endsWith(SEPARATOR + title));
+}
+
+/** Titles of a file's tests, each with the titles of its describes in front. */
+function titlesOf(file: string): string[] {
+  const known = titles.get(file);
+  if (known) return known;
+  const path = join(root, 'test', `${file}.test.ts`);
+  const found: string[] = [];
+  if (existsSync(path)) collect(parseSync(readFileSync(path, 'utf8'), { syntax: 'typescript', target: 'es2022' }).body, [], found);
+  titles.set(file, found);
+  return found;
+}
+
+/** A call of a title and a function, by a plain name or by what a call gave (`it.each(…)`, `itNeeds(…)`), is a test or a describe; `it.skip(…)` is none. */
+function collect(node: unknown, outer: readonly string[], found: string[]): void {
+  if (typeof node !== 'object' || node === null) return;
+  if (Array.isArray(node)) {
+    for (const child of node) collect(child, outer, found);
+    return;
+  }
+  const title = titleOf(node as Record<string, unknown>);
+  if (title !== null) found.push([...outer, title].join(SEPARATOR));
+  for (const child of Object.values(node)) collect(child, title === null ? outer : [...outer, title], found);
+}
+
+interface Argument {
+  readonly expression: { readonly type: string; readonly value?: string; readonly quasis?: readonly { readonly cooked: string }[] };
+}
+
+function titleOf(node: Record<string, unknown>): string | null {
+  if (node['type'] !== 'CallExpression') return null;
+  const callee = (node['callee'] as { type: string }).type;
+  const [first, ...rest] = node['arguments'] as Argument[];
+  const isTest = (callee === 'Identifier' || callee === 'CallExpression') && rest.some(({ expression }) => isFunction(expression.type));
+  if (!isTest || !first) return null;
+  const { type, value, quasis } = first.expression;
+  if (type === 'StringLiteral') return value ?? null;
+  return type === 'TemplateLiteral' ? (quasis ?? []).map((part) => part.cooked).join('$' + '{}') : null;
+}
+
+function isFunction(type: string): boolean {
+  return type === 'ArrowFunctionExpression' || type === 'FunctionExpression';
+}
