@@ -6,10 +6,18 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#config/clock.ts';
+import { resample } from '#media/pcm.ts';
 
 const MODULES = '/usr/lib/baresip/modules';
 const RATE_HZ = 8_000;
 const WAV_HEADER_BYTES = 44;
+/** Where a WAV header says how many channels there are, and at which rate. */
+const WAV_CHANNELS_AT = 22;
+const WAV_RATE_AT = 24;
+
+/** What it offers is what its modules are. */
+const CODEC_MODULES = { PCMU: 'g711', G722: 'g722', opus: 'opus' } as const;
+export type PhoneCodec = keyof typeof CODEC_MODULES;
 
 /** A phone in a call. */
 export interface Phone {
@@ -22,7 +30,7 @@ export interface Phone {
 }
 
 /** Dials `uri`; `microphone` (8 kHz mono) is spoken once, then silence. */
-export async function dial(uri: string, microphone: Int16Array): Promise<Phone> {
+export async function dial(uri: string, microphone: Int16Array, { codec = 'PCMU' }: { readonly codec?: PhoneCodec } = {}): Promise<Phone> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-baresip-'));
   const [sipPort, controlPort, rtpPort] = [await freePort(), await freePort(), await freePort()];
   // At the end of its microphone file the phone ends the call.
@@ -30,7 +38,7 @@ export async function dial(uri: string, microphone: Int16Array): Promise<Phone> 
   speech.set(microphone);
   writeFileSync(join(directory, 'microphone.wav'), wav(speech));
   writeFileSync(join(directory, 'contacts'), '');
-  writeFileSync(join(directory, 'accounts'), '<sip:alice@127.0.0.1>;regint=0;answermode=auto;audio_codecs=PCMU\n');
+  writeFileSync(join(directory, 'accounts'), '<sip:alice@127.0.0.1>;regint=0;answermode=auto\n');
   const config = [
     `sip_listen 127.0.0.1:${sipPort}`,
     'net_interface 127.0.0.1',
@@ -42,7 +50,7 @@ export async function dial(uri: string, microphone: Int16Array): Promise<Phone> 
     `snd_path ${directory}`,
     `ctrl_tcp_listen 127.0.0.1:${controlPort}`,
     `module_path ${MODULES}`,
-    ...['stdio', 'g711', 'aufile', 'sndfile', 'stun'].map((name) => `module ${name}.so`),
+    ...['stdio', CODEC_MODULES[codec], 'aufile', 'sndfile', 'stun'].map((name) => `module ${name}.so`),
     ...['uuid', 'account'].map((name) => `module_tmp ${name}.so`),
     ...['contact', 'debug_cmd', 'menu', 'ctrl_tcp'].map((name) => `module_app ${name}.so`),
   ];
@@ -73,8 +81,12 @@ class Baresip implements Phone {
   heard(): Int16Array {
     const name = readdirSync(this.#directory).find((file) => file.endsWith('-dec.wav'));
     if (name === undefined) return new Int16Array(0);
-    const bytes = readFileSync(join(this.#directory, name)).subarray(WAV_HEADER_BYTES);
-    return Int16Array.from({ length: Math.floor(bytes.length / 2) }, (_, index) => bytes.readInt16LE(index * 2));
+    const file = readFileSync(join(this.#directory, name));
+    if (file.length < WAV_HEADER_BYTES) return new Int16Array(0);
+    const [channels, rateHz] = [file.readUInt16LE(WAV_CHANNELS_AT), file.readUInt32LE(WAV_RATE_AT)];
+    const bytes = file.subarray(WAV_HEADER_BYTES);
+    const samples = Int16Array.from({ length: Math.floor(bytes.length / 2 / channels) }, (_, index) => bytes.readInt16LE(index * 2 * channels));
+    return resample(samples, rateHz, RATE_HZ);
   }
 
   async close(): Promise<void> {

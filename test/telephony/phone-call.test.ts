@@ -3,6 +3,7 @@ import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import type { Leg } from '#media/leg.ts';
 import { startMediaThread } from '#media/media-thread.ts';
+import { resample } from '#media/pcm.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerInboundCall } from '#telephony/inbound-call.ts';
 import { connectSignalling } from '#telephony/signalling.ts';
@@ -13,9 +14,13 @@ import { itNeeds } from '#test/needs.ts';
 
 const RATE_HZ = 8_000;
 
-itNeeds(['baresip'])(
-  'a real phone hears what is played, is heard, presses keys, and hangs up',
-  async () => {
+itNeeds(['baresip']).each([
+  ['PCMU', 8_000],
+  ['G722', 16_000],
+  ['opus', 16_000],
+] as const)(
+  'a real phone that talks %s hears what is played, is heard at %i Hz, presses keys, and hangs up',
+  async (codec, rateHz) => {
     const logger = createLogger({ level: 'silent', name: 'test' });
     const media = await startMediaThread({ rtpPortMin: 23_000, rtpPortMax: 23_019, iceServers: [], clock: systemClock, logger });
     const server = await startEmbeddedSignalling({
@@ -39,15 +44,23 @@ itNeeds(['baresip'])(
         );
       });
     });
-    const phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(700, 3_000));
+    const phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(700, 3_000), { codec });
     try {
       const leg = await answered;
       const log = new LegLog(leg);
-      leg.send({ do: 'play', replyId: 'greeting', pieceId: 1, samples: tone(440, 1_000), marks: new Int32Array(0), last: true });
+      expect([leg.inRateHz, leg.outRateHz]).toEqual([rateHz, rateHz]);
+      leg.send({
+        do: 'play',
+        replyId: 'greeting',
+        pieceId: 1,
+        samples: resample(tone(440, 1_000), RATE_HZ, rateHz),
+        marks: new Int32Array(0),
+        last: true,
+      });
       await log.next('playout.finished');
       await phone.press('5');
       expect(await log.next('digit')).toMatchObject({ digit: '5', source: 'rfc4733' });
-      const heardByUs = () => Int16Array.from(log.all('audio').flatMap((event) => [...event.samples]));
+      const heardByUs = () => resample(Int16Array.from(log.all('audio').flatMap((event) => [...event.samples])), rateHz, RATE_HZ);
       await expect.poll(() => power(heardByUs(), 700), { timeout: 5_000 }).toBeGreaterThan(100_000);
       expect(power(heardByUs(), 440)).toBeLessThan(power(heardByUs(), 700) / 100);
       await phone.hangUp();
