@@ -26,8 +26,10 @@ const FAULTS = {
   bad_request: { status: 400, message: '{detail}' },
   malformed_body: { status: 400, message: 'Malformed {kind}' },
   reference_not_found: { status: 400, message: 'Reference not found' },
+  model_unknown: { status: 400, message: 'Unknown model: GET …/models lists those that are served here' },
   sdp_unusable: { status: 400, message: 'The SDP offer has no audio that can be answered', sip: 488 },
   // 401
+  key_missing: { status: 401, message: 'No API key: send it in the header {header}' },
   invalid_token: { status: 401, message: 'Invalid token' },
   token_expired: { status: 401, message: 'Token expired' },
   // 402
@@ -46,6 +48,7 @@ const FAULTS = {
   // 404
   not_found: { status: 404, message: 'Not found', sip: 404 },
   recording_not_found: { status: 404, message: 'Recording not found' },
+  voice_not_found: { status: 404, message: 'Voice not found: GET /v1/voices lists those that there are' },
   number_not_found: { status: 404, message: 'Phone number not found', reason: 'number_not_found', sip: 404 },
   agent_not_found: { status: 404, message: 'Agent not found', reason: 'agent_not_found' },
   // 409
@@ -67,6 +70,8 @@ const FAULTS = {
   conflict: { status: 409, message: '{detail}' },
   // 413
   too_large: { status: 413, message: 'Request body is too large' },
+  // 415
+  media_type: { status: 415, message: 'The Content-Type cannot be read here; send {types}' },
   // 422 with a reason (supplement 4.5)
   number_provider_unsupported: { status: 422, message: 'This number cannot place calls', reason: 'number_provider_unsupported' },
   number_termination_missing: {
@@ -99,6 +104,7 @@ const FAULTS = {
   provider_unreachable: { status: 502, message: '{provider} is unreachable' },
   provider_silent: { status: 502, message: '{provider} did not answer; the number stays in provisioning until it is known whether it was bought' },
   provider_refused: { status: 502, message: '{provider} refused the request: {detail}' },
+  speech_silent: { status: 502, message: 'The speech engine gave nothing for 5 minutes; try again' },
   no_capacity: { status: 503, message: 'No agent worker is free; try again shortly', sip: 503 },
   draining: { status: 503, message: 'The service is shutting down; try again shortly', sip: 503 },
   database_unavailable: { status: 503, message: 'The database is temporarily unavailable; try again shortly', sip: 503 },

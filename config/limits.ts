@@ -66,6 +66,15 @@ export const LIMITS = {
   transcribeSeconds: 0.08,
   /** chosen here: room for inline references */
   synthesisBodyBytes: 32 * 1_048_576,
+  /** supplement 4.13 */
+  compatSpeechBodyBytes: 32 * 1_048_576,
+  compatVendorBodyBytes: 140 * 1_048_576,
+  compatAudioBytes: 100 * 1_048_576,
+  compatFrameBytes: 32 * 1_048_576,
+  compatItemBytes: 1_048_576,
+  compatPendingItems: 1_024,
+  compatConnectionMs: 3_600_000,
+  firstByteMs: 300_000,
   /** supplement 8: requests in progress, by what was ever paid (micro-dollars, below which the row holds) */
   speechConcurrency: [
     { belowMicros: 100_000_000, requests: 5 },

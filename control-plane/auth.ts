@@ -24,9 +24,9 @@ export interface Caller {
 
 /**
  * What a route needs: `key` any key (the default), `beta` a key of an account with beta access, `operator` the root key,
- * `optional` a key or none at all (a malformed or bad one is refused), `none` nothing.
+ * `optional` a key or none at all (a malformed or bad one is refused), `own` a key that the route's part reads itself, `none` nothing.
  */
-type Access = 'key' | 'beta' | 'operator' | 'optional' | 'none';
+type Access = 'key' | 'beta' | 'operator' | 'optional' | 'own' | 'none';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -53,7 +53,7 @@ export function createAuthentication(context: Context): (request: FastifyRequest
     request.caller = null;
     const access = request.routeOptions.config.access ?? 'key';
     const header = request.headers.authorization;
-    if (request.is404 || access === 'none' || (access === 'optional' && header === undefined)) return undefined;
+    if (request.is404 || access === 'none' || access === 'own' || (access === 'optional' && header === undefined)) return undefined;
     const caller = await callerOfHeader(context, header);
     if (caller === null) {
       sendBare(reply, 401);
@@ -79,7 +79,7 @@ export function bearerToken(header: string | undefined): string | null {
 /** Whom an `Authorization` header stands for; null when it is missing or malformed. Throws `invalid_token` or `token_expired`. */
 export async function callerOfHeader(context: Context, header: string | undefined): Promise<Caller | null> {
   const token = bearerToken(header);
-  return token === null ? null : resolveKey(context, token);
+  return token === null ? null : callerOfKey(context, token);
 }
 
 /** What is stored of a key. */
@@ -87,8 +87,8 @@ export function hashKey(apiKey: string): string {
   return createHash('sha256').update(apiKey).digest('hex');
 }
 
-/** Finds whom a key stands for. Throws `invalid_token` or `token_expired`. */
-async function resolveKey(context: Context, apiKey: string): Promise<Caller> {
+/** Whom a key stands for. Throws `invalid_token` or `token_expired`. */
+export async function callerOfKey(context: Context, apiKey: string): Promise<Caller> {
   const key = await context.models.keys.findOne({ hash: hashKey(apiKey) }).lean();
   if (!key) throw fault('invalid_token');
   if (key.expires_at && key.expires_at <= now(context)) throw fault('token_expired');

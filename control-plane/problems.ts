@@ -40,6 +40,16 @@ export function invalidFrom(error: z.core.$ZodError, place: ValidationEntry['in'
   return new InvalidRequest(error.issues.flatMap((issue) => entriesOf(issue, [place], place)));
 }
 
+/** The first thing that is wrong with a request, in one line. */
+export function firstProblem({ entries: [first] }: InvalidRequest): string {
+  return `${first?.loc.slice(1).join('.') || first?.loc[0] || 'body'}: ${first?.msg ?? 'is not acceptable'}`;
+}
+
+/** Whatever was thrown as a fault; what nobody knows is `internal`. */
+export function faultOf(error: Error): Fault {
+  return error instanceof Fault ? error : knownFault(error, 'code' in error ? error.code : undefined);
+}
+
 /** Sends whatever a handler or a hook threw. */
 export function sendProblem(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof InvalidRequest) {
@@ -51,7 +61,7 @@ export function sendProblem(error: FastifyError | Error, request: FastifyRequest
     sendBare(reply, 415);
     return;
   }
-  const known = error instanceof Fault ? error : knownFault(error, code);
+  const known = faultOf(error);
   if (known.status >= 500 && known.status !== 503) request.log.error({ err: error }, 'request failed');
   if (known.code === 'rate_limited' && !reply.hasHeader('Retry-After')) reply.header('Retry-After', '60');
   reply.code(known.status).send({ status: known.status, message: known.message, reason: known.reason });
@@ -71,7 +81,7 @@ const DATABASE_ERRORS = new Set([
   'MongoNotConnectedError',
 ]);
 
-function knownFault(error: Error, code: string | undefined): Fault {
+function knownFault(error: Error, code: unknown): Fault {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || code === 'FST_REQ_FILE_TOO_LARGE') return fault('too_large');
   if (error instanceof SyntaxError) return fault('malformed_json');
   if (DATABASE_ERRORS.has(error.name)) return fault('database_unavailable');

@@ -12,6 +12,8 @@ import { recordChanges } from './audit/record-changes.ts';
 import { registerBackupRoutes } from './backup/backup-routes.ts';
 import { registerAdmitRoutes } from './calls/admit-routes.ts';
 import { registerPhoneCallRoutes } from './calls/phone-call-routes.ts';
+import { registerGeneralRoutes } from './compat/general-routes.ts';
+import { registerVendorRoutes } from './compat/vendor-routes.ts';
 import type { Context } from './context.ts';
 import { registerEventRoutes } from './events/event-routes.ts';
 import { registerHealthRoutes } from './health/health-routes.ts';
@@ -75,6 +77,8 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerLiveRoutes(app, context);
   await registerAsrRoutes(app, context);
   await registerVoiceRoutes(app, context);
+  await registerGeneralRoutes(app, context);
+  await registerVendorRoutes(app, context);
   registerWalletRoutes(app, context);
   registerLedgerRoutes(app, context);
   registerAccountRoutes(app, context);

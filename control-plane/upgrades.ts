@@ -7,7 +7,7 @@ type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 const claims = new WeakMap<Server, Map<string, Upgrade>>();
 
-/** Serves upgrades of this path, query aside; returns what gives the path back. */
+/** Serves upgrades of this path, query aside, in which `*` stands for any one segment; returns what gives the path back. */
 export function claimUpgrade(server: Server, path: string, upgrade: Upgrade): () => void {
   const byPath = claims.get(server) ?? listen(server);
   byPath.set(path, upgrade);
@@ -37,9 +37,15 @@ function listen(server: Server): Map<string, Upgrade> {
   server.on('upgrade', (request, socket, head) => {
     // Whoever asked may be gone already; without a listener its reset would end the process.
     socket.on('error', () => socket.destroy());
-    const upgrade = byPath.get((request.url ?? '').split('?', 1)[0] ?? '');
+    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    const upgrade = byPath.get(path) ?? [...byPath].find(([pattern]) => matches(pattern, path))?.[1];
     if (upgrade) upgrade(request, socket, head);
     else refuseUpgrade(socket, 404);
   });
   return byPath;
+}
+
+function matches(pattern: string, path: string): boolean {
+  const [wanted, asked] = [pattern.split('/'), path.split('/')];
+  return wanted.length === asked.length && wanted.every((segment, index) => segment === '*' || segment === asked[index]);
 }

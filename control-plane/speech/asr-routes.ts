@@ -1,5 +1,4 @@
 /** `POST /v1/asr` (S§4.8, supplement 4.11): a recording in, its text out. The pro model's refusals carry a code and the request's id. */
-import { finished } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
@@ -7,12 +6,11 @@ import { LIMITS } from '#config/limits.ts';
 import { type JobFailure, SpeechJobError, type Transcript } from '#media/speech/pool/speech-jobs.ts';
 import { callerOf } from '../auth.ts';
 import type { Context } from '../context.ts';
-import { InvalidRequest, sendProblem } from '../problems.ts';
+import { firstProblem, InvalidRequest, sendProblem } from '../problems.ts';
 import type { ApiServer } from '../server.ts';
-import { retryLater } from './retry-later.ts';
+import { hearRecording } from './heard-recording.ts';
 import { acceptBodies, bytes } from './speech-body.ts';
 import { type RecognitionModel, recognitionModel } from './speech-models.ts';
-import { admit, recognise } from './speech-service.ts';
 
 /** A form has only text: what is not `true` is false (supplement 4.11). */
 const formFlag = z.union([z.boolean(), z.string().transform((text) => text === 'true')]);
@@ -89,18 +87,8 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
             'diarization_failed',
             'The recognition engine of this deployment cannot tell speakers apart: leave diarize out, or send false',
           );
-        const caller = callerOf(request);
-        const slot = await retryLater(reply, () => admit(context, caller, 'recognition'));
-        const gone = new AbortController();
-        finished(reply.raw, () => gone.abort(new Error('the caller is gone')));
-        try {
-          const options = { language, longestSeconds: LIMITS.transcribeMinutes * 60, shortestSeconds: LIMITS.transcribeSeconds };
-          const work = { audio: new Uint8Array(audio), options, signal: gone.signal };
-          const transcript = await recognise(context, { caller, requestId: request.id, slot }, work);
-          return answer(transcript, { model, language, withTimes: !ignore_timestamps, requestId: request.id, diarize });
-        } finally {
-          slot.release();
-        }
+        const transcript = await hearRecording(context, reply, { caller: callerOf(request), requestId: request.id, audio, language });
+        return answer(transcript, { model, language, withTimes: !ignore_timestamps, requestId: request.id, diarize });
       },
     );
     done();
@@ -158,10 +146,7 @@ function refusalOf(error: unknown): Refusal | null {
     const [status, code] = FAILURES[error.failure] ?? [503, 'upstream_unavailable'];
     return new Refusal(status, code, error.message);
   }
-  if (error instanceof InvalidRequest) {
-    const [first] = error.entries;
-    return new Refusal(400, 'invalid_parameter', `${first?.loc.slice(1).join('.') || 'body'}: ${first?.msg ?? 'is not acceptable'}`);
-  }
+  if (error instanceof InvalidRequest) return new Refusal(400, 'invalid_parameter', firstProblem(error));
   if (error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return refusalOf(fault('too_large'));
   if (!(error instanceof Fault)) return null;
   return new Refusal(error.status, error.status === 413 ? 'request_too_large' : error.status === 400 ? 'invalid_request' : null, error.message);

@@ -7,7 +7,8 @@ export type RecognitionModel = 'transcribe-1' | 'transcribe-1-pro';
 
 /** When `s1` is no more: requests for it are served by its successor (S§9). */
 const S1_RETIRED_AT = Date.UTC(2027, 0, 1);
-const SYNTHESIS_MODELS: readonly SynthesisModel[] = ['s1', 's2-pro', 's2.1-pro', 's2.1-pro-free'];
+/** All of them. */
+export const SYNTHESIS_MODELS: readonly SynthesisModel[] = ['s1', 's2-pro', 's2.1-pro', 's2.1-pro-free'];
 const DEFAULT_MODEL = 's2.1-pro';
 
 /** The model that serves a synthesis request; unknown or missing is the default (supplement 4.9). A `parley/` in front is as good (S§4.12). */

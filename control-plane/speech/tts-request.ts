@@ -95,15 +95,18 @@ export type TtsRequest = z.output<typeof ttsRequest>;
 /** Media types of the formats. */
 export const CONTENT_TYPES = { wav: 'audio/wav', pcm: 'audio/pcm', mp3: 'audio/mpeg', opus: 'audio/ogg; codecs=opus' } as const;
 
-/** How the request is spoken. Throws `bad_request` for what this deployment's engine cannot do. */
-export function speakOptions(request: TtsRequest): SpeakOptions {
+/** Names of everything a request may say. */
+export const TTS_FIELDS: readonly string[] = Object.keys(fields);
+
+/** How the request is spoken, in a language (ISO 639-1). Throws `bad_request` for what this deployment's engine cannot do. */
+export function speakOptions(request: TtsRequest, language: string): SpeakOptions {
   if (request.references !== null && request.references.length > 0)
     throw fault('bad_request', {
       detail: 'references: the synthesis engine of this deployment cannot clone voices; use reference_id with a voice of GET /model',
     });
   return {
     output: output(request),
-    language: 'en',
+    language,
     speed: request.prosody?.speed ?? 1,
     volumeDb: request.prosody?.volume ?? 0,
     normalizeLoudness: request.prosody?.normalize_loudness ?? true,

@@ -1,5 +1,4 @@
 /** `POST /v1/tts` and `POST /v1/tts/stream/with-timestamp` (S§4.7, supplement 4.9): audio as it is made, chunk by chunk. */
-import { finished, Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
@@ -7,13 +6,11 @@ import type { AudioPiece } from '#media/speech/pool/speech-jobs.ts';
 import { callerOf } from '../auth.ts';
 import { type Context, newId } from '../context.ts';
 import type { ApiServer } from '../server.ts';
-import { resolveVoices } from '../voices/resolve-voice.ts';
-import { retryLater } from './retry-later.ts';
 import { acceptBodies } from './speech-body.ts';
 import { synthesisModel } from './speech-models.ts';
-import { admit, synthesise } from './speech-service.ts';
+import { sendPieces, startSpeech } from './spoken-answer.ts';
 import { timedPiece } from './timed-piece.ts';
-import { CONTENT_TYPES, Script, speakOptions, type TtsRequest, ttsRequest } from './tts-request.ts';
+import { CONTENT_TYPES, type TtsRequest, ttsRequest } from './tts-request.ts';
 
 const headers = z.object({
   model: z.string().optional().meta({ description: 's1 (deprecated), s2-pro, s2.1-pro or s2.1-pro-free; anything else is s2.1-pro' }),
@@ -49,39 +46,15 @@ function eventOf(piece: AudioPiece) {
 
 type Speech = Pick<FastifyRequest, 'headers' | 'caller' | 'routeOptions'> & { readonly body: TtsRequest };
 
-/** Answers with the pieces, once there is a first: until then a refusal can still be told. */
 async function respond(context: Context, request: Speech, reply: FastifyReply, toBytes: (piece: AudioPiece) => Uint8Array): Promise<FastifyReply> {
   const caller = callerOf(request as FastifyRequest);
   const model = synthesisModel(String(request.headers['model'] ?? ''), context.clock.wallTime());
-  const options = speakOptions(request.body);
-  const script = new Script(await resolveVoices(context, caller, request.body.reference_id), request.body.pronunciation_dictionary);
-  const segments = script.segments(request.body.text);
-  const slot = await retryLater(reply, () => admit(context, caller, 'synthesis'));
-  const gone = new AbortController();
-  // Whatever becomes of the answer, sent or broken off, the work stops with it and the place is free.
-  finished(reply.raw, () => {
-    gone.abort(new Error('the caller is gone'));
-    slot.release();
-  });
-  const pieces = synthesise(context, { caller, requestId: newId(), model, slot }, { options, segments }, gone.signal);
   try {
-    const first = await pieces.next();
+    const pieces = await startSpeech(context, reply, { caller, requestId: newId(), model, request: request.body });
     reply.header('X-Service-Model', model);
-    return await reply.send(Readable.from(bytesOf(first, pieces, toBytes), { objectMode: false, highWaterMark: 64 * 1_024 }));
+    return await sendPieces(reply, pieces, toBytes);
   } catch (error) {
     reply.removeHeader('content-type');
-    slot.release();
     throw error;
-  }
-}
-
-async function* bytesOf(first: IteratorResult<AudioPiece>, rest: AsyncIterable<AudioPiece>, toBytes: (piece: AudioPiece) => Uint8Array) {
-  if (!first.done) {
-    const bytes = toBytes(first.value);
-    if (bytes.length > 0) yield bytes;
-  }
-  for await (const piece of rest) {
-    const bytes = toBytes(piece);
-    if (bytes.length > 0) yield bytes;
   }
 }

@@ -14,6 +14,12 @@ export async function resolveVoices(
   return Promise.all((typeof references === 'string' ? [references] : references).map((reference) => resolveVoice(context, caller, reference)));
 }
 
+/** The first language of an engine's voice (ISO 639-1), English where it has none of its own; null is the default voice. */
+export function languageOf(context: Pick<Context, 'platform'>, voiceId: string | null): string {
+  const voice = context.platform.voices.find((offered) => (voiceId === null ? offered.default : offered.id === voiceId));
+  return voice?.languages.find((language) => /^[a-z]{2}$/.test(language)) ?? 'en';
+}
+
 async function resolveVoice(
   context: Pick<Context, 'models' | 'platform'>,
   caller: Pick<Caller, 'teamId'>,

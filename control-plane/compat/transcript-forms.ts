@@ -1,0 +1,60 @@
+/** A transcript as the vendors tell it: words with times, subtitles, the general vendor's verbose form (supplement 4.13). Pure. */
+import type { TimedText, Transcript } from '#media/speech/pool/speech-jobs.ts';
+
+/** Words with their times in seconds. Engines tell those of whole stretches of speech; within one, a word lasts as long as its share of the characters. */
+export function wordsOf({ segments }: Pick<Transcript, 'segments'>): TimedText[] {
+  return segments.flatMap(({ text, start, end }) => {
+    const words = [...text.matchAll(/\S+/g)];
+    const perCharacter = text.length === 0 ? 0 : (end - start) / text.length;
+    return words.map((match) => ({
+      text: match[0],
+      start: start + match.index * perCharacter,
+      end: start + (match.index + match[0].length) * perCharacter,
+    }));
+  });
+}
+
+/** SubRip. */
+export function toSrt({ segments }: Pick<Transcript, 'segments'>): string {
+  return segments.map(({ text, start, end }, index) => `${index + 1}\n${time(start, ',')} --> ${time(end, ',')}\n${text}\n\n`).join('');
+}
+
+/** WebVTT. */
+export function toVtt({ segments }: Pick<Transcript, 'segments'>): string {
+  return `WEBVTT\n\n${segments.map(({ text, start, end }) => `${time(start, '.')} --> ${time(end, '.')}\n${text}\n\n`).join('')}`;
+}
+
+/** The verbose form; `language` is what was sent. What the vendor's own engine would tell of itself is constant. */
+export function toVerbose(transcript: Transcript, { language, withWords }: { language: string; withWords: boolean }) {
+  return {
+    task: 'transcribe',
+    language,
+    duration: transcript.durationSeconds,
+    text: transcript.text,
+    segments: transcript.segments.map(({ text, start, end }, id) => ({
+      id,
+      seek: 0,
+      start,
+      end,
+      text,
+      tokens: [],
+      temperature: 0,
+      avg_logprob: 0,
+      compression_ratio: 1,
+      no_speech_prob: 0,
+    })),
+    ...(withWords ? { words: wordsOf(transcript).map(({ text, start, end }) => ({ word: text, start, end })) } : {}),
+    usage: usageOf(transcript),
+  };
+}
+
+/** What a transcription used. */
+export function usageOf({ durationSeconds }: Pick<Transcript, 'durationSeconds'>) {
+  return { type: 'duration', seconds: Math.ceil(durationSeconds) };
+}
+
+function time(seconds: number, point: string): string {
+  const ms = Math.round(seconds * 1_000);
+  const pad = (value: number, digits = 2) => String(Math.floor(value)).padStart(digits, '0');
+  return `${pad(ms / 3_600_000)}:${pad((ms / 60_000) % 60)}:${pad((ms / 1_000) % 60)}${point}${pad(ms % 1_000, 3)}`;
+}

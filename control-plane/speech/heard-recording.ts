@@ -1,0 +1,33 @@
+/** A recording that came in a request is recognised: admitted, worked on while whoever asked is there, and charged. */
+import { finished } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { LIMITS } from '#config/limits.ts';
+import type { Transcript } from '#media/speech/pool/speech-jobs.ts';
+import type { Caller } from '../auth.ts';
+import type { Context } from '../context.ts';
+import { retryLater } from './retry-later.ts';
+import { admit, recognise } from './speech-service.ts';
+
+/** What is to be recognised, for whom. */
+export interface RecordingAsked {
+  readonly caller: Caller;
+  /** Unique; the ledger's entry carries it. */
+  readonly requestId: string;
+  readonly audio: Uint8Array;
+  /** ISO 639-1; null leaves it to the engine. */
+  readonly language: string | null;
+}
+
+/** Recognises the recording of a request. Throws what `admit` and `recognise` throw. */
+export async function hearRecording(context: Context, reply: FastifyReply, asked: RecordingAsked): Promise<Transcript> {
+  const { caller, requestId, audio, language } = asked;
+  const slot = await retryLater(reply, () => admit(context, caller, 'recognition'));
+  const gone = new AbortController();
+  finished(reply.raw, () => gone.abort(new Error('the caller is gone')));
+  try {
+    const options = { language, longestSeconds: LIMITS.transcribeMinutes * 60, shortestSeconds: LIMITS.transcribeSeconds };
+    return await recognise(context, { caller, requestId, slot }, { audio: new Uint8Array(audio), options, signal: gone.signal });
+  } finally {
+    slot.release();
+  }
+}
