@@ -7,6 +7,8 @@ import { type SpeakableText, syllables } from './speakable-text.ts';
 /** One speakable piece with the audio made of it so far. */
 export interface VoicedPiece {
   readonly text: string;
+  /** The text as the voice is given it. */
+  readonly spoken: string;
   readonly words: readonly HeardWord[];
   /** False while more audio of the piece is to come. */
   isComplete: boolean;
@@ -56,7 +58,7 @@ export function createPiece(text: string, speakable: SpeakableText): VoicedPiece
       .reduce((sum, word) => sum + syllables(word), 0);
     return { textEnd, syllables: Math.max(0.5, weight), spokenEnd, endMs: null };
   });
-  return { text, words, isComplete: false, chunks: [] };
+  return { text, spoken: speakable.spoken, words, isComplete: false, chunks: [] };
 }
 
 /** What was heard when playout stands at `position`; null: nothing was sent. */

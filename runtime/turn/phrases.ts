@@ -112,6 +112,7 @@ const TEXTS: Readonly<Record<(typeof SPEAKING_LANGUAGES)[number], LanguageTexts>
   af,
 };
 
+const ABBREVIATIONS = new Map<string, ReadonlyMap<string, string>>();
 const ACKNOWLEDGEMENTS = new Map<string, readonly string[]>();
 
 /** The fixed lines for a language code. */
@@ -134,6 +135,19 @@ export function acknowledgementsFor(language: string): readonly string[] {
     .sort((a, b) => b.length - a.length);
   ACKNOWLEDGEMENTS.set(language, phrases);
   return phrases;
+}
+
+/** How abbreviations are read, by how they are written. */
+export function abbreviationsFor(language: string): ReadonlyMap<string, string> {
+  const known = ABBREVIATIONS.get(language);
+  if (known) return known;
+  const pairs = (textsFor(language).abbreviations ?? '').split('|').map((pair): [string, string] => {
+    const [written = '', read = ''] = pair.split('=');
+    return [written, read];
+  });
+  const abbreviations = new Map(pairs.filter(([written]) => written !== ''));
+  ABBREVIATIONS.set(language, abbreviations);
+  return abbreviations;
 }
 
 /** A code that is no language an agent can speak reads as English. */

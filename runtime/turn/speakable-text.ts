@@ -1,7 +1,8 @@
 /**
  * From what a model writes to what a voice reads. `readable` takes away what is only for eyes (markdown, emoji): this is what the transcript shows.
- * `speakable` words what voices read badly (addresses, long numbers) and remembers which spoken words stand for which written one. Pure.
+ * `speakable` words what voices read badly (spoken-forms.ts) and remembers which spoken words stand for which written one. Pure.
  */
+import { type Reading, spokenForm } from './spoken-forms.ts';
 
 /** A written word and the stretch of the spoken text that stands for it; indexes are exclusive at the end. */
 export interface WordSpan {
@@ -33,45 +34,49 @@ export function readable(text: string): string {
     .trim();
 }
 
-/** Words the written text for a voice, word by word. */
-export function speakable(text: string): SpeakableText {
+/** Words the written text for a voice, word by word; a number with its unit, or an address, is one word. */
+export function speakable(text: string, reading: Reading): SpeakableText {
   const words: WordSpan[] = [];
   let spoken = '';
-  for (const match of text.matchAll(/\S+/g)) {
-    if (spoken !== '') spoken += ' ';
-    const spokenStart = spoken.length;
-    spoken += spokenWord(match[0]);
-    words.push({ textEnd: match.index + match[0].length, spokenStart, spokenEnd: spoken.length });
+  const add = (textEnd: number, said: string) => {
+    words.push({ textEnd, spokenStart: spoken.length, spokenEnd: spoken.length + said.length });
+    spoken += said;
+  };
+  for (let at = text.search(/\S|$/); at < text.length; ) {
+    const opening = /["'“„«([¿¡]*/y;
+    opening.lastIndex = at;
+    const marks = opening.exec(text)?.[0] ?? '';
+    // "(415) 555-0123" begins with its bracket.
+    const whole = spokenForm(text, at, reading);
+    const form = whole ?? spokenForm(text, at + marks.length, reading);
+    const end = nextSpace(text, form?.end ?? at);
+    if (form) add(end, (whole ? '' : marks) + form.spoken + text.slice(form.end, end));
+    else for (const part of unspacedWords(text.slice(at, end), reading.language)) add(at + part.end, part.word);
+    at = end + text.slice(end).search(/\S|$/);
+    if (at < text.length) spoken += text.slice(end, at);
   }
   return { spoken, words };
 }
 
-function spokenWord(word: string): string {
-  const [, opening = '', core = '', closing = ''] = /^(["'(]*)(.*?)([.,!?;:"')]*)$/.exec(word) ?? [];
-  return opening + spokenCore(core) + closing;
+function nextSpace(text: string, from: number): number {
+  return from + text.slice(from).search(/\s|$/);
 }
 
-function spokenCore(core: string): string {
-  if (/^[\w.+-]+@[\w-]+(\.[\w-]+)+$/.test(core)) return spokenAddress(core);
-  if (/^(https?:\/\/|www\.)\S+$/i.test(core)) return spokenAddress(core.replace(/^https?:\/\//i, '').replace(/\/$/, ''));
-  if (/^\+?\d[\d-]{4,}$/.test(core)) return spokenDigits(core);
-  if (core === '&') return 'and';
-  if (/^\d+([.,]\d+)?%$/.test(core)) return `${core.slice(0, -1)} percent`;
-  return core;
-}
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const SEGMENTERS = new Map<string, Intl.Segmenter>();
 
-function spokenAddress(address: string): string {
-  return address
-    .replaceAll('@', ' at ')
-    .replaceAll('.', ' dot ')
-    .replaceAll('_', ' underscore ')
-    .replaceAll('-', ' dash ')
-    .replaceAll('/', ' slash ');
-}
-
-/** Five digits or more in a row are a code or a phone number: read one by one. */
-function spokenDigits(core: string): string {
-  return core.replace('+', 'plus').replaceAll('-', ', ').replace(/\d/g, ' $&').replace(/\s+/g, ' ').trim();
+/** The words of a stretch without spaces: in some scripts it is a whole sentence. Marks belong to the word before them. */
+function unspacedWords(stretch: string, language: string): { word: string; end: number }[] {
+  if (!UNSPACED.test(stretch)) return [{ word: stretch, end: stretch.length }];
+  const segmenter = SEGMENTERS.get(language) ?? new Intl.Segmenter(language, { granularity: 'word' });
+  SEGMENTERS.set(language, segmenter);
+  const words: { word: string; end: number }[] = [];
+  for (const { segment, index, isWordLike } of segmenter.segment(stretch)) {
+    const last = words.at(-1);
+    if (last && !isWordLike) words[words.length - 1] = { word: last.word + segment, end: index + segment.length };
+    else words.push({ word: segment, end: index + segment.length });
+  }
+  return words;
 }
 
 /** Syllables of a spoken word, roughly: what an unmeasured word weighs. */

@@ -75,7 +75,8 @@ export class SpokenReply {
 
   /** Appends a piece of readable text. */
   add(text: string): void {
-    const piece = createPiece(text, speakable(text));
+    const { synthesizer, voice } = this.#options;
+    const piece = createPiece(text, speakable(text, { language: voice.language, needsWords: synthesizer.needsWords === true }));
     this.#pieces.push(piece);
     this.#waiting.push(piece);
     this.#work();
@@ -185,9 +186,8 @@ export class SpokenReply {
   }
 
   async #voice(piece: VoicedPiece): Promise<void> {
-    const { spoken } = speakable(piece.text);
     const { voice, rateHz, synthesizer } = this.#options;
-    for await (const chunk of synthesizer.synthesise(spoken, { ...voice, sampleRateHz: rateHz, signal: this.#abort.signal })) {
+    for await (const chunk of synthesizer.synthesise(piece.spoken, { ...voice, sampleRateHz: rateHz, signal: this.#abort.signal })) {
       if (this.#abort.signal.aborted) return;
       this.#append(piece, chunk);
     }

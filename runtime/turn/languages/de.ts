@@ -16,4 +16,6 @@ export const de = {
   },
   acknowledgements: 'ja|jo|ok|okay|genau|gut|mhm|hm|hmm|aha|ach so|achso|verstehe|klar|alles klar|richtig|stimmt|äh|ähm',
   symbols: { at: 'ät', dot: 'Punkt', dash: 'Bindestrich', underscore: 'Unterstrich', slash: 'Schrägstrich', plus: 'plus' },
+  abbreviations:
+    'z.B.=zum Beispiel|d.h.=das heißt|u.a.=unter anderem|usw.=und so weiter|bzw.=beziehungsweise|ca.=circa|evtl.=eventuell|inkl.=inklusive|zzgl.=zuzüglich|Nr.=Nummer|Str.=Straße|Std.=Stunden|Min.=Minuten|Tel.=Telefon|Hr.=Herr|Fr.=Frau|Dr.=Doktor|Prof.=Professor|ggf.=gegebenenfalls|&=und',
 } satisfies LanguageTexts;

@@ -16,4 +16,6 @@ export const en = {
   },
   acknowledgements: 'yes|yeah|yep|yup|ok|okay|right|sure|uh huh|uh-huh|mm-hmm|mhm|mm hmm|mm|hmm|i see|got it|all right|alright|ah|oh|uh|um',
   symbols: { at: 'at', dot: 'dot', dash: 'dash', underscore: 'underscore', slash: 'slash', plus: 'plus' },
+  abbreviations:
+    'e.g.=for example|i.e.=that is|etc.=et cetera|approx.=approximately|vs.=versus|vs=versus|No.=number|dept.=department|Dept.=Department|Ave.=Avenue|Blvd.=Boulevard|Rd.=Road|Ltd.=Limited|Inc.=Incorporated|Co.=Company|Corp.=Corporation|Jr.=Junior|Sr.=Senior|Jan.=January|Feb.=February|Aug.=August|Sept.=September|Oct.=October|Nov.=November|Dec.=December|Mon.=Monday|Tue.=Tuesday|Wed.=Wednesday|Thu.=Thursday|Fri.=Friday|&=and',
 } satisfies LanguageTexts;

@@ -16,4 +16,6 @@ export const es = {
   },
   acknowledgements: 'sí|si|ok|okay|vale|claro|bueno|bien|ajá|aja|mhm|hmm|entiendo|ya|eso|exacto|perfecto|eh|este|ah',
   symbols: { at: 'arroba', dot: 'punto', dash: 'guion', underscore: 'guion bajo', slash: 'barra', plus: 'más' },
+  abbreviations:
+    'Sr.=Señor|Sra.=Señora|Srta.=Señorita|Dr.=Doctor|Dra.=Doctora|Ud.=usted|Uds.=ustedes|etc.=etcétera|aprox.=aproximadamente|tel.=teléfono|av.=avenida|Av.=Avenida|pág.=página|núm.=número|&=y',
 } satisfies LanguageTexts;

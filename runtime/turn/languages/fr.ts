@@ -16,4 +16,6 @@ export const fr = {
   },
   acknowledgements: "oui|ouais|ok|okay|d'accord|daccord|d’accord|bien|très bien|mhm|hmm|ah|ah oui|je vois|voilà|exact|tout à fait|entendu|euh|hein",
   symbols: { at: 'arobase', dot: 'point', dash: 'tiret', underscore: 'tiret bas', slash: 'slash', plus: 'plus' },
+  abbreviations:
+    'M.=Monsieur|Mme=Madame|Mlle=Mademoiselle|Dr=Docteur|etc.=et cetera|env.=environ|tél.=téléphone|av.=avenue|bd=boulevard|St=Saint|Ste=Sainte|&=et',
 } satisfies LanguageTexts;

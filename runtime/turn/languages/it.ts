@@ -16,4 +16,5 @@ export const it = {
   },
   acknowledgements: "sì|si|ok|okay|va bene|bene|certo|esatto|giusto|ho capito|capito|capisco|già|mhm|hmm|ah|ah ok|eh|ehm|d'accordo",
   symbols: { at: 'chiocciola', dot: 'punto', dash: 'trattino', underscore: 'trattino basso', slash: 'barra', plus: 'più' },
+  abbreviations: 'Sig.=Signor|Sig.ra=Signora|Dott.=Dottor|Dott.ssa=Dottoressa|Ing.=Ingegner|ecc.=eccetera|es.=esempio|tel.=telefono|ca.=circa|&=e',
 } satisfies LanguageTexts;

@@ -6,6 +6,8 @@ export interface LanguageTexts {
   /** What callers say to show that they listen, and the sounds of somebody thinking; separated by `|`. */
   readonly acknowledgements: string;
   readonly symbols: SymbolNames;
+  /** Written abbreviations and how they are read, `z.B.=zum Beispiel`; separated by `|`. For voices that need words. */
+  readonly abbreviations?: string;
 }
 
 /** What the agent says by itself, without its model. */

@@ -16,4 +16,6 @@ export const nl = {
   },
   acknowledgements: 'ja|jawel|ok|oké|okay|oke|goed|prima|precies|klopt|juist|mhm|hm|hmm|aha|ah|oh|ik snap het|ik begrijp het|eh|uh',
   symbols: { at: 'apenstaartje', dot: 'punt', dash: 'streepje', underscore: 'laag streepje', slash: 'schuine streep', plus: 'plus' },
+  abbreviations:
+    'bijv.=bijvoorbeeld|d.w.z.=dat wil zeggen|enz.=enzovoort|ca.=circa|nr.=nummer|dhr.=de heer|mevr.=mevrouw|dr.=dokter|tel.=telefoon|incl.=inclusief|a.u.b.=alstublieft|&=en',
 } satisfies LanguageTexts;

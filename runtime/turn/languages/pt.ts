@@ -16,4 +16,5 @@ export const pt = {
   },
   acknowledgements: 'sim|é|ok|okay|tá|tá bom|está bem|certo|claro|pois|pois é|isso|entendi|entendo|aham|uhum|ahã|mhm|hmm|ah|hã',
   symbols: { at: 'arroba', dot: 'ponto', dash: 'hífen', underscore: 'sublinhado', slash: 'barra', plus: 'mais' },
+  abbreviations: 'Sr.=Senhor|Sra.=Senhora|Dr.=Doutor|Dra.=Doutora|etc.=et cetera|aprox.=aproximadamente|tel.=telefone|av.=avenida|Av.=Avenida|&=e',
 } satisfies LanguageTexts;

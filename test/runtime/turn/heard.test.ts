@@ -3,10 +3,11 @@ import { addWordTime, completePiece, createPiece, heardText, type VoicedPiece, v
 import { speakable } from '#runtime/turn/speakable-text.ts';
 
 const RATE_HZ = 1_000;
+const READING = { language: 'en', needsWords: true };
 
 /** A piece voiced at `msPerWord`, one leg piece a word, numbered from `firstId`. */
 function voiced(text: string, firstId: number, options: { timed: boolean; msPerWord?: number }): VoicedPiece {
-  const speech = speakable(text);
+  const speech = speakable(text, READING);
   const piece = createPiece(text, speech);
   const msPerWord = options.msPerWord ?? 200;
   speech.words.forEach(({ spokenEnd }, index) => {
@@ -58,7 +59,7 @@ describe('what was heard', () => {
 
   it('silence inside a piece is nobody’s word', () => {
     const text = 'one two';
-    const piece = createPiece(text, speakable(text));
+    const piece = createPiece(text, speakable(text, READING));
     const samples = new Int16Array(800);
     samples.fill(1_000, 0, 200).fill(1_000, 600, 800);
     piece.chunks.push({ legPieceId: 1, durationMs: 800, voicedMs: voicedAlong(samples, RATE_HZ, 0) });
@@ -69,7 +70,7 @@ describe('what was heard', () => {
 
   it('an address counts as heard once its last spoken word was', () => {
     const text = 'Mail a@b.co now';
-    const piece = createPiece(text, speakable(text));
+    const piece = createPiece(text, speakable(text, READING));
     // "Mail a at b dot co now": the voice times seven words.
     let endMs = 0;
     for (const match of 'Mail a at b dot co now'.matchAll(/\S+/g)) {
@@ -80,5 +81,31 @@ describe('what was heard', () => {
     completePiece(piece);
     expect(heardText([piece], { legPieceId: 1, offsetMs: 500 }).text).toBe('Mail');
     expect(heardText([piece], { legPieceId: 1, offsetMs: 600 }).text).toBe('Mail a@b.co');
+  });
+
+  it('an amount counts as heard once all of its words were, and stands on record as it was written', () => {
+    const text = 'It costs €12.50 today';
+    const speech = speakable(text, READING);
+    expect(speech.spoken).toBe('It costs 12 euros 50 today');
+    const piece = createPiece(text, speech);
+    let endMs = 0;
+    for (const match of speech.spoken.matchAll(/\S+/g)) {
+      endMs += 100;
+      addWordTime(piece, match.index + match[0].length, endMs);
+    }
+    piece.chunks.push({ legPieceId: 1, durationMs: 600, voicedMs: voicedAlong(new Int16Array(600).fill(9), RATE_HZ, 0) });
+    completePiece(piece);
+    expect([400, 500, 600].map((offsetMs) => heardText([piece], { legPieceId: 1, offsetMs }).text)).toEqual(['It costs', 'It costs €12.50', text]);
+  });
+
+  it('in a script without spaces it is heard to the word, too', () => {
+    const text = '予約は明日の七時です。';
+    const piece = createPiece(text, speakable(text, { language: 'ja', needsWords: false }));
+    piece.chunks.push({ legPieceId: 1, durationMs: 1_100, voicedMs: voicedAlong(new Int16Array(1_100).fill(9), RATE_HZ, 0) });
+    completePiece(piece);
+    const heard = [0, 550, 1_100].map((offsetMs) => heardText([piece], { legPieceId: 1, offsetMs }).text);
+    expect([heard[0], heard[2]]).toEqual(['', text]);
+    expect(heard[1]?.length).toBeGreaterThan(2);
+    expect(text.startsWith(heard[1] ?? 'x')).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPieceCutter } from '#runtime/turn/reply.ts';
-import { readable, speakable } from '#runtime/turn/speakable-text.ts';
+import { readable } from '#runtime/turn/speakable-text.ts';
 
 /** The pieces of a text that arrives in deltas of `size` characters. */
 function pieces(text: string, size = 3): string[] {
@@ -64,19 +64,5 @@ describe('text for ears', () => {
     ['5 * 3', '5 3'],
   ])('%j is read as %j', (written, read) => {
     expect(readable(written)).toBe(read);
-  });
-
-  it.each([
-    ['Mail anna.b@example.com.', 'Mail anna dot b at example dot com.'],
-    ['Your code is 48213.', 'Your code is 4 8 2 1 3.'],
-    ['Call +49-30-1234.', 'Call plus 4 9, 3 0, 1 2 3 4.'],
-    ['20% off in 2026', '20 percent off in 2026'],
-  ])('%j is said as %j', (written, spoken) => {
-    expect(speakable(written).spoken).toBe(spoken);
-  });
-
-  it('every written word knows its spoken ones', () => {
-    const { spoken, words } = speakable('Mail a@b.co now');
-    expect(words.map(({ spokenStart, spokenEnd }) => spoken.slice(spokenStart, spokenEnd))).toEqual(['Mail', 'a at b dot co', 'now']);
   });
 });
