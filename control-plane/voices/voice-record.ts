@@ -104,7 +104,9 @@ export function toVoiceRecord(voice: VoiceDocument, url: string): VoiceRecord {
     source: null,
     task_count: voice.task_count,
     author: { _id: voice.author_id, nickname: voice.author_name, avatar: '' },
-    notice: `The synthesis engine of this deployment cannot clone voices: the samples are kept, and ${voice.engine_voice_id} speaks for this model`,
+    notice: voice.is_cloned
+      ? null
+      : `The synthesis engine of this deployment cannot clone voices: the samples are kept, and ${voice.engine_voice_id} speaks for this model`,
   };
 }
 

@@ -1,5 +1,7 @@
 /** Voice models in the store and their samples in the blobs (supplement 4.12). */
 import { fault } from '#config/errors.ts';
+import { SpeechError } from '#media/speech/speech.ts';
+import { voiceCloning } from '#media/speech/voice-cloning.ts';
 import type { Caller } from '../auth.ts';
 import { type Context, newId, now } from '../context.ts';
 import type { VoiceDocument } from '../store/models/voice-model.ts';
@@ -17,11 +19,15 @@ export async function findVoice(context: Context, teamId: string, id: string): P
   return voice;
 }
 
-/** Stores a model with its samples; `texts` are what is said in them. */
+/** Longest wait for the engine to make a voice; its own limit is shorter. */
+const CLONE_MS = 180_000;
+
+/** Stores a model with its samples; `texts` are what is said in them. Where the engine clones, it makes the voice first, so that what it refuses is not stored. */
 export async function createVoice(context: Context, caller: Caller, input: VoiceInput, texts: readonly string[]): Promise<VoiceDocument> {
   const user = await context.models.users.findById(caller.userId).lean();
   const id = newId();
   const at = now(context);
+  const cloned = await cloneVoice(context, input);
   await Promise.all(input.voices.map((sample, index) => context.blobs.put(sampleKey(id, index), sample)));
   if (input.cover_image) await context.blobs.put(coverKey(id), input.cover_image);
   const voice: VoiceDocument = {
@@ -36,7 +42,8 @@ export async function createVoice(context: Context, caller: Caller, input: Voice
     languages: [],
     samples: texts.map((text, index) => ({ title: `Sample ${index + 1}`, text })),
     has_cover_image: input.cover_image !== undefined,
-    engine_voice_id: engineVoiceFor(context, id),
+    engine_voice_id: cloned ?? engineVoiceFor(context, id),
+    is_cloned: cloned !== null,
     task_count: 0,
     created_at: at,
     updated_at: at,
@@ -58,9 +65,13 @@ export async function patchVoice(context: Context, teamId: string, id: string, {
 
 /** Deletes a model of the caller's team and its samples. Throws `not_found`. */
 export async function deleteVoice(context: Context, teamId: string, id: string): Promise<void> {
-  const { deletedCount } = await context.models.voices.deleteOne({ _id: id, team_id: teamId });
-  if (deletedCount === 0) throw fault('not_found');
+  const deleted = await context.models.voices.findOneAndDelete({ _id: id, team_id: teamId }).lean<VoiceDocument>();
+  if (!deleted) throw fault('not_found');
   await context.blobs.deletePrefix(`voices/${id}/`);
+  if (!deleted.is_cloned) return;
+  await voiceCloning(context.settings)
+    ?.forget(deleted.engine_voice_id)
+    .catch((error: unknown) => context.logger.warn({ err: error, voice: deleted.engine_voice_id }, 'a cloned voice was not deleted at its engine'));
 }
 
 /** Where a sample lies. */
@@ -73,7 +84,18 @@ export function coverKey(id: string): string {
   return `voices/${id}/cover`;
 }
 
-/** No engine here clones from samples: a model keeps one of the platform engine's voices, so that two models of a dialogue can be told apart. */
+/** Null where the engine cannot clone. Throws `bad_request` for samples it refuses, `speech_unavailable` where it fails. */
+async function cloneVoice({ settings }: Pick<Context, 'settings'>, { title, voices }: VoiceInput): Promise<string | null> {
+  const request = { name: title, samples: voices, signal: AbortSignal.timeout(CLONE_MS) };
+  try {
+    return (await voiceCloning(settings)?.clone(request)) ?? null;
+  } catch (error) {
+    if (!(error instanceof SpeechError)) throw error;
+    throw fault(error.category === 'bad_request' ? 'bad_request' : 'speech_unavailable', { detail: error.message }, { cause: error });
+  }
+}
+
+/** Where the engine does not clone from samples, a model keeps one of the platform engine's voices, so that two models of a dialogue can be told apart. */
 function engineVoiceFor({ platform, settings }: Pick<Context, 'platform' | 'settings'>, id: string): string {
   const own = platform.voices.filter((voice) => voice.id.startsWith(`${settings.TTS_PROVIDER}:`));
   const voices = own.length > 0 ? own : platform.voices;

@@ -1,6 +1,6 @@
 /**
- * ElevenLabs: streamed synthesis with the time of every character (`WS /v1/text-to-speech/{voice}/stream-input`), and voices cloned from samples
- * (`POST /v1/voices/add`). A socket serves one text; the next one is opened ahead of it.
+ * Streamed synthesis at ElevenLabs with the time of every character (`WS /v1/text-to-speech/{voice}/stream-input`).
+ * A socket serves one text; the next one is opened ahead of it.
  */
 import { z } from 'zod';
 import type { Clock } from '#config/clock.ts';
@@ -8,14 +8,13 @@ import { PROVIDER_VOICES } from '#config/platform-models.ts';
 import type { ChunkQueue } from './chunk-queue.ts';
 import { offeredRate, SampleReader } from './pcm-bytes.ts';
 import { speakOverSocket } from './socket-speech.ts';
-import { type CloneRequest, type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
+import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
 import { CharacterTimes } from './spoken-words.ts';
-import { requestVendor } from './vendor-request.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 import { WarmSockets } from './warm-sockets.ts';
 
 /** How the vendor is reached. */
-export interface ElevenlabsOptions {
+interface ElevenlabsOptions {
   /** http or ws scheme alike, no path. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
@@ -29,13 +28,11 @@ const INACTIVITY_SECONDS = 180;
 const SPARE_MS = 150_000;
 const SLOWEST = 0.7;
 const FASTEST = 1.2;
-const CLONE_MS = 120_000;
 
 const numbers = z.array(z.number());
 const alignment = z.object({ chars: z.array(z.string()), charStartTimesMs: numbers, charDurationsMs: numbers });
 const output = z.object({ audio: z.string().nullish(), isFinal: z.boolean().nullish(), alignment: alignment.nullish().catch(null) });
 const failure = z.object({ error: z.string(), message: z.string().optional() });
-const added = z.object({ voice_id: z.string().min(1) });
 
 /** Creates the synthesiser. */
 export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthesizer {
@@ -66,19 +63,6 @@ export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthes
     async *synthesise(text, synthesis) {
       synthesis.signal.throwIfAborted();
       if (text.trim() !== '') yield* synthesise(text, synthesis);
-    },
-    cloning: {
-      clone: (request) => addVoice(request, { ...options, headers }),
-      async forget(voiceId) {
-        const signal = AbortSignal.timeout(CLONE_MS);
-        await requestVendor({
-          vendor: 'ElevenLabs',
-          url: `${httpBase(options)}/v1/voices/${encodeURIComponent(voiceId)}`,
-          method: 'DELETE',
-          headers,
-          signal,
-        });
-      },
     },
     close: async () => sockets.close(),
   };
@@ -118,23 +102,4 @@ function errorOf({ error, message }: z.output<typeof failure>): SpeechError {
   if (/busy|too_many|concurrent|rate_limit/.test(error)) return new SpeechError('overloaded', text);
   if (/internal|server/.test(error)) return new SpeechError('unavailable', text);
   return new SpeechError('bad_request', text);
-}
-
-async function addVoice(
-  { name, samples, signal }: CloneRequest,
-  options: ElevenlabsOptions & { readonly headers: Record<string, string> },
-): Promise<string> {
-  const body = new FormData();
-  body.set('name', name);
-  for (const [index, sample] of samples.entries()) body.append('files', new Blob([new Uint8Array(sample)]), `sample-${index + 1}`);
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(CLONE_MS)]);
-  const url = `${httpBase(options)}/v1/voices/add`;
-  const response = await requestVendor({ vendor: 'ElevenLabs', url, method: 'POST', headers: options.headers, body, signal: limited });
-  const parsed = added.safeParse(await response.json().catch(() => null));
-  if (!parsed.success) throw new SpeechError('unavailable', 'ElevenLabs did not name the voice it made');
-  return parsed.data.voice_id;
-}
-
-function httpBase({ baseUrl }: ElevenlabsOptions): string {
-  return baseUrl.replace(/^ws/, 'http');
 }

@@ -130,24 +130,6 @@ export interface Synthesizer {
   readonly needsWords?: boolean;
   /** Throws `SpeechError`; stops at once when the signal is aborted. */
   synthesise(text: string, options: SynthesisOptions): AsyncIterable<SpeechChunk>;
-  /** Absent where the engine cannot make a voice from samples. */
-  readonly cloning?: VoiceCloning;
   /** Ends threads and connections; nothing may be asked afterwards. */
   close?(): Promise<void>;
-}
-
-/** Voices made from samples. All throw `SpeechError`. */
-export interface VoiceCloning {
-  /** Makes a voice; resolves with its engine voice id. */
-  clone(request: CloneRequest): Promise<string>;
-  /** Deletes a voice made here. */
-  forget(voiceId: string): Promise<void>;
-}
-
-/** A voice to be made. */
-export interface CloneRequest {
-  readonly name: string;
-  /** Audio files as callers sent them. */
-  readonly samples: readonly Uint8Array[];
-  readonly signal: AbortSignal;
 }

@@ -22,6 +22,8 @@ export interface VoiceDocument {
   has_cover_image: boolean;
   /** The engine's voice it is spoken with. */
   engine_voice_id: string;
+  /** The engine made that voice from the samples; else it is one of its own. */
+  is_cloned: boolean;
   task_count: number;
   created_at: Date;
   updated_at: Date;
@@ -43,6 +45,7 @@ export function defineVoices(connection: Connection): Model<VoiceDocument> {
       samples: { type: [{ _id: false, title: String, text: String }], default: [] },
       has_cover_image: { type: Boolean, default: false },
       engine_voice_id: { type: String, required: true },
+      is_cloned: { type: Boolean, default: false },
       task_count: { type: Number, default: 0 },
       created_at: { type: Date, required: true },
       updated_at: { type: Date, required: true },

@@ -57,6 +57,8 @@ export interface TranscribeOptions {
   readonly longestSeconds: number;
   /** Shortest audio taken, seconds. */
   readonly shortestSeconds: number;
+  /** Whether speakers are told apart; absent, they are not. `required` fails with `speakers_not_told_apart` where the engine cannot. */
+  readonly speakers?: 'where_possible' | 'required';
 }
 
 /** What was heard. */
@@ -66,10 +68,12 @@ export interface Transcript {
   readonly segments: readonly TimedText[];
   /** As the engine detected it. */
   readonly language: string | null;
+  /** Who said what, speakers counted from 0; null where nobody asked or the engine cannot tell. */
+  readonly speakerTurns: readonly (TimedText & { readonly speaker: number })[] | null;
 }
 
 /** Why a job failed; `audio_*` concern what was sent. */
-export type JobFailure = SpeechErrorCategory | 'audio_unreadable' | 'audio_unsupported' | 'audio_too_long' | 'audio_too_short';
+export type JobFailure = SpeechErrorCategory | 'speakers_not_told_apart' | 'audio_unreadable' | 'audio_unsupported' | 'audio_too_long' | 'audio_too_short';
 
 /** To a thread. */
 export type ToThread =

@@ -1,8 +1,7 @@
-/** Recognises a finished recording with an engine made for live audio: written in blocks, settled at the end. */
+/** Recognises a finished recording: in one request where the engine takes one, else written in blocks as if it were live, and settled at the end. */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Clock } from '#config/clock.ts';
-import type { RecognitionEvent, Recognizer } from '../speech.ts';
-import { SpeechError } from '../speech.ts';
+import { type RecognitionEvent, type Recognizer, type RecordedSpeech, SpeechError } from '../speech.ts';
 import { DECODED_RATE_HZ, decodeAudio } from './decode.ts';
 import { SpeechJobError, type TimedText, type TranscribeOptions, type Transcript } from './speech-jobs.ts';
 
@@ -31,23 +30,43 @@ export async function transcribe(audio: Uint8Array, options: TranscribeOptions, 
     throw new SpeechJobError('audio_too_short', `The audio is shorter than ${options.shortestSeconds} seconds`);
   if (!recognizer)
     throw new SpeechError('unavailable', 'This deployment has no recognition engine: set ASR_PROVIDER with its key, or install pocketsphinx');
-  const finals = await recognise(recognizer, samples, { language: options.language, ...deps });
-  const segments: TimedText[] = finals.map(({ text, startMs, endMs }) => ({
+  const diarize = options.speakers !== undefined;
+  if (options.speakers === 'required' && !recognizer.transcribe)
+    throw new SpeechJobError('speakers_not_told_apart', `The recognition engine ${recognizer.id} cannot tell speakers apart`);
+  const { stretches, language } = recognizer.transcribe
+    ? await recognizer.transcribe({ samples, sampleRateHz: DECODED_RATE_HZ, language: options.language, diarize, signal: deps.signal })
+    : await listen(recognizer, samples, { language: options.language, ...deps });
+  const segments: TimedText[] = stretches.map(({ text, startMs, endMs }) => ({
     text,
-    start: (startMs ?? 0) / 1_000,
-    end: Math.min(durationSeconds, (endMs ?? durationSeconds * 1_000) / 1_000),
+    start: startMs / 1_000,
+    end: Math.min(durationSeconds, endMs / 1_000),
   }));
-  const language = finals.find((final) => final.language !== null)?.language ?? null;
-  return { text: segments.map(({ text }) => text).join(' '), durationSeconds, segments, language };
+  const speakerTurns = diarize ? turnsOf(stretches, segments) : null;
+  return { text: segments.map(({ text }) => text).join(' '), durationSeconds, segments, language, speakerTurns };
+}
+
+/** Stretches of one speaker that follow each other are one turn; null where a speaker is unknown. */
+function turnsOf(stretches: RecordedSpeech['stretches'], segments: readonly TimedText[]): Transcript['speakerTurns'] {
+  const turns: { text: string; start: number; end: number; speaker: number }[] = [];
+  for (const [index, { speaker }] of stretches.entries()) {
+    const segment = segments[index];
+    if (speaker === null || !segment) return null;
+    const last = turns.at(-1);
+    if (last?.speaker === speaker) {
+      last.text += ` ${segment.text}`;
+      last.end = segment.end;
+    } else turns.push({ ...segment, speaker });
+  }
+  return turns;
 }
 
 type Final = Extract<RecognitionEvent, { type: 'final' }>;
 
-async function recognise(
+async function listen(
   recognizer: Recognizer,
   samples: Int16Array,
   { language, clock, signal }: Pick<TranscribeDeps, 'clock' | 'signal'> & { readonly language: string | null },
-): Promise<Final[]> {
+): Promise<RecordedSpeech> {
   const finals: Final[] = [];
   const outcome = Promise.withResolvers<void>();
   // Awaited only at the end; until then a failure must not count as unhandled.
@@ -74,7 +93,9 @@ async function recognise(
     }
     stream.finalise();
     await outcome.promise;
-    return finals;
+    const durationMs = (samples.length * 1_000) / DECODED_RATE_HZ;
+    const stretches = finals.map(({ text, startMs, endMs }) => ({ text, startMs: startMs ?? 0, endMs: endMs ?? durationMs, speaker: null }));
+    return { stretches, language: finals.find((final) => final.language !== null)?.language ?? null };
   } finally {
     signal.removeEventListener('abort', onAbort);
     stream.close();

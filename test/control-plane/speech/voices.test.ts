@@ -1,6 +1,7 @@
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { toWav } from '#media/speech/wav.ts';
+import { startElevenlabsServer } from '#test/fakes/elevenlabs-server.ts';
 import { startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { speak } from '#test/fakes/spoken.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
@@ -115,4 +116,29 @@ it.each([
 
 it('a sample that is no audio is 400', async () => {
   expect((await create({ ...NEW, voices: Buffer.from('not audio') })).status).toBe(400);
+});
+
+it('supplement 4.12: an engine that clones makes the voice from the samples, and deletes it with the model', async () => {
+  const engine = await startElevenlabsServer();
+  const cloning = await openTestApi({ TTS_PROVIDER: 'elevenlabs', ELEVENLABS_BASE_URL: engine.url });
+  try {
+    const { key } = await cloning.createUser();
+    const body = { ...NEW, voices: [SAMPLE.toString('base64')], texts: ['x'] };
+    const made = await cloning.request('POST', '/model', { key, body });
+    expect(made.body.notice).toBeNull();
+    expect([...engine.voices.keys()]).toEqual(['clone1']);
+    const spoken = await cloning.request('POST', '/v1/tts', { key, body: { text: 'Hello.', format: 'pcm', reference_id: made.body._id } });
+    expect(spoken.status).toBe(200);
+    expect(engine.connections.map(({ path }) => path)).toContain('/v1/text-to-speech/clone1/stream-input');
+    expect((await cloning.request('DELETE', `/model/${made.body._id}`, { key })).status).toBe(200);
+    expect(engine.voices.size).toBe(0);
+    engine.fault = { status: 400 };
+    expect((await cloning.request('POST', '/model', { key, body })).status).toBe(400);
+    engine.fault = { status: 503 };
+    expect((await cloning.request('POST', '/model', { key, body })).status).toBe(503);
+    expect((await cloning.request('GET', '/model?self=true', { key })).body.total).toBe(0);
+  } finally {
+    await cloning.close();
+    await engine.close();
+  }
 });

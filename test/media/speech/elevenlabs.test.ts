@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readSettings } from '#config/env.ts';
 import { createElevenlabsSynthesizer } from '#media/speech/elevenlabs.ts';
+import { voiceCloning } from '#media/speech/voice-cloning.ts';
 import { collect } from '#test/collect.ts';
-import { startElevenlabsServer } from '#test/fakes/elevenlabs-server.ts';
+import { type ElevenlabsServer, startElevenlabsServer } from '#test/fakes/elevenlabs-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { saidTo, speak, timedWords, vendorSynthesizerConforms } from './vendor-conformance.ts';
 
@@ -56,15 +58,35 @@ describe('ElevenLabs', () => {
     server.breaksOff = true;
     await expect(collect(speak(synthesizer, 'A longer sentence than one chunk.'))).rejects.toMatchObject({ category: 'connectivity' });
   });
+});
 
-  it('makes a voice from samples and deletes it', async () => {
-    const { server, synthesizer } = await begin();
-    const signal = new AbortController().signal;
-    const voice = await synthesizer.cloning!.clone({ name: 'Ann', samples: [Buffer.from('sample one'), Buffer.from('sample two')], signal });
-    expect(server.voices.get(voice)?.form).toMatch(/name="name"[\s\S]*Ann[\s\S]*name="files"[\s\S]*sample one[\s\S]*name="files"[\s\S]*sample two/);
-    await synthesizer.cloning!.forget(voice);
+describe('voices from samples', () => {
+  const opened: ElevenlabsServer[] = [];
+  afterEach(async () => {
+    for (const server of opened.splice(0)) await server.close();
+  });
+  const signal = new AbortController().signal;
+  const cloning = (environment: Record<string, string>) => voiceCloning(readSettings({ TTS_PROVIDER: 'elevenlabs', ...environment }));
+
+  it('are made and deleted; one that is gone already is no failure', async () => {
+    const server = await startElevenlabsServer({ apiKey: 'k' });
+    opened.push(server);
+    const access = { ELEVENLABS_BASE_URL: server.url, ELEVENLABS_API_KEY: 'k' };
+    const voice = await cloning(access)!.clone({ name: 'Ann', samples: [Buffer.from('sample one'), Buffer.from('sample two')], signal });
+    expect(voice).toBe('elevenlabs:clone1');
+    expect(server.voices.get('clone1')?.form).toMatch(
+      /name="name"[\s\S]*Ann[\s\S]*name="files"[\s\S]*sample one[\s\S]*name="files"[\s\S]*sample two/,
+    );
+    await cloning(access)!.forget(voice);
     expect(server.voices.size).toBe(0);
+    await cloning(access)!.forget(voice);
+    await expect(cloning({ ...access, ELEVENLABS_API_KEY: 'x' })!.forget(voice)).rejects.toMatchObject({ category: 'authentication' });
     server.fault = { status: 429 };
-    await expect(synthesizer.cloning!.clone({ name: 'Ann', samples: [], signal })).rejects.toMatchObject({ category: 'overloaded' });
+    await expect(cloning(access)!.clone({ name: 'Ann', samples: [], signal })).rejects.toMatchObject({ category: 'overloaded' });
+  });
+
+  it('are not to be had from another engine, or without access', () => {
+    expect(cloning({})).toBeNull();
+    expect(cloning({ TTS_PROVIDER: 'local', ELEVENLABS_API_KEY: 'k' })).toBeNull();
   });
 });
