@@ -1,9 +1,10 @@
-/** Keypad tones (ITU-T Q.23): pairs of sines, for peers that take no telephone events. */
+/** Keypad tones (ITU-T Q.23): pairs of sines, for peers that know no telephone events. */
 
-const ROWS_HZ = [697, 770, 852, 941] as const;
-const COLUMNS_HZ = [1209, 1336, 1477, 1633] as const;
+/** The two groups of tones. */
+export const ROWS_HZ = [697, 770, 852, 941] as const;
+export const COLUMNS_HZ = [1209, 1336, 1477, 1633] as const;
 /** Keys by row and column. */
-const KEYPAD = ['123A', '456B', '789C', '*0#D'] as const;
+export const KEYPAD = ['123A', '456B', '789C', '*0#D'] as const;
 /** −9 dBm0 for each of the two (Q.24 receivers want −3 to −25). */
 const AMPLITUDE = 8000;
 

@@ -6,7 +6,8 @@
 import { randomInt } from 'node:crypto';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { fault } from '#config/errors.ts';
-import type { FrameKind, LegCloseReason, LegCommand, LegEvent, RtpCodec, RtpRemote } from '../leg.ts';
+import { KeyDetector } from '../key-detector.ts';
+import type { FrameKind, LegCloseReason, LegCommand, RtpCodec, RtpRemote } from '../leg.ts';
 import { LegAudio, type MediaShared, type TransportLeg } from '../leg-audio.ts';
 import type { RtpLegOptions } from '../media-host.ts';
 import { frameSamples, type OpenedLeg } from '../media-messages.ts';
@@ -15,7 +16,7 @@ import type { VoiceRateHz } from '../silero.ts';
 import { fillKeyTone } from '../tones.ts';
 import { CodecStream, MAX_ENCODED_BYTES, MAX_PAYLOAD_BYTES } from './codec-stream.ts';
 import { CODECS, staticCodec } from './codec-table.ts';
-import { DIGIT_CLOCK_HZ, DigitReceiver, DigitSender } from './dtmf.ts';
+import { DIGIT_CLOCK_HZ, DigitReceiver, DigitSender, type ReceivedDigit } from './dtmf.ts';
 import { JitterBuffer } from './jitter-buffer.ts';
 import { Latch } from './latch.ts';
 import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from './packet.ts';
@@ -106,6 +107,8 @@ class RtpSession implements TransportLeg, Paced {
   #isTalkspurt = false;
   #pressTimestamp = 0;
   #digits = new DigitReceiver();
+  /** Listens for keys in the audio of a far end that knows no telephone events. */
+  #keys: KeyDetector | null = null;
   #jitter: JitterBuffer;
   #remote: RtpRemote | null = null;
   #isConnected = false;
@@ -148,14 +151,15 @@ class RtpSession implements TransportLeg, Paced {
     if (this.#isClosed || !this.#remote) return;
     const nowMs = this.#shared.clock.now();
     const kind: FrameKind = this.#jitter.pull(this.#audio.received, dueMs);
-    this.#reportDigit(this.#digits.expire(nowMs));
+    this.#reportDigit(this.#digits.expire(nowMs), 'rfc4733');
+    this.#reportDigit(this.#keys?.expire(nowMs) ?? null, 'inband');
     this.#send(slot, dueMs, nowMs - dueMs <= MAX_SEND_LATENESS_MS);
     this.#audio.endSlot(slot, dueMs, kind);
     if (this.#remote.sending && nowMs - this.#lastMediaMs > MEDIA_TIMEOUT_MS) this.#end('media_timeout');
   }
 
   #setRemote(remote: RtpRemote): void {
-    if (this.#remote?.codec !== remote.codec) this.#changeCodec(remote);
+    if (this.#remote?.codec !== remote.codec || this.#remote.digitPayloadType !== remote.digitPayloadType) this.#renegotiate(remote);
     const hasPort = Number.isInteger(remote.port) && remote.port > 0 && remote.port < 65536;
     // Port 0 means that the far end refuses the stream (RFC 3264 §6): nothing can be sent there.
     this.#remote = hasPort ? remote : { ...remote, sending: false };
@@ -164,7 +168,7 @@ class RtpSession implements TransportLeg, Paced {
   }
 
   /** Timestamps of another clock need another source identifier (RFC 3550 §5.2), and what was received so far does not go on in them. */
-  #changeCodec(remote: RtpRemote): void {
+  #renegotiate(remote: RtpRemote): void {
     const before = this.#remote;
     this.#codecs.clear();
     if (before && CODECS[before.codec].clockHz !== CODECS[remote.codec].clockHz) this.#ssrc = randomInt(2 ** 32);
@@ -201,22 +205,22 @@ class RtpSession implements TransportLeg, Paced {
   #startStream(remote: RtpRemote): void {
     this.#jitter = new JitterBuffer(this.rateHz, CODECS[remote.codec].clockHz);
     this.#digits = new DigitReceiver(remote.digitClockHz);
+    this.#keys = remote.digitPayloadType === null ? new KeyDetector(this.rateHz) : null;
     this.#heardTimestamp = null;
   }
 
   #take(packet: RtpPacket, remote: RtpRemote, nowMs: number): void {
     const { payload, payloadType, timestamp } = packet;
-    const codec = payloadType === remote.payloadType ? remote.codec : (staticCodec(payloadType) ?? remote.codec);
-    const { clockHz, hasMemory } = CODECS[codec];
     if (payloadType === remote.digitPayloadType) {
-      for (const digit of this.#digits.push(timestamp, payload, nowMs)) this.#reportDigit(digit);
-      if ((remote.digitClockHz ?? DIGIT_CLOCK_HZ) === CODECS[remote.codec].clockHz) this.#jitter.pushSilence(timestamp, nowMs);
+      this.#takeDigit(packet, remote, nowMs);
       return;
     }
     if (payloadType === COMFORT_NOISE_PAYLOAD_TYPE) {
       this.#jitter.pushSilence(timestamp, nowMs);
       return;
     }
+    const codec = payloadType === remote.payloadType ? remote.codec : (staticCodec(payloadType) ?? remote.codec);
+    const { clockHz, hasMemory } = CODECS[codec];
     this.#stats.time(timestamp, nowMs, clockHz);
     // A packet overtaken by later ones has nothing to tell that a decision could still wait for, and would confuse a decoder that remembers.
     const isInOrder = this.#heardTimestamp === null || unwrap(this.#heardTimestamp, timestamp, 32) > this.#heardTimestamp;
@@ -227,10 +231,17 @@ class RtpSession implements TransportLeg, Paced {
     if (!isInOrder) return;
     this.#heardTimestamp = timestamp;
     this.#audio.hear(samples, spokenMs);
+    for (const digit of this.#keys?.push(samples, spokenMs) ?? []) this.#reportDigit(digit, 'inband');
   }
 
-  #reportDigit(digit: { readonly digit: string; readonly durationMs: number; readonly atMs: number } | null): void {
-    if (digit) this.#audio.emit({ type: 'digit', source: 'rfc4733', ...digit } satisfies LegEvent);
+  #takeDigit({ timestamp, payload }: RtpPacket, remote: RtpRemote, nowMs: number): void {
+    for (const digit of this.#digits.push(timestamp, payload, nowMs)) this.#reportDigit(digit, 'rfc4733');
+    // Events of another clock than the audio's say nothing about where the audio is.
+    if ((remote.digitClockHz ?? DIGIT_CLOCK_HZ) === CODECS[remote.codec].clockHz) this.#jitter.pushSilence(timestamp, nowMs);
+  }
+
+  #reportDigit(digit: ReceivedDigit | null, source: 'rfc4733' | 'inband'): void {
+    if (digit) this.#audio.emit({ type: 'digit', source, ...digit });
   }
 
   /** Sends the slot's packet: a key press where one is due (as a tone where the peer takes no events), else reply audio or silence. */

@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
-import { decodeG711 } from '#media/codecs.ts';
+import { decodeG711, encodeG711 } from '#media/codecs.ts';
 import type { LegEvent } from '#media/leg.ts';
 import type { MediaShared, TransportLeg } from '#media/leg-audio.ts';
 import { EventBatcher, unpackEvents } from '#media/media-messages.ts';
 import { Pacer } from '#media/pacer.ts';
 import { PortPool } from '#media/rtp/port-pool.ts';
 import { openRtpSession } from '#media/rtp/rtp-session.ts';
+import { fillKeyTone } from '#media/tones.ts';
 import { SpeechDetector } from '#media/vad.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
@@ -112,6 +113,28 @@ describe('an RTP session', () => {
       [852, 1209],
     ].map((pair) => pair.map((hz) => power(tone, hz)));
     expect(Math.min(...(key ?? []))).toBeGreaterThan(20 * Math.max(...(other ?? [])));
+  });
+
+  it.each([
+    [null, { digit: '5', source: 'inband' }],
+    [101, { digit: '9', source: 'rfc4733' }],
+  ] as const)('hears keys in the audio only where no telephone events were negotiated (payload type %s)', async (digitPayloadType, heard) => {
+    const { clock, peer, leg, port, report } = await open();
+    leg.command({ do: 'setRemote', remote: { ...peer.remote, digitPayloadType } });
+    const tone = new Int16Array(160);
+    const payload = new Uint8Array(160);
+    for (let packet = 0; packet < 20; packet++) {
+      if (packet < 5) fillKeyTone('5', 8000, packet * 160, tone);
+      else tone.fill(0);
+      encodeG711('PCMU', tone, payload, 0);
+      peer.send(port, 0, payload, { timestamp: packet * 160 });
+    }
+    // The end of a press of another key, as a telephone event; it comes last.
+    peer.send(port, 101, Uint8Array.of(9, 0x8a, 0x03, 0x20), { timestamp: 21 * 160 });
+    const digits = () => report().flatMap((event) => (event.type === 'digit' ? [event] : []));
+    await expect.poll(() => digits().length).toBeGreaterThan(0);
+    await clock.advance(100);
+    expect(digits()).toEqual([expect.objectContaining(heard)]);
   });
 
   it('sends nothing to a port of 0', async () => {
