@@ -5,6 +5,7 @@
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
+import type { ChatMessage } from '#runtime/llm/llm.ts';
 import type { KeypadMenu } from '../keypad.ts';
 import { type Phrases, phrasesFor } from './phrases.ts';
 import { type TransferRules, transferRules } from './transfer-rules.ts';
@@ -14,6 +15,15 @@ export type Greeting =
   | { readonly mode: 'off' }
   | { readonly mode: 'say'; readonly text: string }
   | { readonly mode: 'generate'; readonly instruction: string; readonly fallback: string };
+
+/** Where a call stood that goes on. */
+export interface Resumed {
+  readonly history: readonly ChatMessage[];
+  /** What the agent still has to answer after saying that it is back: the caller's words, or the event that it was cut off. */
+  readonly owed: string | null;
+  readonly lastTurn: number;
+  readonly lastMessage: number;
+}
 
 /** Settings of the turn machine; all times in ms. */
 export interface TurnConfig {
@@ -44,6 +54,8 @@ export interface TurnConfig {
   readonly voicemail: AgentConfig['conversation']['outbound']['voicemail'] | null;
   /** `none`: speech is heard and not understood. */
   readonly recognition: { readonly has: 'interims' | 'finals' | 'none'; readonly finalWithinMs: number };
+  /** What was said before this worker took the call over from one that died; null, or absent from older logs, in a call of its own. */
+  readonly resumed?: Resumed | null;
   /** Longest wait for a generation's next sign of life (supplement 4.16: ten seconds for a custom model). */
   readonly generationCapMs: number;
 }
@@ -81,7 +93,8 @@ export function turnConfig(plan: CallPlan, recognizer: Recognizer | null, render
         ? { ...conversation.outbound.voicemail, message: render(conversation.outbound.voicemail.message).trim() }
         : null,
     recognition: {
-      has: recognizer === null ? 'none' : recognizer.givesInterims ? 'interims' : 'finals',
+      // Only a final says in which language it was: an agent that is strict about its own has no use for interims.
+      has: recognizer === null ? 'none' : recognizer.givesInterims && !plan.config.asr.strict_language ? 'interims' : 'finals',
       finalWithinMs: Math.min(LATE_FINAL_CAP_MS, recognizer?.expectedFinalMs ?? 0),
     },
     generationCapMs: GENERATION_CAP_MS,

@@ -359,7 +359,7 @@ export class TurnLoop {
   #onRecognition(event: RecognitionEvent): void {
     switch (event.type) {
       case 'interim':
-        this.accept({ type: 'transcript.interim', text: event.text });
+        if (!this.#options.plan.config.asr.strict_language) this.accept({ type: 'transcript.interim', text: event.text });
         break;
       case 'final':
         this.accept({ type: 'transcript.final', text: admittedText(event, this.#options.plan.config) });

@@ -259,6 +259,32 @@ describe('supplement 2.3 asr.strict_language', () => {
     expect(opened).toMatchObject([{ language: 'en', multilingual: strict_language || multilingual, keyterms: ['Parley'] }]);
     expect(requests[0]?.messages.filter(({ role }) => role === 'user').map(({ content }) => `user: ${content}`)).toEqual([told]);
   });
+
+  it('words whose language is not known yet never become a turn', async () => {
+    let tell: RecognitionOptions['onEvent'] = () => undefined;
+    const recognizer: Recognizer = {
+      id: 'test',
+      givesInterims: true,
+      expectedFinalMs: 100,
+      open: ({ onEvent }) => {
+        tell = onEvent;
+        return { write: () => undefined, finalise: () => undefined, close: () => undefined };
+      },
+    };
+    const plan = testPlan({ prompt: { first_message_mode: 'off' }, asr: { strict_language: true } });
+    const { openLeg, run, requests, world } = setUp(plan, undefined, recognizer);
+    const leg = openLeg();
+    await run(100);
+    leg.tell({ type: 'voice.onset', atMs: world.now() });
+    tell({ type: 'interim', text: 'bonjour' });
+    await run(500);
+    leg.tell({ type: 'voice.offset', atMs: world.now(), voicedMs: 500 });
+    await run(5_000);
+    expect(requests.flatMap(({ messages }) => messages.filter(({ role, content }) => role === 'user' && content.includes('bonjour')))).toEqual([]);
+    tell({ type: 'final', text: 'bonjour', startMs: null, endMs: null, language: 'fr' });
+    await run(3_000);
+    expect(requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'user', content: '[unintelligible speech]' });
+  });
 });
 
 describe('a browser that comes back', () => {
