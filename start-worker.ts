@@ -19,6 +19,7 @@ import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import { dialJob } from '#runtime/outbound-calls.ts';
 import { takeInvite } from '#runtime/phone-calls.ts';
+import { resumeJob } from '#runtime/resumed-calls.ts';
 import { adoptSpools, openSpool } from '#runtime/spool.ts';
 import { createClientTools } from '#runtime/tools/client-tool.ts';
 import { createToolRunner } from '#runtime/tools/tool-runner.ts';
@@ -61,8 +62,6 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
   const adopted = await adoptSpools(spoolRoot);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
-  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
-  lag.enable();
   const phone = { clock, logger, media, sipHost: settings.SIP_HOST, sipPublicIp: settings.SIP_PUBLIC_IP, random: Math.random };
   const worker = new Worker({
     identity: {
@@ -82,11 +81,7 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
     media,
     drainMs: settings.DRAIN_SECONDS * 1000,
     hasSignalling: () => signalling?.isConnected === true,
-    loopLagMs() {
-      const late = Math.max(0, lag.percentile(95) / 1e6 - LAG_RESOLUTION_MS);
-      lag.reset();
-      return late;
-    },
+    loopLagMs: startLagMeter(),
     equip: (plan) => ({
       ...equip(plan, { settings, speech, egress, logger }),
       knowledge: knowledge.open(plan),
@@ -95,6 +90,9 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
     dial(job, plan) {
       // Offers of phone calls are declined without signalling.
       if (signalling && plan.transport.type === 'sip_outbound') void dialJob({ ...phone, worker, signalling }, job, plan, plan.transport);
+    },
+    resume(job, plan, handover) {
+      if (signalling) void resumeJob({ ...phone, worker, signalling }, job, plan, handover);
     },
     testAgent: (job) => testAgent(job, { settings, egress, logger }),
     analyse: (job) =>
@@ -116,6 +114,17 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
       await speech.close();
       await knowledge.close();
     },
+  };
+}
+
+/** Returns what tells the 95th percentile of the event loop's lateness since it was last asked, ms. */
+function startLagMeter(): () => number {
+  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  lag.enable();
+  return () => {
+    const late = Math.max(0, lag.percentile(95) / 1e6 - LAG_RESOLUTION_MS);
+    lag.reset();
+    return late;
   };
 }
 

@@ -17,23 +17,30 @@ export const jobKind = z.enum(['phone', 'web', 'analysis', 'agent_test']);
 export type JobKind = z.infer<typeof jobKind>;
 const sessionEpoch = { session_id: z.string(), epoch: z.number().int() };
 
+/** An answered SIP dialog (RFC 3261 §12): enough for another worker to take it over. */
+const sipDialog = {
+  sip_call_id: z.string(),
+  local_tag: z.string(),
+  remote_tag: z.string(),
+  /** From and To as this side writes them, with their tags. Empty from workers one version older, whose calls cannot be taken over. */
+  local_party: z.string().default(''),
+  remote_party: z.string().default(''),
+  route_set: z.array(z.string()),
+  /** CSeq of the last INVITE this side sent; 0 when it has sent none. */
+  local_cseq: z.number().int(),
+  remote_target: z.string(),
+  local_contact: z.string(),
+  local_sdp: z.string(),
+  remote_sdp: z.string(),
+};
+export const reportedDialog = z.object(sipDialog);
+export type ReportedDialog = z.output<typeof reportedDialog>;
+
 /** A fact about a session that must not be lost. */
 export const durableReport = z.discriminatedUnion('type', [
   /** The participant is connected and can hear the agent; the session is active from `at`. */
   z.object({ type: z.literal('joined'), at: z.iso.datetime() }),
-  /** An answered SIP dialog, enough to take it over or hang it up (RFC 3261 §12). */
-  z.object({
-    type: z.literal('dialog'),
-    sip_call_id: z.string(),
-    local_tag: z.string(),
-    remote_tag: z.string(),
-    route_set: z.array(z.string()),
-    local_cseq: z.number().int(),
-    remote_target: z.string(),
-    local_contact: z.string(),
-    local_sdp: z.string(),
-    remote_sdp: z.string(),
-  }),
+  z.object({ type: z.literal('dialog'), ...sipDialog }),
   /** How an outbound dial resolved, and when; the Call-ID once it was answered. An answered call is active from `at`. */
   z.object({ type: z.literal('dial'), dial_status: dialStatus, at: z.iso.datetime(), sip_call_id: z.string().nullable() }),
   z.object({ type: z.literal('items'), items: z.array(sessionItem) }),
@@ -124,13 +131,30 @@ export const analysisJob = z.object({
 });
 export type AnalysisJob = z.output<typeof analysisJob>;
 
+/** What the successor of a dead worker is told of a call it takes over (design.md §2). */
+export const handover = z.object({
+  /** The timeline so far, with what had been heard of the reply that was broken off. */
+  items: z.array(sessionItem),
+  /** The agent was speaking, or was about to, when its worker died. */
+  was_cut_off: z.boolean(),
+  /** How long the call has lasted. */
+  elapsed_ms: ms,
+  /** When its worker was last known to have it: a call nobody comes back to ended then. */
+  lost_at: z.iso.datetime(),
+  /** The answered dialog of a phone call; null for web calls, whose clients come by themselves. */
+  dialog: reportedDialog.nullable(),
+});
+export type Handover = z.output<typeof handover>;
+/** The handover of a phone call. */
+export type PhoneHandover = Handover & { readonly dialog: ReportedDialog };
+
 /** Control plane → worker. */
 export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('registered'), link_version: z.number().int() }),
   /** Reserve a slot and answer `accept` or `decline` within 500 ms. `sip_call_id` lets the worker match the INVITE that is about to arrive. */
   z.object({ type: z.literal('offer'), ...sessionEpoch, kind: jobKind, sip_call_id: z.string().nullable() }),
   /** The plan of an accepted offer. For an inbound phone call it may come seconds after the INVITE (init webhook). */
-  z.object({ type: z.literal('assign'), ...sessionEpoch, plan: callPlan }),
+  z.object({ type: z.literal('assign'), ...sessionEpoch, plan: callPlan, handover: handover.nullable().default(null) }),
   z.object({ type: z.literal('assign_analysis'), ...sessionEpoch, job: analysisJob }),
   z.object({ type: z.literal('assign_agent_test'), ...sessionEpoch, job: agentTestJob }),
   /** The accepted job is not coming; free the slot. */

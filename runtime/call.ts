@@ -8,7 +8,7 @@ import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import type { AgentEvent } from '#config/session-events.ts';
 import type { EndReason } from '#config/session-record.ts';
-import type { DurableReport } from '#config/worker-link.ts';
+import type { DurableReport, Handover } from '#config/worker-link.ts';
 import type { Leg, LegEvent } from '#media/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
@@ -18,6 +18,7 @@ import type { LanguageModel } from './llm/llm.ts';
 import { stablePrompt } from './prompt.ts';
 import { hangUpCallTool, transferCallTool } from './tools/call-tools.ts';
 import { type PhoneLine, type PlaceCall, startTransfer, type Transfer } from './transfer.ts';
+import { resumedConfig } from './turn/resume.ts';
 import { renderedTexts, turnConfig } from './turn/turn-config.ts';
 import type { Effect } from './turn/turn-effects.ts';
 import { type CallTools, TurnLoop } from './turn/turn-loop.ts';
@@ -55,6 +56,8 @@ export interface CallDeps {
   readonly placeCall?: PlaceCall | null;
   /** The leg broke, and the call waits for another one: a room can be joined again, a browser comes back by itself. */
   readonly onLegLost?: () => void;
+  /** What the call has been so far, where another worker began it. */
+  readonly handover?: Handover | null;
   /** Sees every effect of the turn machine, for tests of replays. */
   readonly onEffects?: (effects: readonly Effect[]) => void;
 }
@@ -73,6 +76,8 @@ export interface Call {
 const CLOSE_WITHIN_MS = 2_000;
 /** A browser that lost its connection may come back within this time. */
 const RECONNECT_WITHIN_MS = 15_000;
+/** A browser whose worker died may come to its successor within this time: a session that cannot be taken over ends within 20 s (running.md). */
+const RETURN_WITHIN_MS = 10_000;
 
 /** Starts a call; it waits for its first leg. */
 export function startCall(deps: CallDeps): Call {
@@ -91,6 +96,8 @@ class RunningCall implements Call {
   #transfer: Transfer | null = null;
   #hasJoined = false;
   #endReason: EndReason | null = null;
+  /** When it ended, where that was before anybody could tell. */
+  #endedAt: string | null = null;
   /** Why the call ends once the goodbye asked for from outside has been said. */
   #goodbyeFor: EndReason | null = null;
   #timer: Timer | null = null;
@@ -104,7 +111,8 @@ class RunningCall implements Call {
     const rules = { systemVariables: plan.system_variables, onMissing: plan.config.variables.on_missing };
     let variables = plan.variables;
     const render = (text: string) => renderText(text, { ...rules, variables });
-    const config = turnConfig(plan, recognizer, render);
+    const ownConfig = turnConfig(plan, recognizer, render);
+    const config = deps.handover ? resumedConfig(ownConfig, deps.handover) : ownConfig;
     this.#flightLog = createFlightLog({ sessionId: plan.session_id, seed: random(), config, clock, save: saveFlightLog });
     this.#recording = createCallRecording({ isWanted: plan.record_audio, clock, save: saveRecording });
     const tools = deps.createTools({
@@ -128,6 +136,14 @@ class RunningCall implements Call {
       onStopTransfer: () => void this.#transfer?.stop(),
       onHangUp: (reason) => this.#hangUp(reason),
       onBroken: (error) => this.#onBroken(error),
+    });
+    if (!deps.handover) return;
+    this.#hasJoined = true;
+    const { lost_at: lostAt } = deps.handover;
+    // Nobody came back to it: it ended when it was lost.
+    this.#timer = clock.after(RETURN_WITHIN_MS, () => {
+      this.#endedAt = lostAt;
+      this.#hangUp('heartbeat_timeout');
     });
   }
 
@@ -200,9 +216,10 @@ class RunningCall implements Call {
       this.#loop.onLegEvent(event);
       return;
     }
-    this.#loop.loseLeg();
     this.#timer = this.#deps.clock.after(RECONNECT_WITHIN_MS, () => this.#loop.onLegEvent({ ...event, reason: 'media_timeout' }));
-    this.#deps.onLegLost?.();
+    this.#loop.loseLeg();
+    // A goodbye that broke off with the leg was the end.
+    if (this.#endReason === null) this.#deps.onLegLost?.();
   }
 
   /** The conversation is over: the leg closes, and tells the rest of its recording before it says so. */
@@ -240,7 +257,7 @@ class RunningCall implements Call {
     this.#flightLog.close();
     const recording = this.#recording.report();
     if (recording) this.#deps.report(recording);
-    this.#deps.report({ type: 'ended', at: this.#now(), end_reason: reason });
+    this.#deps.report({ type: 'ended', at: this.#endedAt ?? this.#now(), end_reason: reason });
     this.#deps.logger.info({ endReason: reason }, 'ended');
     this.#settle(reason);
   }

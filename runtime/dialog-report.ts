@@ -1,17 +1,37 @@
-/** An answered dialog as it is reported: enough for another worker to take it over, or to hang it up. */
+/** An answered dialog as it is reported, and read again by the worker that takes it over. */
+import type { ReportedDialog } from '#config/worker-link.ts';
 import type { DialogFacts } from '#telephony/signalling.ts';
 
 /** The fields of a `dialog` report. */
-export function dialogReport(dialog: DialogFacts) {
+export function dialogReport(dialog: DialogFacts): ReportedDialog {
   return {
     sip_call_id: dialog.sipCallId,
     local_tag: dialog.localTag,
     remote_tag: dialog.remoteTag,
+    local_party: dialog.localParty,
+    remote_party: dialog.remoteParty,
     route_set: [...dialog.routeSet],
     local_cseq: dialog.localCseq,
     remote_target: dialog.remoteTarget,
     local_contact: dialog.localContact,
     local_sdp: dialog.localSdp,
     remote_sdp: dialog.remoteSdp,
+  };
+}
+
+/** The dialog of a report. */
+export function dialogFacts(report: ReportedDialog): DialogFacts {
+  return {
+    sipCallId: report.sip_call_id,
+    localTag: report.local_tag,
+    remoteTag: report.remote_tag,
+    localParty: report.local_party,
+    remoteParty: report.remote_party,
+    routeSet: report.route_set,
+    localCseq: report.local_cseq,
+    remoteTarget: report.remote_target,
+    localContact: report.local_contact,
+    localSdp: report.local_sdp,
+    remoteSdp: report.remote_sdp,
   };
 }

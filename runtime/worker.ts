@@ -8,7 +8,7 @@ import type { Clock } from '#config/clock.ts';
 import { Fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
 import type { AnalysisResult, EndReason } from '#config/session-record.ts';
-import type { AnalysisJob, ControlMessage, DurableReport, JobKind } from '#config/worker-link.ts';
+import type { AnalysisJob, ControlMessage, DurableReport, Handover, JobKind, PhoneHandover } from '#config/worker-link.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { type CallDeps, startCall } from './call.ts';
 import { type ControlPlaneClient, connectControlPlane } from './control-plane-client.ts';
@@ -60,6 +60,8 @@ export interface WorkerDeps {
   equip(plan: CallPlan): Pick<CallDeps, 'recognizer' | 'synthesizer' | 'model' | 'knowledge' | 'createTools' | 'placeCall'>;
   /** Dials for a job whose plan says so, and reports how that ended. */
   dial(job: Job, plan: CallPlan): void;
+  /** Goes on with a phone call that another worker began, and reports how that ended. */
+  resume(job: Job, plan: CallPlan, handover: PhoneHandover): void;
   analyse(job: AnalysisJob): Promise<AnalysisResult>;
   testAgent(job: AgentTestJob): Promise<AgentTestResult>;
 }
@@ -111,8 +113,8 @@ export class Worker {
     return this.#jobs.takeSipCall(sipCallId);
   }
 
-  /** Starts the call of a job whose plan has come; it waits for its leg. Throws when an engine of the plan cannot be made. */
-  startCall(job: Job, plan: CallPlan): void {
+  /** Starts the call of a job whose plan has come, or goes on with one; it waits for its leg. Throws when an engine of the plan cannot be made. */
+  startCall(job: Job, plan: CallPlan, handover: Handover | null = null): void {
     const { clock, logger, random, uploads } = this.#deps;
     const session = { sessionId: job.sessionId, epoch: job.epoch };
     const call = startCall({
@@ -121,6 +123,7 @@ export class Worker {
       random,
       logger: logger.child({ sessionId: job.sessionId }),
       ...this.#deps.equip(plan),
+      handover,
       report: (report) => this.#client.report(session, report),
       live: (event) => this.#client.send({ type: 'live', session_id: job.sessionId, epoch: job.epoch, event }),
       saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
@@ -151,8 +154,8 @@ export class Worker {
   }
 
   /** Ends a job that never became a call. */
-  reportEnd(job: Job, endReason: EndReason): void {
-    this.report(job, { type: 'ended', at: new Date(this.#deps.clock.wallTime()).toISOString(), end_reason: endReason });
+  reportEnd(job: Job, endReason: EndReason, at = new Date(this.#deps.clock.wallTime()).toISOString()): void {
+    this.report(job, { type: 'ended', at, end_reason: endReason });
     this.#free(job);
   }
 
@@ -222,10 +225,14 @@ export class Worker {
   /** A web call starts at once, so that its greeting is ready when the browser comes; an inbound phone call is started by its INVITE, which waits for this plan. */
   #assigned(message: Extract<ControlMessage, { type: 'assign' }>): void {
     const job = this.#jobs.assign(message.session_id, message.epoch, message.plan);
+    if (job && !job.call && message.handover?.dialog) {
+      this.#deps.resume(job, message.plan, { ...message.handover, dialog: message.handover.dialog });
+      return;
+    }
     if (job && !job.call && message.plan.transport.type === 'sip_outbound') this.#deps.dial(job, message.plan);
     if (job?.kind !== 'web' || job.call) return;
     try {
-      this.startCall(job, message.plan);
+      this.startCall(job, message.plan, message.handover);
       if (message.plan.transport.type === 'livekit') this.#joinRoom(job, message.plan);
     } catch (error) {
       this.#deps.logger.error({ err: error, sessionId: job.sessionId }, 'web call could not be started');

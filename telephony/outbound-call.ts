@@ -108,7 +108,7 @@ function listenEarly(rtp: Leg, invite: OutgoingInvite, listener: OutboundCallReq
 }
 
 /** Where the answer wants its audio; a 200 without a description stands by the one before it. An answer without audio we could carry ends the call it began. */
-async function remoteOf(dialog: SipDialog, early: Early): Promise<RtpRemote> {
+export async function remoteOf(dialog: SipDialog, early: Early = { sdp: '' }): Promise<RtpRemote> {
   try {
     const { remoteSdp } = dialog.facts;
     return readAnswer(remoteSdp.trim() === '' ? early.sdp : remoteSdp);

@@ -2,6 +2,7 @@
  * `Signalling`: SIP as the worker sees it, over drachtio-srf, whichever server (embedded or drachtio-server) is behind it.
  * The only file that knows drachtio-srf; calls and dialogs leave it as the small interfaces below.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import Srf from 'drachtio-srf';
 import type { Logger } from '#config/log.ts';
 
@@ -10,7 +11,11 @@ export interface DialogFacts {
   readonly sipCallId: string;
   readonly localTag: string;
   readonly remoteTag: string;
+  /** From and To as this side writes them, with their tags. */
+  readonly localParty: string;
+  readonly remoteParty: string;
   readonly routeSet: readonly string[];
+  /** CSeq of the last INVITE this side sent; 0 when it has sent none (RFC 3261 §12.1.1: empty). */
   readonly localCseq: number;
   readonly remoteTarget: string;
   readonly localContact: string;
@@ -98,6 +103,9 @@ export class InviteRefused extends Error {
   }
 }
 
+/** Thrown where a dialog is not known to the other side any more. */
+export class DialogGone extends Error {}
+
 /** An INVITE of ours, on its way or ringing. */
 export interface OutgoingInvite {
   /** The dialog once it is answered. Rejects with `InviteRefused`; with another error when the INVITE could not be sent. */
@@ -112,6 +120,11 @@ export interface OutgoingInvite {
 export interface Signalling {
   /** Sends an INVITE. */
   dial(request: DialRequest): OutgoingInvite;
+  /**
+   * Takes an answered dialog over from a worker that is gone: a re-INVITE with this worker's own media (RFC 3261 §14.1).
+   * Rejects with `DialogGone` when the other side has left, with another error when it cannot be taken over; then it is hung up.
+   */
+  resume(facts: DialogFacts, sdpOffer: string): Promise<SipDialog>;
   /** Sets the one handler of new INVITEs. */
   onInvite(handler: (invite: IncomingInvite) => void): void;
   readonly isConnected: boolean;
@@ -130,6 +143,10 @@ export interface SignallingOptions {
 
 /** Reconnects this fast at most; a worker without signalling takes no phone calls. */
 const RECONNECT_MAX_MS = 1_000;
+/** A CSeq further on than anything a lost worker or server may have sent since it was last told of: gaps are allowed (RFC 3261 §12.2.2). */
+const CSEQ_LEAP = 100;
+/** How long a dialog whose re-INVITE met another one waits before it asks again (RFC 3261 §14.1). */
+const GLARE_MS = 2_500;
 
 /** Connects, and keeps connecting; resolves once the first connection stands. */
 export async function connectSignalling(options: SignallingOptions): Promise<Signalling> {
@@ -141,8 +158,8 @@ export async function connectSignalling(options: SignallingOptions): Promise<Sig
         options.logger.error({ err: error }, 'signalling refused the connection');
         return;
       }
-      signalling.isConnected = true;
       options.logger.info('connected to signalling');
+      signalling.connected();
       resolve();
     });
     srf.on('error', (error: unknown) => {
@@ -164,7 +181,9 @@ class DrachtioSignalling implements Signalling {
   /** Read by drachtio-srf at every lost connection. */
   readonly reconnect: { readonly retryMaxDelay: number; maxAttempts?: number } = { retryMaxDelay: RECONNECT_MAX_MS };
   readonly #srf: Srf;
+  readonly #dialogs = new Set<DrachtioDialog>();
   #handler: ((invite: IncomingInvite) => void) | null = null;
+  #hasBeenConnected = false;
 
   constructor(srf: Srf) {
     this.#srf = srf;
@@ -174,7 +193,7 @@ class DrachtioSignalling implements Signalling {
         response.send(400);
         return;
       }
-      const invite = new DrachtioInvite(srf, request, response);
+      const invite = new DrachtioInvite(srf, request, response, this.#dialogs);
       if (this.#handler) this.#handler(invite);
       else invite.refuse(503);
     });
@@ -188,7 +207,24 @@ class DrachtioSignalling implements Signalling {
     // drachtio-srf would keep the INVITE for a connection that may come too late.
     if (!this.isConnected)
       return { answered: Promise.reject(new Error('not connected to signalling')), onEarlyMedia: () => undefined, cancel: () => undefined };
-    return new DrachtioOutgoingInvite(this.#srf, request);
+    return new DrachtioOutgoingInvite(this.#srf, request, this.#dialogs);
+  }
+
+  async resume(facts: DialogFacts, sdpOffer: string): Promise<SipDialog> {
+    if (!this.isConnected) throw new Error('not connected to signalling');
+    try {
+      return new DrachtioDialog(await reinvite(this.#srf, facts, sdpOffer), this.#srf, this.#dialogs, facts);
+    } catch (error) {
+      if (!(error instanceof DialogGone)) hangUpRefused(this.#srf, error);
+      throw error;
+    }
+  }
+
+  /** The server that lost sight of this worker, or its successor, is told of every call that goes on. */
+  connected(): void {
+    this.isConnected = true;
+    if (this.#hasBeenConnected) for (const dialog of this.#dialogs) void dialog.rebind();
+    this.#hasBeenConnected = true;
   }
 
   close(): void {
@@ -206,11 +242,13 @@ class DrachtioInvite implements IncomingInvite {
   readonly #srf: Srf;
   readonly #request: Srf.SrfRequest;
   readonly #response: Srf.SrfResponse;
+  readonly #dialogs: Set<DrachtioDialog>;
   #isCancelled = false;
   #onCancel: (() => void) | null = null;
 
-  constructor(srf: Srf, request: Srf.SrfRequest, response: Srf.SrfResponse) {
+  constructor(srf: Srf, request: Srf.SrfRequest, response: Srf.SrfResponse, dialogs: Set<DrachtioDialog>) {
     this.#srf = srf;
+    this.#dialogs = dialogs;
     this.#request = request;
     this.#response = response;
     this.sipCallId = request.get('Call-ID');
@@ -231,8 +269,8 @@ class DrachtioInvite implements IncomingInvite {
     return new Promise((resolve, reject) => {
       // By callback: the ACK, a BYE or a re-INVITE may stand right behind in the same read, before any promise would have settled.
       this.#srf.createUAS(this.#request, this.#response, { localSdp: sdp }, (error: unknown, dialog) => {
-        if (!error) resolve(new DrachtioDialog(dialog));
-        else if (this.#isCancelled || (error instanceof Error && 'status' in error && error.status === 487)) reject(new InviteCancelled());
+        if (!error) resolve(new DrachtioDialog(dialog, this.#srf, this.#dialogs));
+        else if (this.#isCancelled || statusOf(error) === 487) reject(new InviteCancelled());
         else reject(error instanceof Error ? error : new Error(String(error)));
       });
     });
@@ -254,7 +292,7 @@ class DrachtioOutgoingInvite implements OutgoingInvite {
   #isCancelled = false;
   #onEarlyMedia: ((sdp: string) => void) | null = null;
 
-  constructor(srf: Srf, { toUri, fromNumber, sdpOffer, headers, credentials }: DialRequest) {
+  constructor(srf: Srf, { toUri, fromNumber, sdpOffer, headers, credentials }: DialRequest, dialogs: Set<DrachtioDialog>) {
     // The server writes its own address for localhost. In lower case, as drachtio-srf takes them out again to answer a challenge.
     const own = `<sip:${fromNumber}@localhost>`;
     const options = { localSdp: sdpOffer, headers: { ...headers, from: own, contact: own }, ...(credentials ? { auth: { ...credentials } } : {}) };
@@ -273,9 +311,9 @@ class DrachtioOutgoingInvite implements OutgoingInvite {
       srf.createUAC(toUri, options, progress, (error: unknown, dialog) => {
         if (error) reject(asRefusal(error));
         else if (this.#isCancelled) {
-          void new DrachtioDialog(dialog).hangUp();
+          void new DrachtioDialog(dialog, srf, dialogs).hangUp();
           reject(new InviteRefused(487));
-        } else resolve(new DrachtioDialog(dialog));
+        } else resolve(new DrachtioDialog(dialog, srf, dialogs));
       });
     });
     // Whoever gave it up does not wait for the end.
@@ -300,19 +338,57 @@ class DrachtioOutgoingInvite implements OutgoingInvite {
 
 function asRefusal(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
-  return 'status' in error && typeof error.status === 'number' ? new InviteRefused(error.status) : error;
+  const status = statusOf(error);
+  return status === 0 ? error : new InviteRefused(status);
 }
 
 class DrachtioDialog implements SipDialog {
-  readonly facts: DialogFacts;
-  readonly #dialog: Srf.Dialog;
+  readonly #srf: Srf;
+  /** Every dialog of the connection that is not over. */
+  readonly #all: Set<DrachtioDialog>;
+  #facts: DialogFacts;
+  #dialog: Srf.Dialog;
   #listener: SipDialogListener | null = null;
   #referListener: ReferListener | null = null;
   #isOver = false;
 
-  constructor(dialog: Srf.Dialog) {
+  /** `before`: what stood of the dialog before it was taken over. */
+  constructor(dialog: Srf.Dialog, srf: Srf, all: Set<DrachtioDialog>, before: DialogFacts | null = null) {
+    this.#srf = srf;
+    this.#all = all;
     this.#dialog = dialog;
-    this.facts = factsOf(dialog);
+    this.#facts = before ? continued(before, dialog) : factsOf(dialog);
+    all.add(this);
+    this.#follow(dialog);
+  }
+
+  get facts(): DialogFacts {
+    return this.#facts;
+  }
+
+  /**
+   * The connection is back: a re-INVITE that changes nothing makes the dialog known to the server again, which may have been another one until now.
+   * Whoever is called may refuse that; the call goes on as it was then.
+   */
+  async rebind(): Promise<void> {
+    if (this.#isOver) return;
+    try {
+      const dialog = await reinvite(this.#srf, this.#facts, this.#dialog.local.sdp);
+      const before = this.#dialog;
+      this.#dialog = dialog;
+      this.#facts = continued(this.#facts, dialog);
+      if (this.#isOver) {
+        await dialog.destroy();
+        return;
+      }
+      before.removeAllListeners();
+      this.#follow(dialog);
+    } catch (error) {
+      if (error instanceof DialogGone) this.#end();
+    }
+  }
+
+  #follow(dialog: Srf.Dialog): void {
     dialog.on('destroy', () => this.#end());
     dialog.on('info', (request, response) => {
       response.send(200);
@@ -324,8 +400,12 @@ class DrachtioDialog implements SipDialog {
     });
     dialog.on('modify', (request, response) => {
       const answer = request.body.trim() === '' ? dialog.local.sdp : (this.#listener?.onOffer(request.body) ?? null);
-      if (answer === null) response.send(488);
-      else response.send(200, { body: answer });
+      if (answer === null) {
+        response.send(488);
+        return;
+      }
+      dialog.local.sdp = answer;
+      response.send(200, { body: answer });
     });
   }
 
@@ -337,6 +417,7 @@ class DrachtioDialog implements SipDialog {
   async hangUp(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#all.delete(this);
     try {
       await this.#dialog.destroy();
     } catch {
@@ -366,15 +447,68 @@ class DrachtioDialog implements SipDialog {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#all.delete(this);
     this.#referListener?.onEnded();
     this.#listener?.onEnded();
   }
+}
+
+/** Sends the re-INVITE that takes a dialog over: as an INVITE of its own with both tags, so that a server that never saw the dialog sends it too. */
+async function reinvite(srf: Srf, facts: DialogFacts, localSdp: string): Promise<Srf.Dialog> {
+  const { sipCallId, localParty, remoteParty, localCseq, routeSet, remoteTarget } = facts;
+  const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
+  const headers = { 'call-id': sipCallId, from: localParty, to: remoteParty, cseq: `${localCseq + CSEQ_LEAP} INVITE`, ...route };
+  const send = () => createDialog(srf, remoteTarget, { headers: { ...headers }, localSdp });
+  try {
+    return await send().catch(async (error: unknown) => {
+      if (statusOf(error) !== 491) throw error;
+      await sleep(GLARE_MS);
+      return send();
+    });
+  } catch (error) {
+    throw isGone(error) ? new DialogGone('the other side has left', { cause: error }) : error;
+  }
+}
+
+/** The other side knows the dialog no more or cannot be reached, or has told the server so already. */
+function isGone(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === 481 || status === 408 || (error instanceof Error && 'code' in error && error.code === 'ENODIALOG');
+}
+
+/** Final status of a refused INVITE; 0 where there is none. */
+function statusOf(error: unknown): number {
+  return error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : 0;
+}
+
+/** BYE in the dialog of an INVITE that was refused, where the server knows it: nobody else would send one. */
+function hangUpRefused(srf: Srf, error: unknown): void {
+  const { res } = error as { readonly res?: { readonly stackDialogId?: string } };
+  if (res?.stackDialogId) requestInDialog(srf, { method: 'BYE', stackDialogId: res.stackDialogId });
+}
+
+/** A request in a dialog that drachtio-srf made no object of. */
+function requestInDialog(srf: Srf, request: { readonly method: string; readonly stackDialogId: string }): void {
+  const { app } = srf as unknown as { readonly app: { request(options: object, callback: () => void): void } };
+  app.request({ ...request }, () => undefined);
+}
+
+/** By callback, as everywhere: what stands behind the answer in the same read must find the dialog's listeners. */
+function createDialog(srf: Srf, uri: string, options: { readonly headers: Record<string, string>; readonly localSdp: string }): Promise<Srf.Dialog> {
+  return new Promise((resolve, reject) => {
+    srf.createUAC(uri, options as never, {}, (error: unknown, dialog: Srf.Dialog) => (error ? reject(error) : resolve(dialog)));
+  });
 }
 
 /** The status line of a `message/sipfrag` body (RFC 3420). */
 function sipfragStatus(body: string): number | null {
   const status = /^\s*SIP\/2\.0 (\d{3})\b/.exec(body)?.[1];
   return status === undefined ? null : Number(status);
+}
+
+/** The URI of a Contact. */
+function contactUri(contact: string): string {
+  return /<([^>]*)>/.exec(contact)?.[1] ?? contact;
 }
 
 function hasContact(request: Srf.SrfRequest): boolean {
@@ -385,20 +519,29 @@ function hasContact(request: Srf.SrfRequest): boolean {
   }
 }
 
+/** A dialog after the re-INVITE that took it over: the parties and the route set stay what they were (RFC 3261 §12.2.1.2). */
+function continued(before: DialogFacts, dialog: Srf.Dialog): DialogFacts {
+  const { localCseq, remoteTarget, localContact, localSdp, remoteSdp } = factsOf(dialog);
+  return { ...before, localCseq, remoteTarget, localContact, localSdp, remoteSdp };
+}
+
 function factsOf(dialog: Srf.Dialog): DialogFacts {
   const isOurs = dialog.type === 'uac';
+  const { req, sip } = dialog;
   const { res } = dialog as unknown as { readonly res: Srf.SrfResponse };
-  const recordRoute = (isOurs ? res : dialog.req).get('Record-Route') as string | undefined;
+  const recordRoute = (isOurs ? res : req).get('Record-Route') as string | undefined;
   const routes = recordRoute === undefined ? [] : recordRoute.split(/,(?=\s*<)/).map((route) => route.trim());
   return {
     sipCallId: dialog.sip.callId,
     localTag: dialog.sip.localTag,
     remoteTag: dialog.sip.remoteTag,
+    localParty: isOurs ? req.get('From') : `${req.get('To')};tag=${sip.localTag}`,
+    remoteParty: isOurs ? res.get('To') : req.get('From'),
     // Seen from the other end when the call is ours (RFC 3261 §12.1.2).
     routeSet: isOurs ? routes.reverse() : routes,
     localCseq: isOurs ? Number.parseInt(dialog.req.get('CSeq'), 10) : 0,
     remoteTarget: dialog.remote.uri,
-    localContact: dialog.local.uri,
+    localContact: contactUri((dialog.local as unknown as { readonly contact: string }).contact),
     localSdp: dialog.local.sdp,
     remoteSdp: dialog.remote.sdp,
   };

@@ -76,6 +76,9 @@ async function place({ request, signalling, media, localAddress, options }: Plac
   }
   const stream = new RtpStream(media, () => (scene.random() * 2 - 1) * scene.noisePeak);
   stream.start(remoteOf(answer.sdp, addressOf(request.target).host));
+  call.onOffer((sdp) => {
+    if (sdp !== '') stream.redirect(remoteOf(sdp, addressOf(request.target).host));
+  });
   const lines: SaidLine[] = [];
   const endedBy = await Promise.race([
     playScene(scene, stream, lines),

@@ -48,6 +48,9 @@ export class RtpStream {
   #voicedSinceMs: number | null = null;
   #lastVoicedMs: number | null = null;
   #lastPacketMs = performance.now();
+  #source: number | null = null;
+  /** Added to the timestamps of the source that is heard. */
+  #shift = 0;
 
   constructor(socket: Socket, noise: () => number) {
     this.#socket = socket;
@@ -60,6 +63,11 @@ export class RtpStream {
     this.#remote = remote;
     this.#lastPacketMs = performance.now();
     this.#stopPacing = pace(PACKET_MS, () => this.#packet());
+  }
+
+  /** Sends somewhere else from now on: the far end has moved. */
+  redirect(remote: MediaRemote): void {
+    this.#remote = remote;
   }
 
   stop(): void {
@@ -175,13 +183,23 @@ export class RtpStream {
     this.#socket.send(writeRtp({ ...packet, sequence: this.#sequence++ % 0x1_0000, ssrc: this.#ssrc }), remote.port, remote.address);
   }
 
+  /** Another source has timestamps of its own: they go on from the last one, after the silence there was between them. */
+  #follow({ ssrc, timestamp }: { readonly ssrc: number; readonly timestamp: number }, idleMs: number): void {
+    if (ssrc === this.#source) return;
+    const last = this.#heard.at(-1);
+    if (last) this.#shift = (last.timestamp + Math.round((idleMs / PACKET_MS) * PACKET_SAMPLES) - timestamp) | 0;
+    this.#source = ssrc;
+  }
+
   #hear(datagram: Buffer): void {
     const packet = parseRtp(datagram);
     if (!packet) return;
     const now = performance.now();
+    const idleMs = now - this.#lastPacketMs;
     this.#lastPacketMs = now;
     if (packet.payloadType !== PAYLOAD_PCMU) return;
-    this.#heard.push({ timestamp: packet.timestamp, payload: Buffer.from(packet.payload) });
+    this.#follow(packet, idleMs);
+    this.#heard.push({ timestamp: (packet.timestamp + this.#shift) >>> 0, payload: Buffer.from(packet.payload) });
     if (!isVoiced(packet.payload)) return;
     if (this.#lastVoicedMs === null || now - this.#lastVoicedMs > SPEECH_GAP_MS) this.#voicedSinceMs = now;
     this.#lastVoicedMs = now;

@@ -44,6 +44,7 @@ export class SipCall {
   #resolveHungUp: () => void = () => undefined;
   #resolveInvite: (result: InviteResult) => void = () => undefined;
   #resolveBye: (() => void) | null = null;
+  #onOffer: (sdp: string) => void = () => undefined;
   #offer = '';
   #sequence = 1;
   #branch = newBranch();
@@ -66,6 +67,11 @@ export class SipCall {
       else if (message.method === 'INVITE') this.#takeInviteResponse(message, message.status);
       else if (message.method === 'BYE') this.#resolveBye?.();
     });
+  }
+
+  /** Sets who is told of the offers of re-INVITEs; each is answered with this side's own description. */
+  onOffer(listener: (sdp: string) => void): void {
+    this.#onOffer = listener;
   }
 
   /** Sends the INVITE; resolves with the final answer, status 408 when none comes. */
@@ -212,6 +218,10 @@ export class SipCall {
         ] as const)
       : [];
     this.#socket.send(writeSip(`SIP/2.0 ${statusLine}`, [...copied, ...extra], isOffer ? this.#offer : ''), from.port, from.address);
+    if (isOffer && this.#dialog) {
+      this.#dialog = { ...this.#dialog, remoteTarget: uriOf(header(request, 'contact')) || this.#dialog.remoteTarget };
+      this.#onOffer(request.body);
+    }
     if (!isForUs || request.method !== 'BYE') return;
     this.close();
     this.#resolveBye?.();

@@ -12,6 +12,7 @@ import { type Amendment, changeSession, loadSession, sealerOf, storeChange } fro
 import { sealItems } from '../sessions/timeline.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import type { ReportOutcome, ReportSink } from './report-sink.ts';
+import { takeOver } from './take-over.ts';
 
 /** A worker that is back gets this long to send what it had spooled before a session it no longer runs is given up. */
 const SPOOL_GRACE_MS = 3_000;
@@ -41,8 +42,10 @@ export function createReportSink(context: Context): ReportSink {
       for (const { _id, epoch } of lost) await giveUp(context, _id, epoch);
     },
     workerDead: async (instanceId) => {
+      const diedAt = now(context);
       await loseTestRuns(context, instanceId);
-      for (const { _id, epoch } of await sessionsOf(context, instanceId, ['pending', 'active', 'unknown'])) await giveUp(context, _id, epoch);
+      const sessions = await sessionsOf(context, instanceId, ['pending', 'active', 'unknown']);
+      await Promise.all(sessions.map(async ({ _id, epoch }) => (await takeOver(context, _id, epoch)) || giveUp(context, _id, epoch, diedAt)));
       const analyses = await context.models.sessions
         .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
         .lean();
@@ -71,11 +74,11 @@ async function endForgotten(
 }
 
 /** Ends a session whose worker is gone, unless it has moved on: `heartbeat_timeout`, or failed when nobody had joined. */
-export async function giveUp(context: Context, sessionId: string, epoch: number): Promise<void> {
+export async function giveUp(context: Context, sessionId: string, epoch: number, lostAt = now(context)): Promise<void> {
   const session = await loadSession(context, sessionId);
   if (!session || session.epoch !== epoch) return;
   // An unknown session was last seen when its link was lost; what came after is not charged.
-  const at = session.status === 'unknown' ? session.status_at : now(context);
+  const at = session.status === 'unknown' ? session.status_at : lostAt;
   const ended = await changeSession(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' });
   if (!ended) return;
   context.logger.warn({ sessionId, endReason: ended.end_reason }, 'session ended without its worker');

@@ -29,6 +29,8 @@ export type SessionEvent =
   | { readonly type: 'joined'; readonly at: Date }
   | { readonly type: 'link.lost'; readonly at: Date }
   | { readonly type: 'link.back'; readonly at: Date }
+  /** Another worker has taken a call whose own died. */
+  | { readonly type: 'taken_over'; readonly at: Date; readonly taken: TakenBy }
   | { readonly type: 'dialled'; readonly at: Date; readonly dialStatus: DialStatus }
   | { readonly type: 'ended'; readonly at: Date; readonly reason: EndReason }
   | { readonly type: 'settled'; readonly at: Date }
@@ -73,6 +75,13 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
       return when(status === 'active', { status: 'unknown', status_at: at });
     case 'link.back':
       return when(status === 'unknown', { status: 'active', status_at: at });
+    case 'taken_over':
+      return when((status === 'active' || status === 'unknown') && event.taken.epoch > session.epoch, {
+        ...event.taken,
+        status: 'active',
+        ...(status === 'unknown' ? { status_at: at } : {}),
+        last_seq: 0,
+      });
     case 'dialled':
       return dialled(session, event);
     case 'ended':

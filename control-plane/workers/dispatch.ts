@@ -6,7 +6,7 @@
 import type { AgentTestJob } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { EndReason } from '#config/session-record.ts';
-import type { AnalysisJob, JobKind } from '#config/worker-link.ts';
+import type { AnalysisJob, Handover, JobKind } from '#config/worker-link.ts';
 
 /** A job to be placed on a worker. */
 export interface JobOffer {
@@ -24,11 +24,19 @@ export interface Placement {
   readonly sipTag: string | null;
 }
 
+/** What has been heard of a reply that is not over. */
+export interface HeardSoFar {
+  readonly text: string;
+  /** Wall time of its first word, ms. */
+  readonly atMs: number;
+}
+
 /** Reaches the workers. Every method that addresses a session's worker throws `Fault('gateway_unreachable')` when its link is down. */
 export interface Dispatch {
   /** Offers the job to one worker after another, least loaded first, until one accepts. Throws `Fault('no_capacity')`, or `Fault('draining')` while the program stops. */
   place(offer: JobOffer): Promise<Placement>;
-  assign(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }, plan: CallPlan): void;
+  /** `handover` is what a call has been so far that another worker began. */
+  assign(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }, plan: CallPlan, handover?: Handover): void;
   assignAnalysis(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }, job: AnalysisJob): void;
   assignAgentTest(placement: Placement, session: { readonly sessionId: string; readonly epoch: number }, job: AgentTestJob): void;
   /** Frees the slot of an accepted job that is not coming. */
@@ -37,6 +45,8 @@ export interface Dispatch {
   end(instanceId: string, session: { readonly sessionId: string; readonly epoch: number }, reason: EndReason): void;
   /** Passes a browser's offer to the session's worker and returns its answer. */
   offerWebrtc(instanceId: string, session: { readonly sessionId: string; readonly epoch: number }, sdp: string): Promise<{ readonly sdp: string }>;
+  /** What has been heard of the reply in progress, as far as this replica was told; null while the agent is silent. */
+  heardSoFar(sessionId: string): HeardSoFar | null;
   /** True when a worker is registered (readyz). */
   hasWorker(): boolean;
 }

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
+import { z } from 'zod';
 import type { AgentTestJob } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock } from '#config/clock.ts';
@@ -14,13 +15,14 @@ import type { EndReason } from '#config/session-record.ts';
 import {
   type AnalysisJob,
   type ControlMessage,
+  type Handover,
   type JobKind,
   type ReportEnvelope,
   WORKER_LINK_VERSION,
   type WorkerMessage,
 } from '#config/worker-link.ts';
 import type { ReportSink } from '../calls/report-sink.ts';
-import type { Dispatch, JobOffer, Placement } from './dispatch.ts';
+import type { Dispatch, HeardSoFar, JobOffer, Placement } from './dispatch.ts';
 import type { OtherReplicas, OwnWorkers, WorkerAnswer } from './other-replicas.ts';
 import { openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
 
@@ -43,6 +45,9 @@ export interface WorkerHubDeps {
   others?(): OtherReplicas | null;
 }
 
+/** A caption of what the agent says, among the live events. */
+const agentCaption = z.object({ type: z.literal('transcript'), role: z.literal('agent'), text: z.string(), final: z.boolean() });
+
 type SessionKey = { readonly sessionId: string; readonly epoch: number };
 
 /** The connected workers, as `Dispatch` to the rest of the control plane. */
@@ -53,6 +58,8 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   /** What is told of one worker's link, in the order it happened. */
   readonly #linkNews = new Map<string, Promise<void>>();
   readonly #dead = new Set<string>();
+  /** What has been heard so far of the reply an agent is giving, by session: all that is known of it should its worker die. */
+  readonly #speaking = new Map<string, HeardSoFar>();
   readonly #spoolWaiters = new Map<string, () => void>();
   /** Workers whose return is still being told, with what they run: grows by what they accept meanwhile. */
   readonly #settling = new Map<WorkerConnection, SessionKey[]>();
@@ -134,8 +141,8 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     return answer;
   }
 
-  assign(placement: Placement, session: SessionKey, plan: CallPlan): void {
-    this.#tell(placement.instanceId, { type: 'assign', ...wire(session), plan });
+  assign(placement: Placement, session: SessionKey, plan: CallPlan, handover: Handover | null = null): void {
+    this.#tell(placement.instanceId, { type: 'assign', ...wire(session), plan, handover });
   }
 
   assignAnalysis(placement: Placement, session: SessionKey, job: AnalysisJob): void {
@@ -174,6 +181,10 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     await Promise.race([new Promise<void>((resolve) => this.#spoolWaiters.set(instanceId, resolve)), this.#deps.clock.sleep(SPOOL_GRACE_MS)]);
     this.#spoolWaiters.delete(instanceId);
     await this.#deps.sink().workerDead(instanceId);
+  }
+
+  heardSoFar(sessionId: string): HeardSoFar | null {
+    return this.#speaking.get(sessionId) ?? null;
   }
 
   close(): void {
@@ -247,6 +258,8 @@ export class WorkerHub implements Dispatch, OwnWorkers {
         this.#spoolFlushed(message.instance_id);
         return;
       case 'live':
+        this.#follow(message.session_id, message.event);
+        return;
       case 'register':
       case 'heartbeat':
       case 'accept':
@@ -256,6 +269,14 @@ export class WorkerHub implements Dispatch, OwnWorkers {
       default:
         message satisfies never;
     }
+  }
+
+  #follow(sessionId: string, event: Readonly<Record<string, unknown>>): void {
+    const caption = agentCaption.safeParse(event);
+    if (!caption.success) return;
+    const { text, final } = caption.data;
+    if (final || text === '') this.#speaking.delete(sessionId);
+    else this.#speaking.set(sessionId, { text, atMs: this.#speaking.get(sessionId)?.atMs ?? this.#deps.clock.wallTime() });
   }
 
   #spoolFlushed(instanceId: string): void {
@@ -277,6 +298,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     const session = { session_id: envelope.session_id, epoch: envelope.epoch };
     try {
       const result = await this.#deps.sink().apply(envelope);
+      if (envelope.report.type === 'ended') this.#speaking.delete(envelope.session_id);
       if (result.outcome === 'stored') worker.send({ type: 'ack', ...session, seq: result.seq });
       else if (result.outcome === 'gap') worker.send({ type: 'resend', ...session, from_seq: result.fromSeq });
       else worker.send({ type: 'stale', ...session });

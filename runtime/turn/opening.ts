@@ -6,6 +6,7 @@ import { type Draft, emit } from './draft.ts';
 import { greet, prepareGreeting } from './greeting.ts';
 import { beginMenu, prepareMenu } from './menu.ts';
 import { beginScreening } from './screening.ts';
+import { eventTurn } from './silence.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 
 /** The first leg is there, not yet connected. */
@@ -21,6 +22,7 @@ export function onConnected(draft: Draft): void {
   emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[config.sensitivity] });
   emit(draft, { do: 'startTimer', name: 'maxDuration', atMs: draft.atMs + config.maxDurationMs });
   if (draft.recognizer.is !== 'none') emit(draft, { do: 'openRecognizer' });
+  if (config.resumed?.owed) draft.waiting = [eventTurn(draft, config.resumed.owed, null)];
   if (config.menu) beginMenu(draft, phase.notice);
   else if (config.voicemail) beginScreening(draft);
   else greet(draft, phase);

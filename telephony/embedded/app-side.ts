@@ -143,8 +143,10 @@ function makeServerDialog(
     routes: side.routes,
     localCseq: 0,
     inviteCseq: 0,
+    remoteCseq: parseCseq(transaction.request)?.number ?? null,
     isServer: true,
     isConfirmed: false,
+    hasLeft: false,
     peer: transaction.peer,
     pendingInvite: null,
     acceptedInvite: null,
@@ -158,7 +160,10 @@ function requestInDialog(core: Core, app: App, request: { messageId: string; dia
     return;
   }
   dialog.localCseq += 1;
-  if (request.method === 'INVITE') dialog.inviteCseq = dialog.localCseq;
+  if (request.method === 'INVITE') {
+    dialog.inviteCseq = dialog.localCseq;
+    dialog.acceptedInvite = null;
+  }
   const peer = dialogPeer(dialog);
   const headers = passedHeaders(request.message, request.method === 'INVITE' ? ['contact'] : []);
   if (request.method === 'INVITE') headers.push({ name: 'Contact', value: ownContact(core, peer) });
@@ -167,7 +172,48 @@ function requestInDialog(core: Core, app: App, request: { messageId: string; dia
   if (request.method === 'BYE') core.dialogs.remove(dialog);
 }
 
+/**
+ * An INVITE with both tags is a re-INVITE of a dialog that another application had, or that an earlier run of this server knew: it is this application's from now on.
+ * Null: a new call.
+ */
+function adoptDialog(core: Core, app: App, { message, uri }: { message: SipMessage; uri: string }): Dialog | null {
+  const [localParty, remoteParty] = [header(message, 'from') ?? '', header(message, 'to') ?? ''];
+  const [localTag, remoteTag] = [parameter(localParty, 'tag'), parameter(remoteParty, 'tag')];
+  const peer = peerOf(uri);
+  if (localTag === null || remoteTag === null || peer === null) return null;
+  const callId = header(message, 'call-id') ?? '';
+  const known = core.dialogs.find(callId, localTag, remoteTag);
+  if (known) {
+    known.app = app;
+    return known;
+  }
+  const cseq = (parseCseq(message)?.number ?? 1) - 1;
+  return core.dialogs.add({
+    ...{ app, callId, localTag, localParty, remoteTag, remoteParty, peer },
+    target: uri,
+    routes: headerList(message, 'route'),
+    localCseq: cseq,
+    inviteCseq: cseq,
+    remoteCseq: null,
+    isServer: false,
+    isConfirmed: true,
+    hasLeft: false,
+    pendingInvite: null,
+    acceptedInvite: null,
+  });
+}
+
 function newRequest(core: Core, app: App, request: { messageId: string; message: SipMessage; method: string; uri: string }): void {
+  const adopted = request.method === 'INVITE' ? adoptDialog(core, app, request) : null;
+  if (adopted?.hasLeft) {
+    core.dialogs.remove(adopted);
+    app.answer(request.messageId, false, ['unable to find dialog: the other side has hung up']);
+    return;
+  }
+  if (adopted) {
+    requestInDialog(core, app, { ...request, dialogId: adopted.id });
+    return;
+  }
   const peer = peerOf(request.uri);
   if (!peer || request.message.start.kind !== 'request') {
     app.answer(request.messageId, false, ['the request URI cannot be reached']);
@@ -216,8 +262,9 @@ function send(
 /** drachtio-srf acknowledges every final response; only the ACK of a 2xx is the application's to send (RFC 3261 §13.2.2.4). */
 function acknowledge(core: Core, app: App, ack: { messageId: string; dialogId: string; message: SipMessage }): void {
   const dialog = ack.dialogId === '' ? null : core.dialogs.get(ack.dialogId);
-  if (!dialog) {
-    app.answer(ack.messageId, ack.dialogId === '', ack.dialogId === '' ? [] : ['unknown dialog']);
+  if (!dialog?.acceptedInvite) {
+    const isRefusal = dialog !== null || ack.dialogId === '';
+    app.answer(ack.messageId, isRefusal, isRefusal ? [] : ['unknown dialog']);
     return;
   }
   const peer = dialogPeer(dialog);
@@ -228,8 +275,7 @@ function acknowledge(core: Core, app: App, ack: { messageId: string; dialogId: s
     body: ack.message.body,
   });
   const text = formatMessage(message);
-  if (dialog.acceptedInvite) dialog.acceptedInvite.acknowledge(text, peer);
-  else core.send(text, peer);
+  dialog.acceptedInvite.acknowledge(text, peer);
   app.answer(ack.messageId, true, [...metaTokens(core, 'application', text, peer), ack.dialogId, 'Msg sent:', ''], text);
 }
 

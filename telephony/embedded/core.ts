@@ -1,7 +1,7 @@
 /** What the two sides of the embedded server share: sockets, transactions, dialogs, counters, and how messages are written and handed to applications. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { Clock } from '#config/clock.ts';
+import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
 import { localAddressFor } from '../local-address.ts';
@@ -22,6 +22,8 @@ export interface SignallingOptions {
   readonly secret: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How long an answered call waits for a worker after it lost its own, ms; 10 s. */
+  readonly takeOverMs?: number;
   /** Asked about every new INVITE; a rejection means that nobody could be asked. */
   admit(request: AdmissionRequest): Promise<AdmissionAnswer>;
 }
@@ -44,6 +46,8 @@ export interface Core {
   readonly clients: { readonly byKey: Map<string, ClientTransaction>; readonly byId: Map<string, ClientTransaction> };
   /** The application a server transaction was handed to, and its dialog. */
   readonly owners: Map<ServerTransaction | ClientTransaction, { readonly app: App | null; dialog: Dialog | null }>;
+  /** Run while answered calls wait for a worker. */
+  readonly graceTimers: Set<Timer>;
   readonly metrics: SignallingMetrics;
   sipPort: number;
   send(text: string, peer: Peer): void;

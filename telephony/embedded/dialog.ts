@@ -7,7 +7,8 @@ import type { Peer } from './transport.ts';
 /** One dialog, early or confirmed. */
 export interface Dialog {
   readonly id: string;
-  readonly app: App;
+  /** Who has the call: another application may take it over. */
+  app: App;
   readonly callId: string;
   readonly localTag: string;
   /** From or To as this side writes it, with its tag. */
@@ -20,8 +21,12 @@ export interface Dialog {
   localCseq: number;
   /** CSeq of the INVITE this side sent last; its ACK repeats it. */
   inviteCseq: number;
+  /** CSeq of the newest request of the other side; null before any. */
+  remoteCseq: number | null;
   readonly isServer: boolean;
   isConfirmed: boolean;
+  /** The other side hung up while nobody had the call; kept to tell that to whoever comes for it. */
+  hasLeft: boolean;
   /** Where the other side was last heard from. */
   peer: Peer;
   /** The INVITE received whose 2xx waits for its ACK. */
@@ -61,6 +66,7 @@ export class DialogTable {
     this.#byKey.delete(keyOf(dialog.callId, dialog.localTag));
   }
 
+  /** The dialogs an application has. */
   of(app: App): Dialog[] {
     return [...this.#byId.values()].filter((dialog) => dialog.app === app);
   }

@@ -100,15 +100,35 @@ function onInDialog(
     reply(core, transaction, 481);
     return;
   }
+  if (dialog.remoteCseq !== null && from.cseq < dialog.remoteCseq) {
+    // Overtaken by a later request (RFC 3261 §12.2.2).
+    reply(core, transaction, 500);
+    return;
+  }
+  dialog.remoteCseq = from.cseq;
   dialog.peer = from.source;
   // A caller who hangs up has heard the answer, whatever became of the ACK.
   if (from.method === 'BYE') dialog.pendingInvite?.acknowledge();
+  if (!core.apps.has(dialog.app)) {
+    onInterregnum(core, transaction, dialog);
+    return;
+  }
   if (from.method === 'INVITE') {
     reply(core, transaction, 100);
     const contact = headerList(request, 'contact')[0];
     if (contact !== undefined) dialog.target = uriOf(contact);
   }
   hand(core, transaction, dialog.app, dialog);
+}
+
+/** The call has lost its worker and waits for another one: the caller may leave, everything else is for later. */
+function onInterregnum(core: Core, transaction: ServerTransaction, dialog: Dialog): void {
+  if (transaction.method !== 'BYE') {
+    reply(core, transaction, 500, [{ name: 'Retry-After', value: '2' }]);
+    return;
+  }
+  reply(core, transaction, 200);
+  dialog.hasLeft = true;
 }
 
 function onAck(core: Core, request: SipMessage, from: { readonly source: Peer; readonly known: ServerTransaction | undefined }): void {

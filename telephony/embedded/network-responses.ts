@@ -21,14 +21,20 @@ export function onResponse(core: Core, message: SipMessage, source: Peer): void 
   const owner = core.owners.get(transaction);
   if (!owner?.app) return;
   if (transaction.method === 'INVITE' && status < 300) owner.dialog = updateDialog(core, transaction, { message, source, status });
-  else if (transaction.method === 'INVITE' && owner.dialog && !owner.dialog.isConfirmed) core.dialogs.remove(owner.dialog);
+  else if (transaction.method === 'INVITE' && owner.dialog && (!owner.dialog.isConfirmed || isGone(status))) core.dialogs.remove(owner.dialog);
   deliver(owner.app, core, message, { peer: source, transactionId: transaction.id, dialogId: owner.dialog?.id ?? '', receivedOn: [] });
+}
+
+/** The other side knows the dialog no more, or cannot be reached: it is over (RFC 3261 §12.2.1.2). */
+function isGone(status: number): boolean {
+  return status === 481 || status === 408;
 }
 
 /** No answer within 32 s: the application is told 408, as if the other side had said so (RFC 3261 §8.1.3.1). */
 export function timedOut(core: Core, transaction: ClientTransaction): void {
   const owner = core.owners.get(transaction);
   if (!owner?.app) return;
+  if (transaction.method === 'INVITE' && owner.dialog) core.dialogs.remove(owner.dialog);
   const same = (name: string) => ({ name, value: header(transaction.request, name.toLowerCase()) ?? '' });
   const message: SipMessage = {
     start: { kind: 'response', status: 408, reason: 'Request Timeout' },
@@ -80,8 +86,10 @@ function updateDialog(core: Core, transaction: ClientTransaction, response: { me
       routes: [],
       localCseq: cseq,
       inviteCseq: cseq,
+      remoteCseq: null,
       isServer: false,
       isConfirmed: false,
+      hasLeft: false,
       peer: response.source,
       pendingInvite: null,
       acceptedInvite: null,

@@ -20,6 +20,8 @@ export interface EmbeddedSignalling {
   close(): Promise<void>;
 }
 
+/** How long an answered call waits for a worker after it lost its own. */
+const TAKE_OVER_MS = 10_000;
 const LOOPBACK: Peer = { transport: 'udp', address: '127.0.0.1', port: 0 };
 
 /** Starts the server; rejects when an address cannot be bound. */
@@ -67,6 +69,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     servers: { byKey: new Map(), byId: new Map() },
     clients: { byKey: new Map(), byId: new Map() },
     owners: new Map(),
+    graceTimers: new Set(),
     sipPort: transports.port,
     send: (text, peer) => transports.send(text, peer),
   };
@@ -77,20 +80,27 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     async close() {
       for (const transaction of [...core.servers.byId.values(), ...core.clients.byId.values()]) transaction.close();
       await appPort.close();
+      for (const timer of core.graceTimers) timer.cancel();
       await transports.close();
     },
   };
 }
 
-/** A worker's connection is gone: nobody speaks on its calls any more, so their callers are not left on an open line. */
+/**
+ * A worker's connection is gone. Its answered calls wait for whoever takes them over: the same worker when only its connection broke, another one when it died.
+ * What nobody takes is hung up on, so that no caller is left on an open line.
+ */
 function releaseApp(core: Core, app: App): void {
-  for (const dialog of core.dialogs.of(app)) {
-    if (!dialog.isConfirmed) core.dialogs.remove(dialog);
-    else {
+  for (const dialog of core.dialogs.of(app)) if (!dialog.isConfirmed) core.dialogs.remove(dialog);
+  const timer = core.options.clock.after(core.options.takeOverMs ?? TAKE_OVER_MS, () => {
+    core.graceTimers.delete(timer);
+    for (const dialog of core.dialogs.of(app)) {
       core.metrics.dialogsLost += 1;
-      hangUp(core, dialog);
+      if (dialog.hasLeft) core.dialogs.remove(dialog);
+      else hangUp(core, dialog);
     }
-  }
+  });
+  core.graceTimers.add(timer);
   for (const transaction of [...core.servers.byId.values()]) {
     if (core.owners.get(transaction)?.app !== app || transaction.isFinal) continue;
     sendResponse(core, transaction, { start: { kind: 'response', status: 503, reason: REASONS[503] ?? '' }, headers: [], body: '', toTag: null });

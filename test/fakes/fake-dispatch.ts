@@ -3,8 +3,8 @@ import type { AgentTestJob } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import { type FaultCode, fault } from '#config/errors.ts';
 import type { EndReason } from '#config/session-record.ts';
-import type { AnalysisJob } from '#config/worker-link.ts';
-import type { Dispatch, JobOffer, Placement } from '#control-plane/workers/dispatch.ts';
+import type { AnalysisJob, Handover } from '#config/worker-link.ts';
+import type { Dispatch, HeardSoFar, JobOffer, Placement } from '#control-plane/workers/dispatch.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 
@@ -16,7 +16,9 @@ export class FakeDispatch implements Dispatch {
   unreachable: FaultCode | null = null;
   placement: Placement = { instanceId: 'worker-1', supervisorRun: 'run-1', sipTag: 'tag-1' };
   readonly offers: JobOffer[] = [];
-  readonly plans: { key: Key; plan: CallPlan }[] = [];
+  readonly plans: { key: Key; plan: CallPlan; handover?: Handover }[] = [];
+  /** What the agents are saying. */
+  readonly speaking = new Map<string, HeardSoFar>();
   readonly analyses: { key: Key; job: AnalysisJob }[] = [];
   readonly tests: { key: Key; job: AgentTestJob }[] = [];
   readonly withdrawn: Key[] = [];
@@ -37,9 +39,13 @@ export class FakeDispatch implements Dispatch {
     return this.placement;
   }
 
-  assign(_placement: Placement, key: Key, plan: CallPlan): void {
+  assign(_placement: Placement, key: Key, plan: CallPlan, handover?: Handover): void {
     this.#reach();
-    this.plans.push({ key, plan });
+    this.plans.push({ key, plan, ...(handover ? { handover } : {}) });
+  }
+
+  heardSoFar(sessionId: string): HeardSoFar | null {
+    return this.speaking.get(sessionId) ?? null;
   }
 
   assignAnalysis(_placement: Placement, key: Key, job: AnalysisJob): void {

@@ -107,6 +107,7 @@ describe('worker', () => {
       },
       dial: () => undefined,
       analyse: () => Promise.reject(new Error('the model is away')),
+      resume: () => undefined,
       testAgent: () => Promise.reject(new Error('the model is away')),
     });
     await vi.waitFor(() => expect(hub.hasWorker()).toBe(true));
@@ -232,7 +233,7 @@ describe('worker', () => {
     function inviteOf(sessionId: string) {
       const seen: string[] = [];
       let cancel: () => void = () => undefined;
-      const facts = { sipCallId: `${sessionId}@peer`, localTag: 'l', remoteTag: 'r', routeSet: [], localCseq: 1, remoteTarget: '', localContact: '' };
+      const facts = { sipCallId: `${sessionId}@peer`, localTag: 'l', remoteTag: 'r', localParty: '<sip:l>;tag=l', remoteParty: '<sip:r>;tag=r', routeSet: [], localCseq: 1, remoteTarget: '', localContact: '' };
       const invite: IncomingInvite = {
         sipCallId: `${sessionId}@peer`,
         sourceAddress: '127.0.0.1',
@@ -240,7 +241,12 @@ describe('worker', () => {
         ring: () => seen.push('180'),
         answer: async (sdp) => {
           seen.push('200');
-          return { facts: { ...facts, localSdp: sdp, remoteSdp: SDP_OFFER }, listen: () => undefined, hangUp: async () => void seen.push('BYE'), refer: () => undefined };
+          return {
+            facts: { ...facts, localSdp: sdp, remoteSdp: SDP_OFFER },
+            listen: () => undefined,
+            hangUp: async () => void seen.push('BYE'),
+            refer: () => undefined,
+          };
         },
         refuse: (status) => seen.push(String(status)),
         onCancel: (listener) => {

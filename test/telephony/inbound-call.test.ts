@@ -40,6 +40,7 @@ describeNeeds(['sipp'])('inbound calls from sipp through the embedded signalling
       appHost: '127.0.0.1',
       appPort: 0,
       secret: 'secret',
+      takeOverMs: 300,
       clock: systemClock,
       logger,
       admit: async (request) => admit(request),
@@ -170,7 +171,7 @@ describeNeeds(['sipp'])('inbound calls from sipp through the embedded signalling
     expect(calls.filter((call) => call.outcome === 'answered').length).toBe(20);
   }, 30_000);
 
-  it('a worker that dies leaves nobody on an open line: its callers get a BYE', async () => {
+  it('a worker that dies leaves nobody on an open line: callers whom no other one takes over get a BYE', async () => {
     onLeg = () => worker.close();
     expectSuccess(await runSipp('agent-hangs-up', server.sipPort, ['-m', '1'], 5_000));
     expect(server.metrics()).toMatchObject({ dialogs: 0, dialogsLost: 1 });

@@ -153,12 +153,27 @@ describe('a worker’s reports', () => {
   it('ended comes twice, after an API end and from a late spool: settled once, told once', async () => {
     const id = await joined();
     const ended = { session_id: id, epoch: 1, seq: 2, report: { type: 'ended' as const, at: api.at(20_000), end_reason: 'agent_hangup' as const } };
-    await Promise.all([api.sink.apply(ended), api.sink.apply(ended), api.sink.workerDead('worker-1')]);
+    await Promise.all([api.sink.apply(ended), api.sink.apply(ended), lose('worker-1')]);
     await api.sink.apply(ended);
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
     expect((await read(id)).status).toBe('completed');
   });
 });
+
+/** The worker dies, and no other one is there to take its calls over. */
+async function lose(instanceId: string): Promise<void> {
+  api.dispatch.room = 0;
+  let isSettled = false;
+  const dead = api.sink.workerDead(instanceId).finally(() => {
+    isSettled = true;
+  });
+  while (!isSettled) {
+    await api.clock.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await dead;
+  api.dispatch.room = Number.POSITIVE_INFINITY;
+}
 
 describe('workers lost and found', () => {
   it('a lost link makes the session unknown, and the worker’s return active again', async () => {
@@ -174,7 +189,7 @@ describe('workers lost and found', () => {
     await api.sink.workerLost('worker-1');
     await api.report(id, { type: 'turn', latency: LATENCY });
     expect((await read(id)).status).toBe('active');
-    await api.sink.workerDead('worker-1');
+    await lose('worker-1');
   });
 
   it('a session its returned worker no longer runs ends heartbeat_timeout once its spool has had its time', async () => {
@@ -190,15 +205,40 @@ describe('workers lost and found', () => {
       ['completed', 'heartbeat_timeout'],
       ['completed', 'user_hangup'],
     ]);
-    await api.sink.workerDead('worker-1');
+    await lose('worker-1');
   });
 
-  it('a dead worker’s sessions end at once: heartbeat_timeout where somebody had joined, failed and free where nobody had', async () => {
+  it('a dead worker’s sessions end where no other worker takes them over: heartbeat_timeout where somebody had joined, failed and free where nobody had', async () => {
     const [live, waiting] = [await joined(), await session()];
-    await api.sink.workerDead('worker-1');
+    await lose('worker-1');
     expect(await read(live)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout' });
     expect(await read(waiting)).toMatchObject({ status: 'failed', end_reason: 'cancelled' });
     expect(await api.balance(user.userId)).toBe(10_000_000);
+  });
+
+  it('a dead worker’s call goes on with another one, told what was said and what was being said: no report of the dead one counts any more', async () => {
+    const id = await joined();
+    const items = [message('What are your opening hours?', api.at(1_000))];
+    await api.report(id, { type: 'items', items });
+    api.dispatch.speaking.set(id, { text: 'We are open', atMs: new Date(api.at(2_000)).getTime() });
+    const before = api.dispatch.placement;
+    api.dispatch.placement = { instanceId: 'worker-2', supervisorRun: 'run-1', sipTag: 'tag-2' };
+    await api.sink.workerDead('worker-1');
+    api.dispatch.placement = before;
+    const given = api.dispatch.plans.at(-1);
+    expect(given).toMatchObject({ key: { sessionId: id, epoch: 2 }, plan: { session_id: id }, handover: { was_cut_off: true, dialog: null } });
+    const said = ['What are your opening hours?', 'We are open'];
+    expect(given?.handover?.items.map((item) => item.type === 'message' && item.content)).toEqual(said);
+    expect(await read(id)).toMatchObject({ status: 'active', end_reason: null });
+    const late = { type: 'ended' as const, at: api.at(5_000), end_reason: 'internal_error' as const };
+    expect(await api.sink.apply({ session_id: id, epoch: 1, seq: 3, report: late })).toEqual({ outcome: 'stale' });
+    const ended = { type: 'ended' as const, at: api.at(30_000), end_reason: 'user_hangup' as const };
+    await api.sink.apply({ session_id: id, epoch: 2, seq: 1, report: ended });
+    const session = await read(id);
+    expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup', duration_seconds: 30 });
+    expect(session.items.map((item: SessionItem) => item.type === 'message' && item.content)).toEqual(said);
+    expect(await api.balance(user.userId)).toBe(10_000_000 - 30_000);
+    expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
   });
 
   it('a worker that comes back with a session that was settled without it is told to end it', async () => {

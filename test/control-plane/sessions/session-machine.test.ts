@@ -51,6 +51,7 @@ const EVENTS: readonly SessionEvent[] = [
   { type: 'joined', at: at(20) },
   { type: 'link.lost', at: at(20) },
   { type: 'link.back', at: at(20) },
+  { type: 'taken_over', at: at(20), taken: { worker, epoch: 2 } },
   { type: 'dialled', at: at(20), dialStatus: 'answered' },
   { type: 'ended', at: at(20), reason: 'user_hangup' },
   { type: 'settled', at: at(20) },
@@ -71,10 +72,10 @@ describe('the session machine', () => {
     const table = {
       creating: [session(), { 'hold.posted': 'pending', 'hold.voided': 'failed' }],
       pending: [pending, { 'creation.refused': 'failed', joined: 'active', ended: 'failed' }],
-      active: [active, { 'link.lost': 'unknown', ended: 'completed' }],
+      active: [active, { 'link.lost': 'unknown', taken_over: 'active', ended: 'completed' }],
       unknown: [
         { ...active, status: 'unknown' },
-        { 'link.back': 'active', ended: 'completed' },
+        { 'link.back': 'active', taken_over: 'active', ended: 'completed' },
       ],
       completed: [over('completed'), { settled: 'completed', 'analysis.started': 'completed', 'analysis.finished': 'completed' }],
       failed: [{ ...over('failed'), analysis: pending.analysis }, { settled: 'failed' }],

@@ -71,6 +71,16 @@ export class RawCaller {
     return text;
   }
 
+  /** Answers a request it was sent. */
+  answer(request: SipMessage, status: number, body = ''): void {
+    const same = (name: string) =>
+      request.headers.filter((entry) => entry.name.toLowerCase() === name).map((entry) => `${entry.name}: ${entry.value}`);
+    const copied = ['via', 'from', 'to', 'call-id', 'cseq'].flatMap(same);
+    const contact = `Contact: <sip:caller@127.0.0.1:${this.port}>`;
+    const type = body === '' ? [] : ['Content-Type: application/sdp'];
+    this.send([`SIP/2.0 ${status} As Told`, ...copied, contact, ...type, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n'));
+  }
+
   /** Responses so far, as `status method`. */
   get responses(): string[] {
     return this.heard.flatMap((message) =>

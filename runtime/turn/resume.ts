@@ -1,0 +1,61 @@
+/** How the conversation of a call goes on that another worker began: from what was said, with a short word to the caller and then what they still wait for. */
+import type { SessionItem } from '#config/session-record.ts';
+import type { Handover } from '#config/worker-link.ts';
+import type { ChatMessage } from '#runtime/llm/llm.ts';
+import { CUT_OFF_MARK } from './generating.ts';
+import type { TurnConfig } from './turn-config.ts';
+
+const CUT_OFF =
+  '[The connection broke off while you were speaking. You have just told the caller that you are back. Go on where you were cut off, briefly.]';
+
+/** The settings of a call that goes on: no greeting, menu or question who answered, and the rest of its time. */
+export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfig {
+  const messages = handover.items.filter((item) => item.type === 'message');
+  const history = historyOf(handover.items);
+  const waiting = unanswered(history);
+  const hasSpoken = messages.some(({ role }) => role === 'assistant');
+  const { greeting, phrases } = config;
+  const first = hasSpoken || waiting !== '' || greeting.mode !== 'say' ? '' : ` ${greeting.text}`;
+  const isCutOff = handover.was_cut_off || (!hasSpoken && greeting.mode === 'generate');
+  return {
+    ...config,
+    greeting: { mode: 'say', text: `${phrases.back}${first}` },
+    menu: null,
+    voicemail: null,
+    maxDurationMs: Math.max(0, config.maxDurationMs - handover.elapsed_ms),
+    resumed: {
+      history: waiting === '' ? withMark(history, handover.was_cut_off) : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
+      owed: waiting === '' ? (isCutOff ? CUT_OFF : null) : waiting,
+      lastTurn: Math.max(0, ...handover.items.map(({ turn_id: turnId }) => turnId ?? 0)),
+      lastMessage: messages.length,
+    },
+  };
+}
+
+/** The timeline as the model is shown it. */
+function historyOf(items: readonly SessionItem[]): ChatMessage[] {
+  return items.flatMap((item): ChatMessage[] => {
+    if (item.type === 'message') return [{ role: item.role, content: item.content }];
+    if (item.type !== 'tool_result') return [];
+    const { call_id: callId, tool_name: toolName } = item;
+    const call = items.find((other) => other.type === 'tool_call' && other.call_id === callId);
+    if (call?.type !== 'tool_call') return [];
+    return [
+      { role: 'assistant', content: '', toolCalls: [{ callId, toolName, input: call.input }] },
+      { role: 'tool', callId, toolName, content: item.output ?? item.error ?? '' },
+    ];
+  });
+}
+
+/** The caller's last words, where nobody has answered them; empty otherwise. */
+function unanswered(history: readonly ChatMessage[]): string {
+  return history
+    .slice(history.findLastIndex(({ role }) => role !== 'user') + 1)
+    .map(({ content }) => content)
+    .join(' ');
+}
+
+function withMark(history: readonly ChatMessage[], isCutOff: boolean): readonly ChatMessage[] {
+  const last = history.at(-1);
+  return isCutOff && last?.role === 'assistant' ? [...history.slice(0, -1), { ...last, content: `${last.content} ${CUT_OFF_MARK}` }] : history;
+}

@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import { header, type SipMessage } from '#telephony/embedded/message.ts';
+import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
+import { resumeSipCall } from '#telephony/resumed-call.ts';
+import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import { LegLog } from '#test/fakes/leg-log.ts';
+import { SilentMedia } from '#test/fakes/silent-media.ts';
+import { openRawCaller, type RawCaller } from './embedded/raw-caller.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+const LONG_MS = 10_000;
+
+/** The embedded signalling, workers that come and go, and a caller who writes every line himself. */
+describe('an answered call whose worker goes', () => {
+  let server: EmbeddedSignalling;
+  let media: SilentMedia;
+  let caller: RawCaller;
+  let workers: Signalling[];
+  let calls: InboundCall[];
+
+  beforeEach(async () => {
+    media = new SilentMedia(systemClock);
+    workers = [];
+    calls = [];
+    server = await startServer({ sipPort: 0, appPort: 0 });
+    caller = await openRawCaller(server.sipPort);
+  });
+
+  afterEach(async () => {
+    caller.close();
+    for (const worker of workers) worker.close();
+    await server.close();
+  });
+
+  function startServer(ports: { readonly sipPort: number; readonly appPort: number }): Promise<EmbeddedSignalling> {
+    return startEmbeddedSignalling({
+      sipHost: '127.0.0.1',
+      publicIp: undefined,
+      appHost: '127.0.0.1',
+      ...ports,
+      secret: 'secret',
+      clock: systemClock,
+      logger,
+      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
+    });
+  }
+
+  const deps = () => ({ clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random });
+
+  async function openWorker(tag: string): Promise<Signalling> {
+    const worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag, logger });
+    workers.push(worker);
+    worker.onInvite((invite) => {
+      void answerInboundCall(deps(), invite, Promise.resolve({ recordAudio: false })).then((call) => calls.push(call));
+    });
+    return worker;
+  }
+
+  /** Calls and acknowledges the answer; returns the call and the tag it has on our side. */
+  async function answered(): Promise<{ readonly call: Extract<InboundCall, { outcome: 'answered' }>; readonly toTag: string }> {
+    const branch = `z9hG4bK-first-${caller.port}`;
+    const body = sdp(caller.port);
+    // The server may not have been told yet which methods its worker takes.
+    await expect.poll(() => workers.every((worker) => worker.isConnected)).toBe(true);
+    caller.request({ branch, body });
+    const ok = await caller.response(200, LONG_MS);
+    const toTag = /tag=([^;]+)/.exec(header(ok, 'to') ?? '')?.[1] ?? '';
+    caller.request({ method: 'ACK', toTag });
+    await expect.poll(() => calls.length, { timeout: LONG_MS }).toBe(1);
+    const [call] = calls;
+    if (call?.outcome !== 'answered') throw new Error('not answered');
+    return { call, toTag };
+  }
+
+  const reinvite = () => caller.incoming('INVITE', LONG_MS);
+
+  it('is another worker’s with a re-INVITE: the dialog’s own tags, a CSeq of its own, the new worker’s media; then BYE works both ways', async () => {
+    const first = await openWorker('worker-1');
+    const { call } = await answered();
+    const second = await openWorker('worker-2');
+    first.close();
+    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    const request = await reinvite();
+    expect(header(request, 'call-id')).toBe(call.dialog.sipCallId);
+    expect(header(request, 'from')).toContain(`tag=${call.dialog.localTag}`);
+    expect(header(request, 'to')).toContain('tag=caller');
+    expect(originOf(request.body)).toMatchObject({ sessionId: originOf(call.dialog.localSdp).sessionId });
+    expect(originOf(request.body).version).toBeGreaterThan(originOf(call.dialog.localSdp).version);
+    caller.answer(request, 200, sdp(41_000));
+    const resumed = await resuming;
+    if (resumed.outcome !== 'answered') throw resumed.error;
+    expect(media.legs.at(-1)?.remotes.at(-1)).toMatchObject({ address: '127.0.0.1', port: 41_000 });
+    resumed.leg.send({ do: 'close' });
+    const bye = await caller.incoming('BYE', LONG_MS);
+    expect(Number.parseInt(header(bye, 'cseq') ?? '', 10)).toBeGreaterThan(Number.parseInt(header(request, 'cseq') ?? '', 10));
+    caller.answer(bye, 200);
+    await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+  });
+
+  it('ends as the caller’s own hang-up when the caller has left meanwhile: nobody is called back', async () => {
+    const first = await openWorker('worker-1');
+    const { call, toTag } = await answered();
+    const second = await openWorker('worker-2');
+    first.close();
+    await expect
+      .poll(
+        () => {
+          caller.request({ method: 'INFO', toTag, cseq: 2 });
+          return caller.responses.includes('500 INFO');
+        },
+        { timeout: LONG_MS },
+      )
+      .toBe(true);
+    caller.request({ method: 'BYE', toTag, cseq: 3 });
+    await caller.next((message) => message.start.kind === 'response' && message.start.status === 200 && isOf(message, 'BYE'), LONG_MS);
+    const again = await resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    expect(again).toMatchObject({ outcome: 'gone' });
+    expect(caller.requests).not.toContain('INVITE');
+    await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+  });
+
+  it('ends as the caller’s own hang-up when the caller knows the call no more', async () => {
+    const first = await openWorker('worker-1');
+    const { call } = await answered();
+    const second = await openWorker('worker-2');
+    first.close();
+    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    caller.answer(await reinvite(), 481);
+    expect(await resuming).toMatchObject({ outcome: 'gone' });
+    await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+  });
+
+  it('is hung up on when the caller will not change over', async () => {
+    const first = await openWorker('worker-1');
+    const { call } = await answered();
+    const second = await openWorker('worker-2');
+    first.close();
+    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    caller.answer(await reinvite(), 488);
+    expect(await resuming).toMatchObject({ outcome: 'failed' });
+    caller.answer(await caller.incoming('BYE', LONG_MS), 200);
+    await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+  });
+
+  it('outlives the signalling: the new one learns of it from the worker, and hands on the caller’s BYE', async () => {
+    await openWorker('worker-1');
+    const { call, toTag } = await answered();
+    const log = new LegLog(call.leg);
+    const ports = { sipPort: server.sipPort, appPort: server.appPort };
+    await server.close();
+    server = await startServer(ports);
+    const request = await reinvite();
+    // Nothing has moved: the description is the one that was answered with.
+    expect(request.body).toBe(call.dialog.localSdp);
+    caller.answer(request, 200, sdp(caller.port));
+    await caller.next((message) => message.start.kind === 'request' && message.start.method === 'ACK', LONG_MS);
+    expect(log.all('closed')).toEqual([]);
+    caller.request({ method: 'BYE', toTag, cseq: 2 });
+    await expect.poll(() => log.all('closed').map(({ reason }) => reason), { timeout: LONG_MS }).toEqual(['remote']);
+    await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+  });
+});
+
+function sdp(port: number): string {
+  return `v=0\r\no=caller 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n`;
+}
+
+function originOf(description: string): { readonly sessionId: number; readonly version: number } {
+  const [, sessionId, version] = /^o=\S+ (\d+) (\d+) /m.exec(description) ?? [];
+  return { sessionId: Number(sessionId), version: Number(version) };
+}
+
+function isOf(message: SipMessage, method: string): boolean {
+  return (header(message, 'cseq') ?? '').endsWith(` ${method}`);
+}
