@@ -1,7 +1,7 @@
 /** Journey: visitors open the page in a browser and talk to the demo agent over direct WebRTC, by microphone and in writing, until they hang up, leave, or the server is gone. */
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect } from 'vitest';
 import { itNeeds } from '#test/needs.ts';
+import { seriousFindings } from './accessibility.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
 import { describeConversation, GREETING, type Stage, settled } from './web-conversation.ts';
@@ -59,15 +59,15 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     for (const colorScheme of ['light', 'dark'] as const) {
       const visitor = await TalkPage.open(stage.browser, stage.product, { colorScheme });
       await visitor.status('Ready when you are');
-      expect(await seriousFindings(visitor)).toEqual([]);
+      expect(await seriousFindings(visitor.page)).toEqual([]);
       await visitor.press('Type instead');
       await visitor.line('Agent', GREETING);
       await visitor.type('Who are you?');
       await visitor.line('You', 'Who are you?');
-      expect(await seriousFindings(visitor)).toEqual([]);
+      expect(await seriousFindings(visitor.page)).toEqual([]);
       await visitor.press('Hang up');
       await visitor.status('The conversation has ended (user hangup)');
-      expect(await seriousFindings(visitor)).toEqual([]);
+      expect(await seriousFindings(visitor.page)).toEqual([]);
       await visitor.close();
     }
   });
@@ -95,11 +95,3 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     await visitor.close();
   });
 });
-
-/** What axe finds that keeps somebody from using the page. */
-async function seriousFindings(visitor: TalkPage): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page: visitor.page }).analyze();
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-}

@@ -64,12 +64,10 @@ class DirectTransport implements Transport {
     setTimeout(() => connection?.close(), LINGER_MS);
   }
 
-  /** Opens a connection and puts it in place of the one before. Throws `SessionError`. */
+  /** Opens a connection and puts it in place of the one before, which is kept until then: closed, it would be a hang-up to the server. Throws `SessionError`. */
   async #open(): Promise<void> {
     const connection = new RTCPeerConnection({ iceServers: this.#grant.ice_servers ?? [] });
     const link = { connection, channel: connection.createDataChannel('events', { ordered: true }) };
-    const before = this.#link;
-    this.#link = link;
     try {
       this.#listen(link);
       await connection.setLocalDescription(await connection.createOffer());
@@ -79,9 +77,9 @@ class DirectTransport implements Transport {
     } catch (error) {
       connection.close();
       throw error;
-    } finally {
-      before?.connection.close();
     }
+    this.#link?.connection.close();
+    this.#link = link;
     if (this.#isClosed) connection.close();
   }
 
@@ -122,8 +120,8 @@ class DirectTransport implements Transport {
   async #isWholeAgain(broken: RTCPeerConnection): Promise<boolean> {
     const deadlineMs = performance.now() + MEND_MS;
     if (broken.connectionState === 'disconnected') await pause(STUMBLE_MS);
-    if (broken.connectionState === 'connected') return true;
     while (!this.#isClosed && performance.now() < deadlineMs) {
+      if (broken.connectionState === 'connected') return true;
       try {
         await this.#open();
         return true;

@@ -1,0 +1,88 @@
+/** The attributes of `<voice-agent>` and the texts it shows (supplement 5). */
+import { describe, expect, it } from 'vitest';
+import { SPEAKING_LANGUAGES } from '#config/languages.ts';
+import { LANGUAGES } from '../../web/widget/languages.ts';
+import { readSettings } from '../../web/widget/settings.ts';
+import { textsIn } from '../../web/widget/texts.ts';
+
+const PAGE = 'https://luigis.example.com/menu';
+
+function read(attributes: Readonly<Record<string, string>>) {
+  const warnings: string[] = [];
+  const settings = readSettings(
+    (name) => attributes[name] ?? null,
+    PAGE,
+    (message) => warnings.push(message),
+  );
+  return { settings, warnings };
+}
+
+describe('the widget’s attributes', () => {
+  it('supplement 5: transcript, typing and muting are on, terms are off, bottom right, the invitation comes after 3 s', () => {
+    const { settings, warnings } = read({});
+    expect(settings).toMatchObject({
+      hasTranscript: true,
+      hasTextInput: true,
+      hasMuting: true,
+      consent: null,
+      position: 'bottom-right',
+      proactiveDelayMs: 3_000,
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  it('supplement 5: "false" switches off, "true" asks for consent', () => {
+    const { settings } = read({
+      transcript: 'false',
+      'text-input': 'false',
+      'mic-muting': 'false',
+      consent: 'true',
+      'terms-url': '/terms',
+      'proactive-delay': '0.5',
+    });
+    expect(settings).toMatchObject({ hasTranscript: false, hasTextInput: false, hasMuting: false, proactiveDelayMs: 500 });
+    expect(settings.consent).toEqual({ text: null, termsUrl: 'https://luigis.example.com/terms', privacyUrl: null, key: 'voice-agent-consent' });
+  });
+
+  it('what cannot be used is left out, and the developer told', () => {
+    const { settings, warnings } = read({
+      position: 'middle',
+      'proactive-delay': 'soon',
+      'dynamic-variables': '{"guest": "Ada", "party": 4, "table": null}',
+      'text-contents': '["Call"]',
+      'server-url': 'javascript:alert(1)',
+    });
+    expect(settings).toMatchObject({
+      position: 'bottom-right',
+      proactiveDelayMs: 3_000,
+      dynamicVariables: { guest: 'Ada', party: 4 },
+      textContents: {},
+      serverUrl: null,
+    });
+    expect(warnings).toEqual([
+      'position must be one of bottom-right, bottom-left, top-right, top-left',
+      'proactive-delay must be a number of seconds',
+      'dynamic-variables: the value of "table" cannot be used',
+      'server-url must be an http or https address',
+      'text-contents must be a JSON object',
+    ]);
+  });
+});
+
+describe('the widget’s texts', () => {
+  it('are there for at least ten of the languages an agent can speak, none of them left in English', () => {
+    const spoken = Object.entries(LANGUAGES).filter(([code]) => SPEAKING_LANGUAGES.some((language) => language === code));
+    expect(spoken.length).toBeGreaterThanOrEqual(10);
+    for (const [code, texts] of spoken) {
+      expect(texts.open, code).toContain('{name}');
+      if (code !== 'en') expect(texts.microphoneBlocked, code).not.toBe(LANGUAGES['en']?.microphoneBlocked);
+    }
+  });
+
+  it('follow the region’s language, fall back to English, run from right to left where they do, and give way to the page’s own', () => {
+    expect(textsIn('pt-BR', {}).texts.start).toBe('Iniciar chamada');
+    expect(textsIn('xx', {})).toMatchObject({ language: 'en', direction: 'ltr' });
+    expect(textsIn('ar', {}).direction).toBe('rtl');
+    expect(textsIn('de', { start: 'Tisch bestellen' }).texts).toMatchObject({ start: 'Tisch bestellen', end: 'Auflegen' });
+  });
+});

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vite';
+
+/** Builds the widget as one classic script, `/widget.js`. */
+export default defineConfig({
+  root: import.meta.dirname,
+  logLevel: 'warn',
+  build: {
+    outDir: '../dist',
+    // The console's and the client's builds stand in the same folder.
+    emptyOutDir: false,
+    lib: { entry: 'widget.ts', formats: ['iife'], name: 'VoiceAgentWidget', fileName: () => 'widget.js' },
+  },
+});
