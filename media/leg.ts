@@ -64,6 +64,8 @@ export interface RtpRemote {
   readonly digitPayloadType: number | null;
   /** Clock its durations count in, Hz; 8000 when absent. */
   readonly digitClockHz?: number;
+  /** Reports share the media's port (RFC 5761); otherwise they have the one above. */
+  readonly isRtcpMuxed?: boolean;
   /** False while the far end put us on hold (sendonly/inactive). */
   readonly sending: boolean;
 }
@@ -133,6 +135,10 @@ export interface LegStats {
   readonly packetsSent: number;
   /** RFC 3550 §6.4.1 interarrival jitter in ms; 0 where the transport does not tell. */
   readonly jitterMs: number;
+  /** From RTCP reports, ms; null or absent where the far end sends none. */
+  readonly roundTripMs?: number | null;
+  /** Estimate of how the call sounded, 1 to 4.4 (E-model); null or absent where nothing was received or the transport does not tell. */
+  readonly mos?: number | null;
 }
 
 /** One media path as the call loop holds it. */

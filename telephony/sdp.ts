@@ -54,6 +54,8 @@ const DIGIT_PAYLOAD_TYPE = 101;
 const DIGIT_CLOCK_HZ = 8_000;
 /** We can make up for a lost packet with what the next one carries of it (RFC 7587 §6.1). */
 const OPUS_PARAMETERS = 'useinbandfec=1';
+/** Reports on the media's own port (RFC 5761); ours only where it is offered. */
+const RTCP_MUX = 'a=rtcp-mux';
 /** Plain RTP; the AVPF profile differs in RTCP timing only (RFC 4585). */
 const PROTOCOLS = ['RTP/AVP', 'RTP/AVPF'];
 /** What the answerer's side of a direction is (RFC 3264 §6.1). */
@@ -97,6 +99,7 @@ export function isSameAudio(a: RtpRemote, b: RtpRemote): boolean {
     a.payloadType === b.payloadType &&
     a.digitPayloadType === b.digitPayloadType &&
     a.digitClockHz === b.digitClockHz &&
+    a.isRtcpMuxed === b.isRtcpMuxed &&
     a.sending === b.sending
   );
 }
@@ -115,6 +118,7 @@ function acceptedSection({ section, direction, remote }: UsableAudio, local: Loc
     ...codecLines(remote.codec, remote.payloadType),
     ...(digits === null ? [] : digitLines(digits, remote.digitClockHz ?? DIGIT_CLOCK_HZ)),
     'a=ptime:20',
+    ...(remote.isRtcpMuxed ? [RTCP_MUX] : []),
     `a=${ours}`,
   ];
 }
@@ -172,7 +176,8 @@ function findAudio(description: Description): UsableAudio {
     if (codec === null) continue;
     const direction = directionOf(section.lines) ?? directionOf(description.lines) ?? 'sendrecv';
     const isHeld = direction === 'sendonly' || direction === 'inactive' || isUnspecified(address);
-    const remote: RtpRemote = { address, port: section.port, ...codec, ...digitsOf(section, codec.codec), sending: !isHeld };
+    const mux = section.lines.some((line) => line.trim() === RTCP_MUX) ? { isRtcpMuxed: true } : {};
+    const remote: RtpRemote = { address, port: section.port, ...codec, ...digitsOf(section, codec.codec), sending: !isHeld, ...mux };
     return { index, section, direction, remote };
   }
   throw fault(hasAudio ? 'no_common_codec' : 'sdp_unusable');

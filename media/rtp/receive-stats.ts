@@ -1,10 +1,15 @@
 /** Counts one received RTP stream: packets, losses (RFC 3550 A.3) and interarrival jitter (A.8), across changes of its source identifier. */
 import type { RtpPacket } from './packet.ts';
 import { unwrap } from './packet.ts';
+import type { ReceptionReport } from './rtcp.ts';
 
 /** Reception counters of one leg. */
 export class ReceiveStats {
   #received = 0;
+  /** Packets received from streams that are over. */
+  #receivedBefore = 0;
+  /** The running stream's counts at its last report. */
+  #reported = { expected: 0, received: 0 };
   /** Packets expected from streams that are over. */
   #expectedBefore = 0;
   #ssrc: number | null = null;
@@ -39,12 +44,30 @@ export class ReceiveStats {
     return { packetsReceived: this.#received, packetsLost: Math.max(0, expected - this.#received), jitterMs: this.#jitterMs };
   }
 
+  /** What a report says of the running stream (RFC 3550 §6.4.1, A.3); the lost share is that since the report before. Null before its first packet. */
+  reception(clockHz: number): Omit<ReceptionReport, 'lastReport' | 'sinceLastReport'> | null {
+    if (this.#ssrc === null) return null;
+    const counts = { expected: this.#expectedNow(), received: this.#received - this.#receivedBefore };
+    const expected = counts.expected - this.#reported.expected;
+    const lost = Math.max(0, expected - (counts.received - this.#reported.received));
+    this.#reported = counts;
+    return {
+      ssrc: this.#ssrc,
+      fractionLost: expected > 0 ? Math.min(255, Math.floor((256 * lost) / expected)) : 0,
+      packetsLost: Math.max(0, counts.expected - counts.received),
+      highestSequence: this.#highestSequence,
+      jitter: (this.#jitterMs * clockHz) / 1000,
+    };
+  }
+
   #expectedNow(): number {
     return this.#ssrc === null ? 0 : this.#highestSequence - this.#firstSequence + 1;
   }
 
   #restart(packet: RtpPacket): void {
     this.#expectedBefore += this.#expectedNow();
+    this.#receivedBefore = this.#received;
+    this.#reported = { expected: 0, received: 0 };
     this.#ssrc = packet.ssrc;
     this.#firstSequence = packet.sequence;
     this.#highestSequence = packet.sequence;

@@ -4,10 +4,9 @@
  */
 
 import { randomInt } from 'node:crypto';
-import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
-import { fault } from '#config/errors.ts';
+import type { RemoteInfo } from 'node:dgram';
 import { KeyDetector } from '../key-detector.ts';
-import type { FrameKind, LegCloseReason, LegCommand, RtpCodec, RtpRemote } from '../leg.ts';
+import type { FrameKind, LegCloseReason, LegCommand, LegStats, RtpCodec, RtpRemote } from '../leg.ts';
 import { LegAudio, type MediaShared, type TransportLeg } from '../leg-audio.ts';
 import type { RtpLegOptions } from '../media-host.ts';
 import { frameSamples, type OpenedLeg } from '../media-messages.ts';
@@ -19,9 +18,13 @@ import { CODECS, staticCodec } from './codec-table.ts';
 import { DIGIT_CLOCK_HZ, DigitReceiver, DigitSender, type ReceivedDigit } from './dtmf.ts';
 import { JitterBuffer } from './jitter-buffer.ts';
 import { Latch } from './latch.ts';
+import { estimateMos } from './mos.ts';
 import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from './packet.ts';
 import type { PortPool } from './port-pool.ts';
 import { ReceiveStats } from './receive-stats.ts';
+import { isRtcp } from './rtcp.ts';
+import { RtcpReporter } from './rtcp-reporter.ts';
+import { bindRtpSockets, type RtpSockets } from './rtp-sockets.ts';
 
 /** A call whose far end sends nothing for this long is over, unless we are on hold. */
 const MEDIA_TIMEOUT_MS = 30_000;
@@ -33,7 +36,6 @@ const UNKNOWN_RATE_HZ = 8000;
 const COMFORT_NOISE_PAYLOAD_TYPE = 13;
 /** Peers that offered both laws may switch between them. */
 const G711: readonly RtpCodec[] = ['PCMU', 'PCMA'];
-const RECEIVE_BUFFER_BYTES = 1 << 18;
 /** A packet's buffer is reused this many slots later, when the system has long sent it. */
 const SEND_BUFFERS = 8;
 
@@ -46,43 +48,11 @@ export interface RtpSessionOptions extends RtpLegOptions {
 
 /** Binds a socket and puts the leg on the wheel; throws `Fault('no_media_port')`. */
 export async function openRtpSession(options: RtpSessionOptions, shared: MediaShared): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
-  const { socket, port } = await bindSocket(options.localAddress, options.ports);
-  const session = new RtpSession(socket, port, options, shared);
+  const sockets = await bindRtpSockets(options.localAddress, options.ports);
+  const session = new RtpSession(sockets, options, shared);
   const { rateHz } = session;
-  const opened = { inRateHz: rateHz, outRateHz: rateHz, originMs: session.originMs, localPort: port, answerSdp: null };
+  const opened = { inRateHz: rateHz, outRateHz: rateHz, originMs: session.originMs, localPort: sockets.port, answerSdp: null };
   return { leg: session, opened };
-}
-
-async function bindSocket(address: string, ports: PortPool): Promise<{ socket: Socket; port: number }> {
-  let lastError: unknown;
-  for (let attempts = ports.freePorts; attempts > 0; attempts--) {
-    const port = ports.acquire();
-    if (port === null) break;
-    try {
-      return { socket: await bind(address, port), port };
-    } catch (error) {
-      lastError = error;
-      ports.release(port);
-    }
-  }
-  throw fault('no_media_port', {}, { cause: lastError });
-}
-
-function bind(address: string, port: number): Promise<Socket> {
-  const family = address.includes(':') ? 6 : 4;
-  // Addresses come out of SDP as literals: there is no name to look up, and a media thread must never wait for one.
-  const lookup = (host: string, _: unknown, callback: (error: null, address: string, family: number) => void) => callback(null, host, family);
-  const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES, lookup: lookup as never });
-  return new Promise((resolve, reject) => {
-    socket.once('error', (error) => {
-      socket.close();
-      reject(error);
-    });
-    socket.bind({ address, port, exclusive: true }, () => {
-      socket.removeAllListeners('error');
-      resolve(socket);
-    });
-  });
 }
 
 class RtpSession implements TransportLeg, Paced {
@@ -90,12 +60,12 @@ class RtpSession implements TransportLeg, Paced {
   /** Rate of the leg both ways, whatever codec a later description brings. */
   readonly rateHz: VoiceRateHz;
   readonly #shared: MediaShared;
-  readonly #socket: Socket;
-  readonly #port: number;
+  readonly #sockets: RtpSockets;
   readonly #options: RtpSessionOptions;
   readonly #audio: LegAudio;
   readonly #latch = new Latch();
   readonly #stats = new ReceiveStats();
+  readonly #reporter: RtcpReporter;
   readonly #digitSender = new DigitSender();
   readonly #packets = Array.from({ length: SEND_BUFFERS }, () => new Uint8Array(RTP_HEADER_BYTES + MAX_ENCODED_BYTES));
   /** Codecs in use, each with what it remembers of the stream. */
@@ -104,6 +74,7 @@ class RtpSession implements TransportLeg, Paced {
   readonly #firstTimestamp = randomInt(2 ** 32);
   #sequence = randomInt(2 ** 16);
   #packetsSent = 0;
+  #bytesSent = 0;
   #isTalkspurt = false;
   #pressTimestamp = 0;
   #digits = new DigitReceiver();
@@ -117,19 +88,20 @@ class RtpSession implements TransportLeg, Paced {
   /** RTP time of the newest packet given to speech detection. */
   #heardTimestamp: number | null = null;
 
-  constructor(socket: Socket, port: number, options: RtpSessionOptions, shared: MediaShared) {
-    this.#socket = socket;
-    this.#port = port;
+  constructor(sockets: RtpSockets, options: RtpSessionOptions, shared: MediaShared) {
+    this.#sockets = sockets;
     this.#options = options;
     this.#shared = shared;
     this.originMs = shared.pacer.add(this);
+    this.#reporter = new RtcpReporter(shared.clock, randomInt(2 ** 32));
     this.rateHz = options.remote ? CODECS[options.remote.codec].rateHz : UNKNOWN_RATE_HZ;
     this.#jitter = new JitterBuffer(this.rateHz, this.rateHz);
     const rates = { inRateHz: this.rateHz, outRateHz: this.rateHz };
     this.#audio = new LegAudio({ leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording }, shared);
     if (options.remote) this.#setRemote(options.remote);
-    socket.on('message', (datagram, from) => this.#receiveSafely(datagram, from));
-    socket.on('error', (error) => this.fail(error));
+    sockets.media.on('message', (datagram, from) => this.#receiveSafely(datagram, from));
+    sockets.reports.on('message', (datagram, from) => this.#receiveReport(datagram, from));
+    for (const socket of [sockets.media, sockets.reports]) socket.on('error', (error) => this.fail(error));
   }
 
   command(command: LegCommand): void {
@@ -155,6 +127,7 @@ class RtpSession implements TransportLeg, Paced {
     this.#reportDigit(this.#keys?.expire(nowMs) ?? null, 'inband');
     this.#send(slot, dueMs, nowMs - dueMs <= MAX_SEND_LATENESS_MS);
     this.#audio.endSlot(slot, dueMs, kind);
+    if (this.#reporter.isDue(slot)) this.#sendReport(slot, this.#remote);
     if (this.#remote.sending && nowMs - this.#lastMediaMs > MEDIA_TIMEOUT_MS) this.#end('media_timeout');
   }
 
@@ -190,6 +163,10 @@ class RtpSession implements TransportLeg, Paced {
   }
 
   #receive(datagram: Uint8Array, from: RemoteInfo): void {
+    if (isRtcp(datagram)) {
+      this.#receiveReport(datagram, from);
+      return;
+    }
     const remote = this.#remote;
     const packet = this.#isClosed || !remote ? null : parseRtp(datagram);
     if (!packet || !remote || packet.payload.length > MAX_PAYLOAD_BYTES || !isNegotiated(packet.payloadType, remote)) return;
@@ -200,6 +177,27 @@ class RtpSession implements TransportLeg, Paced {
     this.#isConnected = true;
     if (this.#stats.count(packet)) this.#startStream(remote);
     this.#take(packet, remote, nowMs);
+  }
+
+  /** Reports count only from where the media comes from. */
+  #receiveReport(datagram: Uint8Array, from: RemoteInfo): void {
+    if (!this.#isClosed && from.address === this.#latch.target?.address) this.#reporter.receive(datagram, this.#ssrc);
+  }
+
+  #sendReport(slot: number, remote: RtpRemote): void {
+    const target = this.#latch.target;
+    if (!target || !remote.sending) return;
+    const { clockHz } = CODECS[remote.codec];
+    const timestamp = this.#timestampOf(slot, remote);
+    const sent = { wallMs: this.#shared.clock.wallTime(), timestamp, packets: this.#packetsSent, bytes: this.#bytesSent };
+    const report = this.#reporter.write({ ssrc: this.#ssrc, sent: this.#packetsSent > 0 ? sent : null }, this.#stats.reception(clockHz));
+    const isMuxed = remote.isRtcpMuxed === true;
+    const socket = isMuxed ? this.#sockets.media : this.#sockets.reports;
+    socket.send(report, isMuxed ? target.port : target.port + 1, target.address, () => undefined);
+  }
+
+  #timestampOf(slot: number, remote: RtpRemote): number {
+    return this.#firstTimestamp + slot * frameSamples(CODECS[remote.codec].clockHz);
   }
 
   #startStream(remote: RtpRemote): void {
@@ -254,7 +252,7 @@ class RtpSession implements TransportLeg, Paced {
       this.#isTalkspurt = false;
       return;
     }
-    const timestamp = this.#firstTimestamp + slot * frameSamples(CODECS[remote.codec].clockHz);
+    const timestamp = this.#timestampOf(slot, remote);
     const digit = press ? this.#digitSender.next(remote.digitClockHz) : null;
     const packet = this.#packets[this.#sequence % SEND_BUFFERS] as Uint8Array;
     if (digit && remote.digitPayloadType !== null) {
@@ -279,13 +277,22 @@ class RtpSession implements TransportLeg, Paced {
     writeRtpHeader(packet, { ...header, sequence: this.#sequence, ssrc: this.#ssrc });
     this.#sequence = (this.#sequence + 1) & 0xffff;
     this.#packetsSent++;
+    this.#bytesSent += packet.length - RTP_HEADER_BYTES;
     // A refused or full send loses one packet, as the network may at any time: nothing to do about it.
-    this.#socket.send(packet, 0, packet.length, target.port, target.address, () => undefined);
+    this.#sockets.media.send(packet, 0, packet.length, target.port, target.address, () => undefined);
   }
 
   fail(error: unknown): void {
     this.#shared.log('error', 'RTP leg failed', error);
     this.#end('failed');
+  }
+
+  #legStats(): LegStats {
+    const { packetsReceived, packetsLost, jitterMs } = this.#stats.totals;
+    const { roundTripMs } = this.#reporter;
+    const lossShare = packetsLost / Math.max(1, packetsLost + packetsReceived);
+    const mos = packetsReceived > 0 ? estimateMos({ lossShare, roundTripMs: roundTripMs ?? 0, jitterMs }) : null;
+    return { packetsReceived, packetsLost, jitterMs, packetsSent: this.#packetsSent, roundTripMs, mos };
   }
 
   #end(reason: LegCloseReason): void {
@@ -294,8 +301,9 @@ class RtpSession implements TransportLeg, Paced {
     this.#shared.pacer.remove(this);
     this.#audio.close();
     const atMs = this.#shared.clock.now();
-    this.#audio.emit({ type: 'closed', atMs, reason, stats: { ...this.#stats.totals, packetsSent: this.#packetsSent } });
-    this.#socket.close(() => this.#options.ports.release(this.#port));
+    this.#audio.emit({ type: 'closed', atMs, reason, stats: this.#legStats() });
+    const { media, reports, port } = this.#sockets;
+    reports.close(() => media.close(() => this.#options.ports.release(port)));
     this.#options.onClosed();
   }
 }

@@ -73,6 +73,15 @@ describe('answers to offers (RFC 3264)', () => {
     expect(remote).toMatchObject({ codec: 'PCMU', payloadType: 97, digitPayloadType: null });
   });
 
+  it('reports share the media’s port only where the offer says so (RFC 5761 §5.1.1)', () => {
+    const offered = answerAudio(sdp('m=audio 4000 RTP/AVP 0', 'a=rtcp-mux'), local);
+    expect(offered.remote.isRtcpMuxed).toBe(true);
+    expect(offered.sdp).toContain('a=rtcp-mux\r\n');
+    const plain = answerAudio(sdp('m=audio 4000 RTP/AVP 0'), local);
+    expect(plain.remote.isRtcpMuxed).toBeUndefined();
+    expect(plain.sdp).not.toContain('rtcp-mux');
+  });
+
   it('does not take telephone-event of another clock rate', () => {
     expect(answerAudio(sdp('m=audio 4000 RTP/AVP 0 101', 'a=rtpmap:101 telephone-event/48000'), local).remote.digitPayloadType).toBeNull();
   });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { decodeG711, encodeG711 } from '#media/codecs.ts';
@@ -5,8 +6,11 @@ import type { LegEvent } from '#media/leg.ts';
 import type { MediaShared, TransportLeg } from '#media/leg-audio.ts';
 import { EventBatcher, unpackEvents } from '#media/media-messages.ts';
 import { Pacer } from '#media/pacer.ts';
+import { RTP_HEADER_BYTES, writeRtpHeader } from '#media/rtp/packet.ts';
 import { PortPool } from '#media/rtp/port-pool.ts';
+import { isRtcp, parseRtcp, shortTime, writeRtcp } from '#media/rtp/rtcp.ts';
 import { openRtpSession } from '#media/rtp/rtp-session.ts';
+import { bindRtpSockets } from '#media/rtp/rtp-sockets.ts';
 import { fillKeyTone } from '#media/tones.ts';
 import { SpeechDetector } from '#media/vad.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
@@ -157,6 +161,73 @@ describe('an RTP session', () => {
     peer.send(port, 0, new Uint8Array(160));
     await expect.poll(() => report().some((event) => event.type === 'connected')).toBe(true);
     expect(report().some((event) => event.type === 'closed')).toBe(false);
+  });
+
+  it('reports every 5 s what it sent and heard, and learns the round trip from the answer', async () => {
+    const { clock, peer, leg, port, report } = await open();
+    const far = await bindRtpSockets('127.0.0.1', new PortPool(23_100, 23_139));
+    closers.push(
+      () => void far.media.close(),
+      () => void far.reports.close(),
+    );
+    leg.command({ do: 'setRemote', remote: { ...peer.remote, port: far.port } });
+    const first = once(far.reports, 'message');
+    await clock.advance(5_000);
+    const [datagram] = (await first) as [Buffer];
+    const ours = parseRtcp(datagram);
+    expect(ours?.sentAt).not.toBeNull();
+    // It is answered 80 ms on the wire after it had lain there for the rest of the time.
+    const delayMs = 80;
+    const lain = shortTime(clock.wallTime()) - (ours?.sentAt ?? 0);
+    await clock.advance(delayMs);
+    const ssrc = datagram.readUInt32BE(4);
+    const block = { ssrc, fractionLost: 0, packetsLost: 0, highestSequence: 1, jitter: 0, lastReport: ours?.sentAt ?? 0, sinceLastReport: lain };
+    far.media.send(writeRtcp({ ssrc: 5, sent: null, reception: block }, 'far'), port, '127.0.0.1');
+    // Media behind the report on the same socket: when it has come, so has the report.
+    const audio = new Uint8Array(RTP_HEADER_BYTES + 160);
+    writeRtpHeader(audio, { marker: true, payloadType: 0, sequence: 1, timestamp: 0, ssrc: 5 });
+    far.media.send(audio, port, '127.0.0.1');
+    await expect.poll(() => report().some((event) => event.type === 'connected')).toBe(true);
+    leg.command({ do: 'close' });
+    const closed = report().at(-1);
+    if (closed?.type !== 'closed') throw new Error('not closed');
+    expect(closed.stats.roundTripMs).toBeCloseTo(delayMs, 0);
+    expect(closed.stats.mos).toBeGreaterThan(4);
+  });
+
+  it('sends its reports beside the media where that was negotiated, and takes none from strangers', async () => {
+    const { clock, leg, report, port } = await open();
+    const [far, stranger] = [
+      await bindRtpSockets('127.0.0.1', new PortPool(23_100, 23_139)),
+      await bindRtpSockets('127.0.0.2', new PortPool(23_100, 23_139)),
+    ];
+    closers.push(() => {
+      for (const socket of [far.media, far.reports, stranger.media, stranger.reports]) socket.close();
+    });
+    const codec = { codec: 'PCMU', payloadType: 0, digitPayloadType: null, sending: true } as const;
+    leg.command({ do: 'setRemote', remote: { address: '127.0.0.1', port: far.port, ...codec, isRtcpMuxed: true } });
+    const got: Buffer[] = [];
+    far.media.on('message', (datagram) => {
+      if (isRtcp(datagram)) got.push(datagram);
+    });
+    await clock.advance(5_000);
+    await expect.poll(() => got.length).toBe(1);
+    const block = {
+      ssrc: got[0]?.readUInt32BE(4) ?? 0,
+      fractionLost: 0,
+      packetsLost: 0,
+      highestSequence: 1,
+      jitter: 0,
+      lastReport: 1,
+      sinceLastReport: 0,
+    };
+    stranger.media.send(writeRtcp({ ssrc: 5, sent: null, reception: block }, 'stranger'), port, '127.0.0.1');
+    const audio = new Uint8Array(RTP_HEADER_BYTES + 160);
+    writeRtpHeader(audio, { marker: true, payloadType: 0, sequence: 1, timestamp: 0, ssrc: 5 });
+    far.media.send(audio, port, '127.0.0.1');
+    await expect.poll(() => report().some((event) => event.type === 'connected')).toBe(true);
+    leg.command({ do: 'close' });
+    expect(report().at(-1)).toMatchObject({ type: 'closed', stats: { roundTripMs: null } });
   });
 
   it('gives its port back once, after the socket is closed', async () => {
