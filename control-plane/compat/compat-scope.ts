@@ -47,9 +47,12 @@ export async function registerCompatScope(
         if (problem.status === 401) reply.header('WWW-Authenticate', 'Bearer');
         return reply.code(problem.status).type('application/json').send(manner.errorBody(problem));
       });
-      scope.setNotFoundHandler(() => {
+      const unknown = () => {
         throw fault('not_found');
-      });
+      };
+      scope.setNotFoundHandler(unknown);
+      // The site's own pages would answer a GET that no route here takes.
+      scope.get('/*', { config: { access: 'none' }, schema: { hide: true } }, unknown);
       routes(scope);
       done();
     },
