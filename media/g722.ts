@@ -3,9 +3,6 @@
  * One byte carries two samples. The names in the comments are the blocks of the recommendation; arithmetic is its own, in 16-bit steps.
  */
 
-/** Sample rate of G.722 audio. Its RTP clock is 8 kHz all the same (RFC 3551 §4.5.2). */
-export const G722_RATE_HZ = 16_000;
-
 const QMF = [3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11] as const;
 const QMF_TAPS = 24;
 
