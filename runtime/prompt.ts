@@ -6,6 +6,7 @@ import type { CallPlan } from '#config/call-plan.ts';
 import type { Passage } from './knowledge/knowledge-index.ts';
 import { isInlined } from './knowledge/knowledge-search.ts';
 import type { ChatMessage } from './llm/llm.ts';
+import { CUE_INSTRUCTION } from './turn/cues.ts';
 import { CUT_OFF_MARK } from './turn/generating.ts';
 
 const SPEAKING = [
@@ -31,6 +32,7 @@ export function stablePrompt(plan: CallPlan, render: (text: string) => string): 
   const parts = [
     render(prompt.system_prompt).trim(),
     SPEAKING,
+    voice.expressive ? CUE_INSTRUCTION : '',
     `Speak ${languageName(voice.speaking_language)} unless the person asks for another language.`,
     guardrails.focus ? FOCUS : '',
     guardrails.manipulation ? MANIPULATION : '',

@@ -101,7 +101,7 @@ class CartesiaConnection {
         language: synthesis.language,
         context_id: id,
         output_format: { container: 'raw', encoding: 'pcm_s16le', sample_rate: rateHz },
-        generation_config: { speed: Math.min(FASTEST, Math.max(SLOWEST, synthesis.speed)) },
+        generation_config: { speed: Math.min(FASTEST, Math.max(SLOWEST, synthesis.speed)), emotion: synthesis.emotion ?? undefined },
         add_timestamps: true,
         continue: false,
       }),

@@ -94,6 +94,10 @@ export interface RecordedSpeech {
   readonly language: string | null;
 }
 
+/** How something may be said, where a voice can (S§2.3 voice.expressive). */
+export const EMOTIONS = ['happy', 'excited', 'calm', 'curious', 'surprised', 'sympathetic', 'apologetic', 'sad'] as const;
+export type Emotion = (typeof EMOTIONS)[number];
+
 /** What one synthesis is asked for. */
 export interface SynthesisOptions {
   /** Engine voice id, or null for the engine's default. */
@@ -101,6 +105,8 @@ export interface SynthesisOptions {
   readonly language: string;
   /** 0.5 to 2. */
   readonly speed: number;
+  /** Absent or null: as the voice speaks by itself. Engines whose voices cannot ignore it. */
+  readonly emotion?: Emotion | null;
   /** Wanted rate, Hz; the engine may answer with another and says so in each chunk. */
   readonly sampleRateHz: number;
   readonly signal: AbortSignal;

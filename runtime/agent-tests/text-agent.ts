@@ -1,5 +1,6 @@
 /** The agent under test as a text conversation: the prompt, the tools and the hanging up of a call, without its voice. */
 import type { TestDefinition } from '#config/agent-test.ts';
+import type { CallPlan } from '#config/call-plan.ts';
 import type { ChatMessage, LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { stablePrompt, systemMessages } from '#runtime/prompt.ts';
 import { hangUpCallTool, isHangUpCall } from '#runtime/tools/call-tools.ts';
@@ -66,7 +67,7 @@ class ModelAgent implements TextAgent {
     this.#model = model;
     this.#tools = tools;
     this.#context = context;
-    this.#stablePrompt = stablePrompt(context.plan, (text) => this.#render(text));
+    this.#stablePrompt = stablePrompt(inWriting(context.plan), (text) => this.#render(text));
     this.#hangsUp = hangUp !== null;
     this.#definitions = [...tools.definitions, ...(hangUp ? [hangUp] : [])];
   }
@@ -138,4 +139,9 @@ class ModelAgent implements TextAgent {
     const { variables, system_variables: systemVariables, config } = this.#context.plan;
     return renderText(text, { variables, systemVariables, onMissing: config.variables.on_missing });
   }
+}
+
+/** Cues are for voices (supplement 2.3): nobody speaks here. */
+function inWriting(plan: CallPlan): CallPlan {
+  return { ...plan, config: { ...plan.config, voice: { ...plan.config.voice, expressive: false } } };
 }

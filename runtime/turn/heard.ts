@@ -2,6 +2,7 @@
  * What the caller has heard of a reply, to the word: one pure function of the playout position, used for transcript, model and captions alike.
  * Exact where the voice gave word times or a piece was played whole; otherwise estimated, words weighted by syllables over the piece's voiced frames.
  */
+import type { Emotion } from '#media/speech/speech.ts';
 import { type SpeakableText, syllables } from './speakable-text.ts';
 
 /** One speakable piece with the audio made of it so far. */
@@ -9,6 +10,7 @@ export interface VoicedPiece {
   readonly text: string;
   /** The text as the voice is given it. */
   readonly spoken: string;
+  readonly emotion: Emotion | null;
   readonly words: readonly HeardWord[];
   /** False while more audio of the piece is to come. */
   isComplete: boolean;
@@ -50,7 +52,7 @@ const SYLLABLES_PER_SECOND = 4.5;
 const FRAME_MS = 10;
 
 /** A piece before any audio. */
-export function createPiece(text: string, speakable: SpeakableText): VoicedPiece {
+export function createPiece(text: string, speakable: SpeakableText, emotion: Emotion | null = null): VoicedPiece {
   const words = speakable.words.map(({ textEnd, spokenStart, spokenEnd }) => {
     const weight = speakable.spoken
       .slice(spokenStart, spokenEnd)
@@ -58,7 +60,7 @@ export function createPiece(text: string, speakable: SpeakableText): VoicedPiece
       .reduce((sum, word) => sum + syllables(word), 0);
     return { textEnd, syllables: Math.max(0.5, weight), spokenEnd, endMs: null };
   });
-  return { text, spoken: speakable.spoken, words, isComplete: false, chunks: [] };
+  return { text, spoken: speakable.spoken, emotion, words, isComplete: false, chunks: [] };
 }
 
 /** What was heard when playout stands at `position`; null: nothing was sent. */

@@ -7,7 +7,7 @@ import type { AgentEvent } from '#config/session-events.ts';
 import type { LegCommand, LegEvent } from '#media/leg.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
 import { type ChatDelta, type ChatRequest, type ChatUsage, type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
-import { createPieceCutter } from './reply.ts';
+import { createPieceCutter, type Piece } from './reply.ts';
 import { SpokenReply } from './spoken-reply.ts';
 import type { Effect } from './turn-effects.ts';
 import type { ToolMode, TurnFact } from './turn-inputs.ts';
@@ -27,7 +27,7 @@ export interface UsageNote {
 export interface ReplyRunnerOptions {
   readonly model: LanguageModel;
   readonly synthesizer: Synthesizer;
-  readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number };
+  readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number; readonly isExpressive?: boolean };
   readonly outRateHz: () => number;
   readonly request: (run: Extract<Effect, { do: 'generate' }>, signal: AbortSignal) => Promise<ChatRequest>;
   readonly traits: (toolName: string) => { readonly mode: ToolMode; readonly source: string };
@@ -191,10 +191,10 @@ export class ReplyRunner {
     const { accept, model, request } = this.#options;
     const { signal } = run.voice;
     const cutter = createPieceCutter();
-    const addPieces = (pieces: readonly string[]) => {
-      for (const text of pieces) {
-        accept({ type: 'reply.piece', replyId, text });
-        run.voice.add(text);
+    const addPieces = (pieces: readonly Piece[]) => {
+      for (const piece of pieces) {
+        accept({ type: 'reply.piece', replyId, text: piece.text });
+        run.voice.add(piece);
       }
     };
     let hasBegun = false;

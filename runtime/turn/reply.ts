@@ -2,6 +2,8 @@
  * Cuts a reply into speakable pieces while it streams: a short first clause, so that the voice can begin, then whole sentences.
  * Never inside a number, an abbreviation, an address or a bracket.
  */
+import type { Emotion } from '#media/speech/speech.ts';
+import { withoutCues } from './cues.ts';
 import { readable } from './speakable-text.ts';
 
 /** The first piece may end at a comma from here on, in characters. */
@@ -17,31 +19,42 @@ const ABBREVIATIONS = new Set(
   ),
 );
 
+/** A piece of a reply. */
+export interface Piece {
+  /** What is said, without cues. */
+  readonly text: string;
+  /** How: what the last cue up to here asked for. */
+  readonly emotion: Emotion | null;
+}
+
 /** Cuts one reply. */
 export interface PieceCutter {
   /** Takes what the model wrote next; returns the pieces that are whole now. */
-  push(text: string): string[];
+  push(text: string): Piece[];
   /** The model has finished: returns what is left. */
-  finish(): string[];
+  finish(): Piece[];
 }
 
 /** Starts a reply. */
 export function createPieceCutter(): PieceCutter {
   let buffer = '';
   let isFirst = true;
+  let emotion: Emotion | null = null;
 
-  function take(end: number): string[] {
-    const piece = readable(buffer.slice(0, end));
+  function take(end: number): Piece[] {
+    const said = withoutCues(buffer.slice(0, end));
+    const text = readable(said.text);
     buffer = buffer.slice(end);
-    if (!/[\p{L}\p{N}]/u.test(piece)) return [];
+    emotion = said.emotion ?? emotion;
+    if (!/[\p{L}\p{N}]/u.test(text)) return [];
     isFirst = false;
-    return [piece];
+    return [{ text, emotion }];
   }
 
   return {
     push(text) {
       buffer += text;
-      const pieces: string[] = [];
+      const pieces: Piece[] = [];
       for (let end = nextCut(buffer, isFirst); end > 0; end = nextCut(buffer, isFirst)) pieces.push(...take(end));
       return pieces;
     },

@@ -7,6 +7,7 @@ import type { LegCommand, PlayoutPosition } from '#media/leg.ts';
 import { resample } from '#media/pcm.ts';
 import { type SpeechChunk, SpeechError, type Synthesizer } from '#media/speech/speech.ts';
 import { addWordTime, completePiece, createPiece, type HeardText, heardText, type VoicedPiece, voicedAlong, wholeText, wordEndsMs } from './heard.ts';
+import type { Piece } from './reply.ts';
 import { speakable } from './speakable-text.ts';
 
 /** Audio made beyond what has been played; more would only be thrown away by an interruption. */
@@ -16,7 +17,7 @@ const AHEAD_MS = 4_000;
 export interface SpokenReplyOptions {
   readonly replyId: string;
   readonly synthesizer: Synthesizer;
-  readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number };
+  readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number; readonly isExpressive?: boolean };
   readonly rateHz: number;
   readonly send: (command: LegCommand) => void;
   /** False while the call has no leg: audio is kept until `goOn`. */
@@ -74,9 +75,10 @@ export class SpokenReply {
   }
 
   /** Appends a piece of readable text. */
-  add(text: string): void {
+  add({ text, emotion }: Piece): void {
     const { synthesizer, voice } = this.#options;
-    const piece = createPiece(text, speakable(text, { language: voice.language, needsWords: synthesizer.needsWords === true }));
+    const speech = speakable(text, { language: voice.language, needsWords: synthesizer.needsWords === true });
+    const piece = createPiece(text, speech, voice.isExpressive === true ? emotion : null);
     this.#pieces.push(piece);
     this.#waiting.push(piece);
     this.#work();
@@ -187,7 +189,12 @@ export class SpokenReply {
 
   async #voice(piece: VoicedPiece): Promise<void> {
     const { voice, rateHz, synthesizer } = this.#options;
-    for await (const chunk of synthesizer.synthesise(piece.spoken, { ...voice, sampleRateHz: rateHz, signal: this.#abort.signal })) {
+    for await (const chunk of synthesizer.synthesise(piece.spoken, {
+      ...voice,
+      emotion: piece.emotion,
+      sampleRateHz: rateHz,
+      signal: this.#abort.signal,
+    })) {
       if (this.#abort.signal.aborted) return;
       this.#append(piece, chunk);
     }

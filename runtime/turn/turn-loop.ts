@@ -99,6 +99,7 @@ export class TurnLoop {
         voiceId: voice.voice_id === '' || voice.voice_id === 'default' ? null : voice.voice_id,
         language: voice.speaking_language,
         speed: voice.speed,
+        isExpressive: voice.expressive,
       },
       outRateHz: () => this.#outRateHz,
       request: (run, signal) => this.#requests.build(run, signal),

@@ -1,6 +1,7 @@
 /** A reply that is only written to the client (supplement 5, `audio: false`): it goes through the same gates as a spoken one and counts as heard once shown. */
 import type { AgentEvent } from '#config/session-events.ts';
 import type { HeardText } from './heard.ts';
+import type { Piece } from './reply.ts';
 import type { TurnFact } from './turn-inputs.ts';
 
 /** One written reply. */
@@ -21,7 +22,7 @@ export class WrittenReply {
     return this.#abort.signal;
   }
 
-  add(text: string): void {
+  add({ text }: Piece): void {
     this.#text = this.#text === '' ? text : `${this.#text} ${text}`;
     this.#show();
   }

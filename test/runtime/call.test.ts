@@ -23,6 +23,7 @@ function setUp(plan: CallPlan = testPlan(FIXED), knowledge: CallKnowledge | null
   const segments: RecordingSegment[] = [];
   const flightLog: Uint8Array[] = [];
   const requests: ChatRequest[] = [];
+  const emotions: unknown[] = [];
   let toolVariables = (): Variables => ({});
   const model: LanguageModel = {
     id: 'test/model',
@@ -43,7 +44,8 @@ function setUp(plan: CallPlan = testPlan(FIXED), knowledge: CallKnowledge | null
     synthesizer: {
       id: 'test',
       voices: [],
-      async *synthesise(text) {
+      async *synthesise(text, { emotion }) {
+        emotions.push(emotion);
         for (const match of text.matchAll(/\S+/g)) {
           const word = { textStart: match.index, textEnd: match.index + match[0].length, startMs: 0, endMs: 0 };
           const number = words.add(match[0], 200);
@@ -81,7 +83,7 @@ function setUp(plan: CallPlan = testPlan(FIXED), knowledge: CallKnowledge | null
     reports
       .flatMap((report) => (report.type === 'items' ? report.items : []))
       .flatMap((item) => (item.type === 'message' ? [`${item.role}: ${item.content}`] : []));
-  return { call, clock, world, reports, segments, flightLog, requests, openLeg, run, messages, toolVariables: () => toolVariables() };
+  return { call, clock, world, reports, segments, flightLog, requests, emotions, openLeg, run, messages, toolVariables: () => toolVariables() };
 }
 
 describe('a call', () => {
@@ -231,6 +233,20 @@ describe('S§2.3 keypad menu', () => {
   });
 });
 
+describe('S§2.3 voice.expressive', () => {
+  it.each([
+    [true, ['happy']],
+    [false, [null]],
+  ])('%s: the voice is told %j, and the timeline has the words alone', async (expressive, told) => {
+    const prompt = { first_message_mode: 'fixed', first_message: '[happy] Welcome back!' };
+    const { openLeg, run, messages, emotions } = setUp(testPlan({ prompt, voice: { expressive } }));
+    openLeg();
+    await run(3_000);
+    expect(emotions).toEqual(told);
+    expect(messages()).toEqual(['assistant: Welcome back!']);
+  });
+});
+
 describe('supplement 2.3 asr.strict_language', () => {
   it.each([
     [true, false, 'fr', 'user: [unintelligible speech]'],
@@ -275,10 +291,10 @@ describe('supplement 2.3 asr.strict_language', () => {
     const { openLeg, run, requests, world } = setUp(plan, undefined, recognizer);
     const leg = openLeg();
     await run(100);
-    leg.tell({ type: 'voice.onset', atMs: world.now() });
+    leg.tell({ type: 'voice.onset', atMs: world.now(), decidedAtMs: world.now() });
     tell({ type: 'interim', text: 'bonjour' });
     await run(500);
-    leg.tell({ type: 'voice.offset', atMs: world.now(), voicedMs: 500 });
+    leg.tell({ type: 'voice.offset', atMs: world.now(), decidedAtMs: world.now(), voicedMs: 500 });
     await run(5_000);
     expect(requests.flatMap(({ messages }) => messages.filter(({ role, content }) => role === 'user' && content.includes('bonjour')))).toEqual([]);
     tell({ type: 'final', text: 'bonjour', startMs: null, endMs: null, language: 'fr' });

@@ -37,6 +37,11 @@ describe('the prompt', () => {
     expect(first[1]).not.toEqual(second[1]);
   });
 
+  it('names the cues of an expressive agent, and of no other', () => {
+    const told = (expressive: boolean) => stablePrompt(testPlan({ voice: { expressive } }), asIs).includes('[sympathetic]');
+    expect([told(true), told(false)]).toEqual([true, false]);
+  });
+
   it('supplement 4.2 world context: the date and zone once, the time before every reply, neither when it is off', () => {
     const plan = testPlan();
     expect(stablePrompt(plan, asIs)).toContain('Today is Saturday, November 21, 2026. Session timezone: Europe/Berlin (UTC+1).');

@@ -36,6 +36,14 @@ describe('Cartesia', () => {
     await expect.poll(() => server.connections[0]?.isOpen, { timeout: 20_000 }).toBe(false);
   });
 
+  it('says how it is to be said', async () => {
+    const { server, synthesizer } = await begin();
+    const options = { voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000, signal: new AbortController().signal };
+    await collect(synthesizer.synthesise('Congratulations!', { ...options, emotion: 'happy' }));
+    await collect(synthesizer.synthesise('Thank you.', options));
+    expect(server.connections[0]?.messages.map((message) => message['generation_config'])).toEqual([{ speed: 1, emotion: 'happy' }, { speed: 1 }]);
+  });
+
   it('an error of one context is its own', async () => {
     const { server, synthesizer } = await begin();
     server.refusal = { status_code: 400, title: 'Invalid voice', message: 'No such voice.', error_code: 'voice_not_found' };

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPieceCutter } from '#runtime/turn/reply.ts';
+import { createPieceCutter, type Piece } from '#runtime/turn/reply.ts';
 import { readable } from '#runtime/turn/speakable-text.ts';
 
 /** The pieces of a text that arrives in deltas of `size` characters. */
 function pieces(text: string, size = 3): string[] {
   const cutter = createPieceCutter();
-  const cut: string[] = [];
+  const cut: Piece[] = [];
   for (let start = 0; start < text.length; start += size) cut.push(...cutter.push(text.slice(start, start + size)));
-  return [...cut, ...cutter.finish()];
+  return [...cut, ...cutter.finish()].map((piece) => piece.text);
 }
 
 describe('cutting a reply into pieces', () => {
@@ -64,5 +64,23 @@ describe('text for ears', () => {
     ['5 * 3', '5 3'],
   ])('%j is read as %j', (written, read) => {
     expect(readable(written)).toBe(read);
+  });
+});
+
+describe('S§2.3 voice.expressive', () => {
+  it('a cue is for the voice: it holds until the next one, and no text has it', () => {
+    const text = '[Happy] Great news, your table is booked. See you then. [sad] The terrace is closed. [laughs] Bye now!';
+    for (const size of [1, 3, text.length]) {
+      const cutter = createPieceCutter();
+      const cut: Piece[] = [];
+      for (let start = 0; start < text.length; start += size) cut.push(...cutter.push(text.slice(start, start + size)));
+      cut.push(...cutter.finish());
+      expect(cut.map((piece) => piece.text).join(' ')).toBe('Great news, your table is booked. See you then. The terrace is closed. Bye now!');
+      expect(cut.map((piece) => piece.emotion)).toEqual(cut.map(({ text: said }) => (/terrace|Bye/.test(said) ? 'sad' : 'happy')));
+    }
+  });
+
+  it('other brackets are words', () => {
+    expect(pieces('Press [one] or say [name].')).toEqual(['Press [one] or say [name].']);
   });
 });

@@ -146,8 +146,9 @@ describe('streamed', () => {
         const text = parts.flat().join(' ');
         const cutter = createPieceCutter();
         const pieces: string[] = [];
-        for (let start = 0; start < text.length; start += size) pieces.push(...cutter.push(text.slice(start, start + size)));
-        pieces.push(...cutter.finish());
+        for (let start = 0; start < text.length; start += size)
+          pieces.push(...cutter.push(text.slice(start, start + size)).map((piece) => piece.text));
+        pieces.push(...cutter.finish().map((piece) => piece.text));
         expect(pieces.join(' ')).toBe(text);
         for (const [, inseparable] of parts) expect(pieces.some((piece) => piece.includes(inseparable))).toBe(true);
         const all = parts.map(([, inseparable]) => inseparable);
