@@ -1,5 +1,5 @@
 /**
- * The slice of UDP ports a media thread may use for RTP: even ports (RFC 3550 §11), handed out in turn so that a port rests before it is used again.
+ * The slice of UDP ports a media thread may use for RTP: even ports, each with the odd one above it for RTCP (RFC 3550 §11), handed out in turn so that a port rests before it is used again.
  */
 
 /** Hands out and takes back ports; binding may still fail where another program holds one. */
@@ -8,7 +8,7 @@ export class PortPool {
 
   /** Both bounds belong to the slice. */
   constructor(minPort: number, maxPort: number) {
-    for (let port = minPort + (minPort % 2); port <= maxPort; port += 2) this.#free.push(port);
+    for (let port = minPort + (minPort % 2); port < maxPort; port += 2) this.#free.push(port);
   }
 
   /** Number of ports that are free now. */

@@ -30,6 +30,7 @@ import { bindRtpSockets, type RtpSockets } from './rtp-sockets.ts';
 const MEDIA_TIMEOUT_MS = 30_000;
 /** A slot served later than this is left out of the stream rather than sent in a burst the far end would drop. */
 const MAX_SEND_LATENESS_MS = 100;
+const MAX_PORT = 65_535;
 /** Rate of a leg whose far end is not known yet: that of nearly every phone. */
 const UNKNOWN_RATE_HZ = 8000;
 /** Comfort noise (RFC 3389). */
@@ -133,7 +134,7 @@ class RtpSession implements TransportLeg, Paced {
 
   #setRemote(remote: RtpRemote): void {
     if (this.#remote?.codec !== remote.codec || this.#remote.digitPayloadType !== remote.digitPayloadType) this.#renegotiate(remote);
-    const hasPort = Number.isInteger(remote.port) && remote.port > 0 && remote.port < 65536;
+    const hasPort = Number.isInteger(remote.port) && remote.port > 0 && remote.port <= MAX_PORT;
     // Port 0 means that the far end refuses the stream (RFC 3264 §6): nothing can be sent there.
     this.#remote = hasPort ? remote : { ...remote, sending: false };
     this.#latch.negotiate(remote);
@@ -186,14 +187,15 @@ class RtpSession implements TransportLeg, Paced {
 
   #sendReport(slot: number, remote: RtpRemote): void {
     const target = this.#latch.target;
-    if (!target || !remote.sending) return;
+    const isMuxed = remote.isRtcpMuxed === true;
+    const port = (target?.port ?? 0) + (isMuxed ? 0 : 1);
+    if (!target || !remote.sending || port > MAX_PORT) return;
     const { clockHz } = CODECS[remote.codec];
     const timestamp = this.#timestampOf(slot, remote);
     const sent = { wallMs: this.#shared.clock.wallTime(), timestamp, packets: this.#packetsSent, bytes: this.#bytesSent };
     const report = this.#reporter.write({ ssrc: this.#ssrc, sent: this.#packetsSent > 0 ? sent : null }, this.#stats.reception(clockHz));
-    const isMuxed = remote.isRtcpMuxed === true;
     const socket = isMuxed ? this.#sockets.media : this.#sockets.reports;
-    socket.send(report, isMuxed ? target.port : target.port + 1, target.address, () => undefined);
+    socket.send(report, port, target.address, () => undefined);
   }
 
   #timestampOf(slot: number, remote: RtpRemote): number {
