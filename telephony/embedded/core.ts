@@ -44,6 +44,8 @@ export interface Core {
   readonly apps: ReadonlySet<App>;
   readonly servers: { readonly byKey: Map<string, ServerTransaction>; readonly byId: Map<string, ServerTransaction> };
   readonly clients: { readonly byKey: Map<string, ClientTransaction>; readonly byId: Map<string, ClientTransaction> };
+  /** New INVITEs by what they are, whatever way they came: the same one by another way is refused. */
+  readonly invites: Map<string, ServerTransaction>;
   /** The application a server transaction was handed to, and its dialog. */
   readonly owners: Map<ServerTransaction | ClientTransaction, { readonly app: App | null; dialog: Dialog | null }>;
   /** Run while answered calls wait for a worker. */

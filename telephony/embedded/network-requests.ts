@@ -38,7 +38,12 @@ export function onRequest(core: Core, received: SipMessage, source: Peer): void 
 
 function onNew(core: Core, request: SipMessage, from: { readonly source: Peer; readonly key: string; readonly method: string }): void {
   const transaction = openTransaction(core, request, { ...from, app: null, dialog: null });
-  if (from.method === 'INVITE') {
+  const isMerged = from.method === 'INVITE' && !isFirst(core, transaction);
+  // The same request by another way (RFC 3261 §8.2.2.2): whoever forked it gets one answer.
+  if (isMerged) reply(core, transaction, 482);
+  else if (!knowsScheme(request)) reply(core, transaction, 416);
+  else if (requiredOptions(request).length > 0) refuseRequired(core, transaction);
+  else if (from.method === 'INVITE') {
     core.metrics.invites += 1;
     // Without a Contact nobody could ever hang up on the caller (RFC 3261 §8.1.1.8).
     if (!/^<?sips?:[^>\s]/i.test(uriOf(headerList(request, 'contact')[0] ?? ''))) {
@@ -58,6 +63,34 @@ function onNew(core: Core, request: SipMessage, from: { readonly source: Peer; r
     if (app) hand(core, transaction, app, null);
     else reply(core, transaction, 405, [{ name: 'Allow', value: ALLOW }]);
   }
+}
+
+/** Notes a new INVITE; false when it has come by another way already, and was not refused. */
+function isFirst(core: Core, transaction: ServerTransaction): boolean {
+  const key = requestKey(transaction.request);
+  const before = core.invites.get(key);
+  if (before !== undefined && before.status < 300) return false;
+  core.invites.set(key, transaction);
+  return true;
+}
+
+/** Names a request outside a dialog, whatever way it came (RFC 3261 §8.2.2.2). */
+function requestKey(request: SipMessage): string {
+  const fromTag = parameter(header(request, 'from') ?? '', 'tag') ?? '';
+  return `${header(request, 'call-id') ?? ''}\n${fromTag}\n${header(request, 'cseq') ?? ''}`;
+}
+
+function knowsScheme({ start }: SipMessage): boolean {
+  return start.kind === 'request' && /^(?:sips?|tel):/i.test(start.uri);
+}
+
+/** Extensions the sender insists on; the server understands none beyond the core (RFC 3261 §8.2.2.3). */
+function requiredOptions(request: SipMessage): string[] {
+  return headerList(request, 'require');
+}
+
+function refuseRequired(core: Core, transaction: ServerTransaction): void {
+  reply(core, transaction, 420, [{ name: 'Unsupported', value: requiredOptions(transaction.request).join(', ') }]);
 }
 
 /** One question decides everything: admission, and the worker that takes the call (design.md §2). */
@@ -103,6 +136,10 @@ function onInDialog(
   if (dialog.remoteCseq !== null && from.cseq < dialog.remoteCseq) {
     // Overtaken by a later request (RFC 3261 §12.2.2).
     reply(core, transaction, 500);
+    return;
+  }
+  if (requiredOptions(request).length > 0 && from.method !== 'BYE') {
+    refuseRequired(core, transaction);
     return;
   }
   dialog.remoteCseq = from.cseq;
@@ -206,6 +243,8 @@ function forget(core: Core, transaction: ServerTransaction): void {
   core.servers.byKey.delete(transaction.key);
   core.servers.byId.delete(transaction.id);
   core.owners.delete(transaction);
+  const key = requestKey(transaction.request);
+  if (core.invites.get(key) === transaction) core.invites.delete(key);
 }
 
 function hand(core: Core, transaction: ServerTransaction, app: App, dialog: Dialog | null): void {

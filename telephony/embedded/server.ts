@@ -68,6 +68,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     apps: appPort.apps,
     servers: { byKey: new Map(), byId: new Map() },
     clients: { byKey: new Map(), byId: new Map() },
+    invites: new Map(),
     owners: new Map(),
     graceTimers: new Set(),
     sipPort: transports.port,

@@ -15,6 +15,9 @@ export interface RawRequest {
   /** Null leaves the header out. */
   readonly contact?: string | null;
   readonly body?: string;
+  readonly uri?: string;
+  /** Further header lines. */
+  readonly lines?: readonly string[];
 }
 
 /** Opens a caller that talks to the server on `serverPort`. */
@@ -54,13 +57,14 @@ export class RawCaller {
     const contact = request.contact === undefined ? `<sip:caller@127.0.0.1:${this.port}>` : request.contact;
     const body = request.body ?? '';
     const text = [
-      `${method} sip:+15550100@127.0.0.1 SIP/2.0`,
+      `${method} ${request.uri ?? 'sip:+15550100@127.0.0.1'} SIP/2.0`,
       `Via: SIP/2.0/UDP ${request.sentBy ?? `127.0.0.1:${this.port}`};branch=${request.branch ?? `z9hG4bK-${this.port}-${this.#count}`}`,
       'Max-Forwards: 70',
       'From: <sip:caller@127.0.0.1>;tag=caller',
       `To: <sip:+15550100@127.0.0.1>${request.toTag ? `;tag=${request.toTag}` : ''}`,
       `Call-ID: ${request.callId ?? `call-${this.port}`}`,
       `CSeq: ${request.cseq ?? 1} ${method}`,
+      ...(request.lines ?? []),
       ...(contact === null ? [] : [`Contact: ${contact}`]),
       ...(body === '' ? [] : ['Content-Type: application/sdp']),
       `Content-Length: ${Buffer.byteLength(body)}`,
