@@ -35,8 +35,8 @@ export interface PlatformModels {
 /** Vendors of language models, in the order in which a key makes one the default, with models each is known to serve. */
 export const LANGUAGE_MODELS = {
   openai: ['gpt-4.1-mini', 'gpt-4.1', 'gpt-4o-mini'],
-  anthropic: ['claude-haiku-4-5', 'claude-sonnet-4-5'],
-  google: ['gemini-2.5-flash', 'gemini-2.5-pro'],
+  anthropic: ['claude-haiku-4-5', 'claude-sonnet-5-5'],
+  google: ['gemini-2.5-flash-lite', 'gemini-3.8-flash'],
   groq: ['llama-3.3-70b-versatile', 'llama-3.1-8b-instant'],
 } as const satisfies Partial<Record<Vendor, readonly string[]>>;
 
@@ -50,15 +50,15 @@ export interface ModelFacts {
 
 /** Facts of the models offered above; of any other a usual window is assumed. */
 const MODEL_FACTS: Readonly<Record<string, ModelFacts>> = {
-  'openai/gpt-4.1-mini': facts(1_000_000, 400_000, 100_000, 1_600_000),
-  'openai/gpt-4.1': facts(1_000_000, 2_000_000, 500_000, 8_000_000),
+  'openai/gpt-4.1-mini': facts(1_047_576, 400_000, 100_000, 1_600_000),
+  'openai/gpt-4.1': facts(1_047_576, 2_000_000, 500_000, 8_000_000),
   'openai/gpt-4o-mini': facts(128_000, 150_000, 75_000, 600_000),
   'anthropic/claude-haiku-4-5': facts(200_000, 1_000_000, 100_000, 5_000_000),
-  'anthropic/claude-sonnet-4-5': facts(200_000, 3_000_000, 300_000, 15_000_000),
-  'google/gemini-2.5-flash': facts(1_000_000, 300_000, 75_000, 2_500_000),
-  'google/gemini-2.5-pro': facts(1_000_000, 1_250_000, 310_000, 10_000_000),
-  'groq/llama-3.3-70b-versatile': facts(128_000, 590_000, 590_000, 790_000),
-  'groq/llama-3.1-8b-instant': facts(128_000, 50_000, 50_000, 80_000),
+  'anthropic/claude-sonnet-5-5': facts(1_000_000, 2_000_000, 200_000, 10_000_000),
+  'google/gemini-2.5-flash-lite': facts(1_048_576, 100_000, 10_000, 400_000),
+  'google/gemini-3.8-flash': facts(1_048_576, 750_000, 75_000, 3_750_000),
+  'groq/llama-3.3-70b-versatile': facts(131_072, 590_000, 590_000, 790_000),
+  'groq/llama-3.1-8b-instant': facts(131_072, 50_000, 50_000, 80_000),
 };
 
 /** Tokens a model is trusted with when nothing is known of it: what self-hosted models are commonly served with at least. */

@@ -81,14 +81,10 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
         const { audio, language, ignore_timestamps, diarize } = request.body;
         if (model === 'transcribe-1' && audio.length > LIMITS.transcribeBytes)
           throw new Refusal(413, 'request_too_large', 'The audio is larger than 50 MiB');
-        if (model === 'transcribe-1-pro' && diarize === true)
-          throw new Refusal(
-            503,
-            'diarization_failed',
-            'The recognition engine of this deployment cannot tell speakers apart: leave diarize out, or send false',
-          );
-        const transcript = await hearRecording(context, reply, { caller: callerOf(request), requestId: request.id, audio, language });
-        return answer(transcript, { model, language, withTimes: !ignore_timestamps, requestId: request.id, diarize });
+        const isDiarized = model === 'transcribe-1-pro' && diarize !== false;
+        const speakers = isDiarized ? { speakers: diarize === true ? ('required' as const) : ('where_possible' as const) } : {};
+        const transcript = await hearRecording(context, reply, { caller: callerOf(request), requestId: request.id, audio, language, ...speakers });
+        return answer(transcript, { model, language, withTimes: !ignore_timestamps, requestId: request.id, isDiarized });
       },
     );
     done();
@@ -97,19 +93,20 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
 
 function answer(
   transcript: Transcript,
-  asked: { model: RecognitionModel; language: string | null; withTimes: boolean; requestId: string; diarize: boolean | 'auto' },
+  asked: { model: RecognitionModel; language: string | null; withTimes: boolean; requestId: string; isDiarized: boolean },
 ): z.output<typeof asrResponse> {
   const code = transcript.language ?? asked.language;
   const name = code === null ? undefined : new Intl.DisplayNames('en', { type: 'language' }).of(code);
+  // An engine that tells nobody apart has no turns to report: none are invented.
+  const turns = (transcript.speakerTurns ?? []).map((turn) => ({ ...turn, speaker: `speaker:${turn.speaker}` }));
   return {
-    text: transcript.text,
+    text: turns.length > 0 ? turns.map(({ speaker, text }) => `<|${speaker}|>${text}`).join(' ') : transcript.text,
     duration: transcript.durationSeconds,
     segments: asked.withTimes ? [...transcript.segments] : [],
     ...(code === null ? {} : { language_code: code }),
     ...(name === undefined ? {} : { language: name }),
     ...(asked.model === 'transcribe-1-pro' ? { request_id: asked.requestId } : {}),
-    // No engine here tells speakers apart: with `auto` there are no turns to report, rather than invented ones.
-    ...(asked.model === 'transcribe-1-pro' && asked.withTimes && asked.diarize !== false ? { speaker_turns: [] } : {}),
+    ...(asked.isDiarized && asked.withTimes ? { speaker_turns: turns } : {}),
   };
 }
 
@@ -137,6 +134,7 @@ const FAILURES: Partial<Record<JobFailure, readonly [status: number, code: strin
   audio_too_short: [400, 'audio_too_short'],
   bad_request: [400, 'invalid_parameter'],
   stalled: [503, 'upstream_timeout'],
+  speakers_not_told_apart: [503, 'diarization_failed'],
 };
 
 /** Null for what the server's own handler knows better. */

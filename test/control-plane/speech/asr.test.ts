@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { toWav } from '#media/speech/wav.ts';
+import { startDeepgramSpeechServer } from '#test/fakes/deepgram-speech-server.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { speak } from '#test/fakes/spoken.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
@@ -156,4 +157,32 @@ itNeeds(['pocketsphinx_continuous'])('the local recogniser hears a synthesised s
   await local.close();
   expect(status).toBe(200);
   expect(body.text.toLowerCase()).toContain('morning');
+});
+
+it('supplement 4.11: the pro model tells speakers apart where the engine can', async () => {
+  const engine = await startDeepgramSpeechServer({
+    utterances: [
+      { start: 0.1, end: 0.5, transcript: 'Good morning.', speaker: 0 },
+      { start: 0.5, end: 0.8, transcript: 'How are you?', speaker: 0 },
+      { start: 0.9, end: 1.2, transcript: 'Fine.', speaker: 1 },
+    ],
+  });
+  const over = await openTestApi({ ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: engine.url });
+  try {
+    const { key } = await over.createUser();
+    const hear = (fields: Record<string, unknown>) => asr({ audio: WAV, ...fields }, { model: 'transcribe-1-pro', over, key });
+    const { body } = await hear({ diarize: true, ignore_timestamps: false });
+    expect(body.text).toBe('<|speaker:0|>Good morning. How are you? <|speaker:1|>Fine.');
+    expect(body.speaker_turns).toEqual([
+      { speaker: 'speaker:0', text: 'Good morning. How are you?', start: 0.1, end: 0.8 },
+      { speaker: 'speaker:1', text: 'Fine.', start: 0.9, end: 1.2 },
+    ]);
+    expect(body.segments).toHaveLength(3);
+    expect((await hear({ diarize: false, ignore_timestamps: false })).body).not.toHaveProperty('speaker_turns');
+    expect(engine.recordings.map(({ query }) => query.get('diarize'))).toEqual(['true', null]);
+    expect(engine.connections).toEqual([]);
+  } finally {
+    await over.close();
+    await engine.close();
+  }
 });
