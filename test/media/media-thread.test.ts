@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import { decodeG711 } from '#media/codecs.ts';
+import { G722Decoder } from '#media/g722.ts';
 import type { Leg } from '#media/leg.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
+import { resample } from '#media/pcm.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { speak } from '#test/fakes/spoken.ts';
@@ -90,6 +92,26 @@ describe('the media thread', () => {
     expect(power(track(caller, 'agent'), 700)).toBeGreaterThan(10_000);
     expect(power(track(caller, 'agent'), 1_000)).toBeLessThan(100);
     expect(track(caller, 'agent').filter((sample) => Math.abs(sample) > 500).length).toBeLessThan(0.5 * 8_000);
+  });
+
+  it('bridged, a phone of the wide band hears an ordinary one', async () => {
+    const caller = await openLeg();
+    const peer = await openRtpPeer();
+    const remote = { ...peer.remote, codec: 'G722', payloadType: 9 } as const;
+    const { leg } = await host.openRtpLeg({ localAddress: '127.0.0.1', remote, recording: null });
+    expect([caller.leg.inRateHz, leg.inRateHz]).toEqual([8_000, 16_000]);
+    caller.leg.send({ do: 'bridge', otherLegId: leg.id });
+    void caller.peer.speak(caller.localPort, tone(1_200, 440));
+    const heard = () => {
+      const payload = Buffer.concat(peer.heard.map((packet) => packet.payload));
+      const samples = new Int16Array(2 * payload.length);
+      new G722Decoder().decode(payload, samples);
+      return resample(samples, 16_000, 8_000);
+    };
+    await expect.poll(() => power(heard(), 440), { timeout: 5_000 }).toBeGreaterThan(100_000);
+    leg.send({ do: 'close' });
+    peer.close();
+    await caller.close();
   });
 
   it('sends no voice more than 60 ms after a pause, and goes on from the same sample', async () => {
