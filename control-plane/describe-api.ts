@@ -80,10 +80,12 @@ export async function describeApi(app: Server, context: Context): Promise<void> 
   // The bar at the top is for choosing between descriptions; there is one.
   const theme = { title: 'Parley API', css: [{ filename: 'parley.css', content: '.swagger-ui .topbar { display: none; }' }] };
   await app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: true, theme });
-  app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, () => ({
-    ...app.swagger(),
-    servers: [{ url: context.publicUrl() }],
-  }));
+  let text: string | null = null;
+  app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
+    // Half a megabyte that stays the same: written once.
+    text ??= JSON.stringify({ ...app.swagger(), servers: [{ url: context.publicUrl() }] });
+    return reply.type('application/json; charset=utf-8').send(text);
+  });
 }
 
 type RouteSchema = Record<string, unknown> & { readonly response?: Readonly<Record<string, JsonSchema>>; readonly body?: JsonSchema };
@@ -101,6 +103,7 @@ function describedRoute(schema: RouteSchema, route: Pick<RouteOptions, 'method' 
   const content = other && Object.fromEntries(other.types.map((type) => [type, { schema: BYTES, example: other.example }]));
   return {
     ...schema,
+    operationId: operationId(name),
     ...(body ? { body } : {}),
     ...(access === 'none' ? { security: [] } : access === 'optional' ? { security: [{ key: [] }, {}] } : {}),
     response: {
@@ -111,6 +114,16 @@ function describedRoute(schema: RouteSchema, route: Pick<RouteOptions, 'method' 
       ...REFUSALS,
     },
   };
+}
+
+/** What generated clients call a route: `GET /v1/agent/agents/:agent_id/config` is `getAgentsByAgentIdConfig`. */
+function operationId(name: string): string {
+  const [method = '', path = ''] = name.split(' ');
+  const words = path
+    .replace(/^\/v1\/(agent\/)?/, '/')
+    .replaceAll(':', 'by_')
+    .split(/[/_.-]+/);
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
 function withExample(schema: JsonSchema, example: unknown): JsonSchema & { readonly examples: readonly unknown[] } {

@@ -14,8 +14,11 @@ export interface JsonSchema {
   readonly default?: unknown;
   readonly format?: string;
   readonly pattern?: string;
+  readonly required?: readonly string[];
   readonly minimum?: number;
+  readonly maximum?: number;
   readonly minLength?: number;
+  readonly maxLength?: number;
 }
 
 /** Ids that examples of requests and answers share. */

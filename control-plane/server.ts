@@ -76,6 +76,8 @@ function addHooks(app: ApiServer, context: Context): void {
     reply.header('X-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
     if (request.routeOptions.config?.anyOrigin) allowAnyOrigin(reply);
+    // A body of nothing is no body, whatever it is said to be: curl and axios call theirs a form.
+    if (request.headers['content-length'] === '0') delete request.raw.headers['content-type'];
     return authenticate(request, reply);
   });
   app.addHook('preValidation', async (request, reply) => {

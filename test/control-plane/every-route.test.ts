@@ -129,6 +129,16 @@ describe('running.md "Order of checks" on every route', () => {
     }
   });
 
+  it('running.md "Bodies" nothing is no body, whatever type it is said to be of', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' };
+    const bodyless = routes.filter(({ name }) => BODY_OR_NONE.has(name) || /^(POST .*\/(end|analysis)|DELETE .*)$/.test(name));
+    expect(bodyless.length).toBeGreaterThan(10);
+    for (const route of bodyless) {
+      const answer = await api.request(route.method, route.url, { key: goodKey(route), raw: '', headers });
+      expect([route.name, answer.status]).toEqual([route.name, 404]);
+    }
+  });
+
   it('S§7 invalid JSON is a 400 with its message before fields and resources are looked at', async () => {
     for (const route of jsonRoutes()) {
       for (const raw of ['{', '[1,', '{"name":"a",}', "{'name':1}", '{"__proto__":{"a":1}}', 'nonsense']) {
