@@ -1,6 +1,6 @@
 /**
  * `npm run docs:screenshots`: takes the pictures of the documentation from the real pages of a product it starts, after calls that were really had:
- * the talk page, every page of the console (some in the dark and on a phone too), and the API reference. Needs Chromium, and port 5060 free.
+ * the talk page, every page of the console (some in the dark and on a phone too), the API reference, and the widget on a page of its own. Needs Chromium, and port 5060 free.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { recordWav } from '#test/journeys/microphone.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { launchBrowser, TalkPage } from '#test/journeys/talk-page.ts';
 import { demoAgentId } from '#test/journeys/tenant.ts';
+import { takeWidget } from './widget-pictures.ts';
 
 const IMAGES = join(import.meta.dirname, 'images');
 const VIEWPORT = { width: 1200, height: 760 };
@@ -37,6 +38,7 @@ async function run(): Promise<void> {
     await takeTalk(browser, product);
     await takeConsole(browser, product, { ...places, callId });
     await takeApi(browser, product);
+    await takeWidget(browser, product, take);
   } finally {
     await browser.close();
     await product.close();

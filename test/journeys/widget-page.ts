@@ -73,11 +73,15 @@ export class Site {
   }
 
   /** Opens a page of any content. */
-  async open(browser: Browser, body: string, options: TalkPageOptions = {}): Promise<Page> {
+  async open(
+    browser: Browser,
+    body: string,
+    { initScript = '', ...options }: TalkPageOptions & { readonly initScript?: string } = {},
+  ): Promise<Page> {
     this.#body = body;
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
-    await page.addInitScript(WATCH);
+    await page.addInitScript(`${WATCH}${initScript}`);
     await page.goto(this.origin);
     return page;
   }

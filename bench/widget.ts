@@ -1,0 +1,112 @@
+/**
+ * `npm run bench:widget`: what the widget costs the page it stands on: bytes, time until its button can be pressed, what it adds to the page's own load,
+ * and the time from pressing to being connected. Measured in Chromium on a page of another origin, each visit with an empty cache.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Browser } from 'playwright-core';
+import { type Product, startProduct } from '#test/journeys/product.ts';
+import { launchBrowser } from '#test/journeys/talk-page.ts';
+import { demoAgentId } from '#test/journeys/tenant.ts';
+import { Site } from '#test/journeys/widget-page.ts';
+import { type Figure, judged, toText } from './figures.ts';
+import { quantile } from './statistics.ts';
+
+const KIB = 1_024;
+const VISITS = 15;
+const CALLS = 5;
+const LIMITS = { widgetKib: 60, clientKib: 20, buttonMs: 500, loadMs: 50, longTaskMs: 50, connectMs: 2_000 };
+
+/** Notes when the button is there, and how long tasks of the page took. */
+const WATCH = `
+  window.longTasks = [0];
+  new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask', buffered: true });
+  const look = () => {
+    if (document.querySelector('voice-agent')?.shadowRoot?.querySelector('.launcher')?.checkVisibility()) window.buttonAt = performance.now();
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);`;
+const READ = `({
+  loadMs: performance.getEntriesByType('navigation')[0].loadEventEnd,
+  buttonMs: window.buttonAt ?? NaN,
+  longTaskMs: Math.max(...window.longTasks),
+})`;
+
+interface Visit {
+  readonly loadMs: number;
+  readonly buttonMs: number;
+  readonly longTaskMs: number;
+}
+
+async function run(): Promise<void> {
+  const figures = [
+    sizeFigure('widget.js, compressed', ['widget.js'], LIMITS.widgetKib),
+    sizeFigure('media client, compressed', ['sdk.js', 'sdk-wire.js'], LIMITS.clientKib),
+  ];
+  const [product, browser] = await Promise.all([startProduct({ environment: { PUBLIC_RATE_PER_IP: '100000', LOG_LEVEL: 'warn' } }), launchBrowser()]);
+  const site = await Site.serve(product);
+  try {
+    const agentId = await demoAgentId(product);
+    await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: [site.origin] });
+    figures.push(...(await measureVisits(browser, site, product, agentId)), await measureCalls(browser, site, agentId));
+  } finally {
+    await browser.close();
+    await site.close();
+    await product.close();
+  }
+  console.log(`\n${toText(figures)}`);
+}
+
+function sizeFigure(what: string, files: readonly string[], limit: number): Figure {
+  const bytes = files.map((file) => gzipSync(readFileSync(join(import.meta.dirname, '../web/dist', file))).length);
+  return judged({ what, load: 'once per page', unit: 'KiB', samples: 1 }, [
+    { name: '', value: bytes.reduce((sum, size) => sum + size, 0) / KIB, limit },
+  ]);
+}
+
+/** Visits with and without the widget by turns, so that both meet the same machine. */
+async function measureVisits(browser: Browser, site: Site, product: Product, agentId: string): Promise<Figure[]> {
+  const widget = `<voice-agent agent-id="${agentId}"></voice-agent><script src="${product.url}/widget.js" async></script>`;
+  const without: Visit[] = [];
+  const visits: Visit[] = [];
+  for (let index = 0; index < VISITS; index++) {
+    without.push(await visit(browser, site, ''));
+    visits.push(await visit(browser, site, widget));
+  }
+  const p50 = (of: readonly Visit[], read: (seen: Visit) => number) => quantile(of.map(read), 0.5);
+  const about = (what: string) => ({ what, load: 'fresh visit', unit: 'ms', samples: VISITS });
+  const addedMs = p50(visits, ({ loadMs }) => loadMs) - p50(without, ({ loadMs }) => loadMs);
+  return [
+    judged(about('page opened to the widget’s button'), [{ name: 'p50', value: p50(visits, ({ buttonMs }) => buttonMs), limit: LIMITS.buttonMs }]),
+    judged(about('added to the page’s load event'), [{ name: 'p50', value: addedMs, limit: LIMITS.loadMs }]),
+    judged(about('longest task with the widget'), [{ name: 'p50', value: p50(visits, ({ longTaskMs }) => longTaskMs), limit: LIMITS.longTaskMs }]),
+  ];
+}
+
+async function visit(browser: Browser, site: Site, body: string): Promise<Visit> {
+  const page = await site.open(browser, body, { initScript: WATCH });
+  if (body !== '') await page.waitForFunction('window.buttonAt !== undefined');
+  const seen = await page.evaluate<Visit>(READ);
+  await page.context().close();
+  return seen;
+}
+
+async function measureCalls(browser: Browser, site: Site, agentId: string): Promise<Figure> {
+  const times: number[] = [];
+  for (let index = 0; index < CALLS; index++) {
+    const guest = await site.visit(browser, `<voice-agent agent-id="${agentId}"></voice-agent>`);
+    await guest.press('Talk to Parley demo');
+    const fromMs = performance.now();
+    await guest.press('Type instead');
+    await guest.button('End call').waitFor();
+    times.push(performance.now() - fromMs);
+    await guest.press('End call');
+    await guest.close();
+  }
+  return judged({ what: 'start pressed to connected', load: 'fresh visit, media client not loaded yet', unit: 'ms', samples: CALLS }, [
+    { name: 'p50', value: quantile(times, 0.5), limit: LIMITS.connectMs },
+  ]);
+}
+
+await run();

@@ -1,0 +1,200 @@
+/** Journey: a page of one's own on the browser client alone (`/sdk.js`), and on its React entry: the whole surface of supplement 5 against a running product. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { build } from 'vite';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { writeWav } from '#bench/caller/wav.ts';
+import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { type Product, startProduct } from './product.ts';
+import { launchBrowser } from './talk-page.ts';
+import { demoAgentId } from './tenant.ts';
+import { GREETING, NAME, settled } from './web-conversation.ts';
+import { Site } from './widget-page.ts';
+
+const NEEDS = ['chromium'];
+const PATIENCE = { timeout: 180_000 };
+const ANSWER = { timeout: 60_000 };
+const REACT_ENTRY = resolve(import.meta.dirname, '../../web/client/react/index.ts');
+
+/** A hum nobody takes for speech: a microphone that is loud enough to be measured, and says nothing. */
+const HUM = Int16Array.from({ length: 48_000 * 60 }, (_, at) => Math.round(700 * Math.sin((at * 2 * Math.PI * 120) / 48_000)));
+
+/** A React page as somebody would write one. */
+const REACT_PAGE = `
+  import { createElement as h, useState } from 'react';
+  import { createRoot } from 'react-dom/client';
+  import { AgentSessionProvider, AgentVisualizer, useAgentMessages, useAgentSessionContext, useAudioLevels } from '${REACT_ENTRY}';
+
+  function Conversation({ options }) {
+    const { status, mode, startSession, endSession, sendUserMessage } = useAgentSessionContext();
+    const messages = useAgentMessages();
+    const { output } = useAudioLevels();
+    const [loudest, setLoudest] = useState(0);
+    if (output > loudest) setLoudest(output);
+    return h('main', {},
+      h('p', { role: 'status' }, status + ' ' + mode),
+      h('p', { id: 'loudest' }, String(loudest)),
+      h('button', { onClick: () => startSession(options) }, 'Start'),
+      h('button', { onClick: () => sendUserMessage('Who are you?', { audio: true }) }, 'Ask'),
+      h('button', { onClick: endSession }, 'End'),
+      h(AgentVisualizer, { bars: 8, className: 'bars' }),
+      h('ul', {}, messages.map(({ key, role, text }) => h('li', { key }, role + ': ' + text))));
+  }
+  export function show(options) {
+    createRoot(document.body).render(h(AgentSessionProvider, {}, h(Conversation, { options })));
+  }`;
+
+describeNeeds(NEEDS)('the browser client', () => {
+  let product: Product;
+  let browser: Browser;
+  let site: Site;
+  let page: Page;
+  let agentId: string;
+  let folder: string;
+
+  /** Runs this in the page, with the client and what every start needs at hand. */
+  const run = <Result>(body: string) =>
+    page.evaluate<Result>(`(async () => {
+      const { AgentSession } = await import('${product.url}/sdk.js');
+      const publicly = { agentId: '${agentId}', serverUrl: '${product.url}' };
+      const codeOf = (work) => work.then(() => null, ({ code, statusCode }) => ({ code, statusCode }));
+      const until = async (condition) => { while (!condition()) await new Promise((done) => setTimeout(done, 20)); };
+      ${body}
+    })()`);
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'client-journey-'));
+    const microphone = join(folder, 'microphone.wav');
+    writeFileSync(microphone, writeWav(HUM, 48_000));
+    [product, browser] = await Promise.all([startProduct({ environment: { PUBLIC_RATE_PER_IP: '1000' } }), launchBrowser(microphone)]);
+    site = await Site.serve(product);
+    agentId = await demoAgentId(product);
+    await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: [site.origin] });
+    page = await site.open(browser, '');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await site?.close();
+    await product?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  itNeeds(NEEDS)('supplement 5: callbacks, levels, devices, muting, transcript and end of a spoken conversation', PATIENCE, async () => {
+    const seen = await run<Record<string, unknown>>(`
+      const events = [];
+      const callbacks = {
+        onConnect: ({ sessionId }) => events.push(['connect', typeof sessionId]),
+        onStatusChange: ({ status }) => events.push(['status', status]),
+        onDisconnect: ({ reason }) => events.push(['disconnect', reason]),
+      };
+      const session = await AgentSession.start({ ...publicly, callbacks, audio: { inputDeviceId: 'default' }, endUserId: 'guest 7', timezone: 'Europe/Rome' });
+      await until(() => session.getOutputVolume() > 0 && session.getInputVolume() > 0 && session.isSpeaking);
+      const bins = [session.getInputFrequencyData().length, session.getOutputFrequencyData().length];
+      await until(() => session.getOutputFrequencyData().some((bin) => bin > 0));
+      session.setOutputVolume(0.5);
+      await session.startAudio();
+      const devices = await navigator.mediaDevices.enumerateDevices();
+      const other = devices.filter(({ kind, deviceId }) => kind === 'audioinput' && deviceId !== 'default').at(-1);
+      session.setMicMuted(true);
+      await session.setInputDevice(other.deviceId);
+      const wrong = [await codeOf(session.setInputDevice('gone')), await codeOf(session.setOutputDevice('gone'))];
+      const micMuted = session.micMuted;
+      let delta = '';
+      session.on('agentResponseDelta', (event) => { delta += event.delta; });
+      session.once('message', (event) => events.push(['message', event.role]));
+      await until(() => session.getTranscript().some(({ text }) => text.includes('${GREETING}')));
+      session.interrupt();
+      await until(() => !session.isSpeaking);
+      session.sendUserActivity();
+      session.sendUserMessage('Who are you?', { audio: true });
+      await until(() => delta.includes('${NAME}'));
+      const transcript = session.getTranscript().map(({ role }) => role);
+      session.end();
+      return { sessionId: session.sessionId, status: session.status, endReason: session.endReason, room: session.getRoom(), events, bins, wrong, micMuted, transcript };`);
+    expect(seen).toMatchObject({ status: 'ended', endReason: 'user_hangup', room: null, bins: [256, 256], micMuted: true });
+    expect(seen['wrong']).toEqual([
+      expect.objectContaining({ code: 'device_change_failed' }),
+      expect.objectContaining({ code: 'device_change_failed' }),
+    ]);
+    expect(seen['events']).toEqual([
+      ['status', 'connected'],
+      ['connect', 'string'],
+      ['message', 'agent'],
+      ['status', 'ended'],
+      ['disconnect', 'user_hangup'],
+    ]);
+    expect(seen['transcript']).toEqual(['agent', 'user', 'agent']);
+    const session = await settled(product, String(seen['sessionId']));
+    expect(session).toMatchObject({ status: 'completed', timezone: 'Europe/Rome' });
+  });
+
+  itNeeds(NEEDS)('supplement 5: each refusal has its error code', PATIENCE, async () => {
+    const codes = await run<unknown[]>(`
+      const typed = { ...publicly, microphone: false };
+      return [
+        await codeOf(AgentSession.start({ microphone: false, serverUrl: publicly.serverUrl })),
+        await codeOf(AgentSession.start({ ...typed, agentId: 'nobody' })),
+        await codeOf(AgentSession.start({ ...typed, overrides: { systemPrompt: 'Be rude.' } })),
+        await codeOf(AgentSession.start({ ...typed, serverUrl: publicly.serverUrl.replace(/:\\d+$/, ':9') })),
+        await codeOf(AgentSession.start({ microphone: false, sessionToken: { session_id: 'x', transport: 'carrier-pigeon', token: 'x', expires_at: '' } })),
+        await codeOf(AgentSession.start({ ...publicly, audio: { inputDeviceId: 'gone' } })),
+      ];`);
+    expect(codes).toEqual([
+      { code: 'session_request_failed', statusCode: null },
+      { code: 'session_request_failed', statusCode: 404 },
+      { code: 'session_request_failed', statusCode: 400 },
+      { code: 'connection_failed', statusCode: null },
+      { code: 'unsupported_transport', statusCode: null },
+      { code: 'mic_permission_denied', statusCode: null },
+    ]);
+    await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { public_enabled: false });
+    expect(await run('return codeOf(AgentSession.start({ ...publicly, microphone: false }))')).toEqual({ code: 'agent_not_public', statusCode: 403 });
+    await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { public_enabled: true });
+  });
+
+  itNeeds(NEEDS)('supplement 5: the React entry: provider, hooks and visualizer', PATIENCE, async () => {
+    site.modules.set('/app.js', await bundle(REACT_PAGE));
+    const app = await site.open(browser, '');
+    const start = (microphone: boolean) => JSON.stringify({ agentId, serverUrl: product.url, microphone });
+    await app.evaluate(`import('/app.js').then(({ show }) => show(${start(false)}))`);
+    const status = app.getByRole('status');
+    await status.filter({ hasText: 'idle' }).waitFor(ANSWER);
+    await app.getByRole('button', { name: 'Start' }).dblclick();
+    await app
+      .getByRole('listitem')
+      .filter({ hasText: `agent: ${GREETING}` })
+      .waitFor(ANSWER);
+    await expect.poll(async () => Number(await app.locator('#loudest').textContent()), ANSWER).toBeGreaterThan(0);
+    await app.getByRole('button', { name: 'Ask' }).click();
+    await app.getByRole('listitem').filter({ hasText: 'user: Who are you?' }).waitFor(ANSWER);
+    await app.getByRole('listitem').filter({ hasText: NAME }).waitFor(ANSWER);
+    expect(await app.locator('canvas.bars').getAttribute('width')).toBe('240');
+    // Pressed twice, it was started once.
+    expect(await app.evaluate('window.connections.length')).toBe(1);
+    await app.getByRole('button', { name: 'End' }).click();
+    await status.filter({ hasText: 'ended' }).waitFor(ANSWER);
+    await app.getByRole('button', { name: 'Start' }).click();
+    await status.filter({ hasText: 'connected' }).waitFor(ANSWER);
+    expect(await app.evaluate('window.connections.length')).toBe(2);
+    await app.context().close();
+  });
+});
+
+/** The source as one module a browser can load. */
+async function bundle(source: string): Promise<string> {
+  const id = 'virtual:page';
+  const [built] = await build({
+    configFile: false,
+    root: resolve(import.meta.dirname, '../..'),
+    logLevel: 'error',
+    plugins: [{ name: 'page', resolveId: (name) => (name === id ? id : null), load: (name) => (name === id ? source : null) }],
+    build: {
+      write: false,
+      modulePreload: false,
+      rolldownOptions: { input: id, preserveEntrySignatures: 'strict', output: { codeSplitting: false } },
+    },
+  }).then((output) => [output].flat() as unknown as { output: { code: string }[] }[]);
+  return built!.output[0]!.code;
+}
