@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import type { Clock } from '#config/clock.ts';
 import { createAssemblyaiRecognizer } from '#media/speech/assemblyai.ts';
 import { type AssemblyaiServer, type AssemblyaiServerOptions, startAssemblyaiServer } from '#test/fakes/assemblyai-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';
+import { patientClock } from './vendor-conformance.ts';
 
 const RATE = 8_000;
 const MODEL = 'universal-3-5-pro';
@@ -18,14 +19,14 @@ async function vendor(options: AssemblyaiServerOptions = {}): Promise<Assemblyai
   return server;
 }
 
-const listen = (server: AssemblyaiServer, clock = systemClock, apiKey?: string) =>
+const listen = (server: AssemblyaiServer, clock: Clock = patientClock, apiKey?: string) =>
   new Recording(createAssemblyaiRecognizer(MODEL, { baseUrl: server.url, apiKey, clock }), RATE, ['Parley']);
 
 describe('conformance', () => {
   recognizerConforms(async () => {
     const phrases = ['what are your opening hours', 'please transfer me'];
     const server = await vendor({ lines: phrases });
-    const recognizer = createAssemblyaiRecognizer(MODEL, { baseUrl: server.url, apiKey: undefined, clock: systemClock });
+    const recognizer = createAssemblyaiRecognizer(MODEL, { baseUrl: server.url, apiKey: undefined, clock: patientClock });
     return { recognizer, sampleRateHz: RATE, speech: [buzz(RATE, 900), buzz(RATE, 700)], phrases };
   });
 });
@@ -47,7 +48,7 @@ describe('AssemblyAI', () => {
 
   it('asks for the model, the rate, the language and the keyterms', async () => {
     const server = await vendor({ apiKey: 'k' });
-    const heard = listen(server, systemClock, 'k');
+    const heard = listen(server, patientClock, 'k');
     await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(1);
     expect(Object.fromEntries(server.connections[0]!.query)).toEqual({
       speech_model: MODEL,
@@ -119,16 +120,16 @@ describe('AssemblyAI', () => {
 
   it('a wrong key, a busy vendor and a broken connection are told apart', async () => {
     const server = await vendor({ apiKey: 'k' });
-    const wrong = listen(server, systemClock, 'x');
+    const wrong = listen(server, patientClock, 'x');
     await wrong.until('failed');
     expect(wrong.of('failed')).toMatchObject([{ error: { category: 'authentication', retryable: false } }]);
-    const cut = listen(server, systemClock, 'k');
+    const cut = listen(server, patientClock, 'k');
     await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(1);
     server.cut();
     await cut.until('failed');
     expect(cut.of('failed')).toMatchObject([{ error: { category: 'connectivity', retryable: true } }]);
     server.fault = { status: 429 };
-    const busy = listen(server, systemClock, 'k');
+    const busy = listen(server, patientClock, 'k');
     await busy.until('failed');
     expect(busy.of('failed')).toMatchObject([{ error: { category: 'overloaded' } }]);
   });

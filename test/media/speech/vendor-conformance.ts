@@ -15,6 +15,9 @@ export interface VendorAccess {
   readonly clock: Clock;
 }
 
+/** The machine's clock with deadlines ten times as long: a busy machine must not look like a stalled vendor. */
+export const patientClock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(10 * ms, run) };
+
 const KEY = 'a-key';
 const TEXT = 'Good morning, how can I help?';
 
@@ -27,7 +30,7 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
   afterEach(async () => {
     for (const thing of opened.splice(0).reverse()) await thing.close?.();
   });
-  const begin = async (clock: Clock = systemClock, apiKey = KEY) => {
+  const begin = async (clock: Clock = patientClock, apiKey = KEY) => {
     const server = await start({ apiKey: KEY });
     const synthesizer = create({ baseUrl: server.url, apiKey, clock });
     opened.push(server, synthesizer);
@@ -47,7 +50,7 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
   });
 
   it('a wrong key is an authentication failure, and not retried', async () => {
-    const { synthesizer } = await begin(systemClock, 'another');
+    const { synthesizer } = await begin(patientClock, 'another');
     await expect(collect(speak(synthesizer, TEXT))).rejects.toMatchObject({ name: 'SpeechError', category: 'authentication', retryable: false });
   });
 
