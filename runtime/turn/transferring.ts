@@ -3,7 +3,7 @@
  * Nothing the caller says is listened to. Timer: `progress` watches the announcement; the transfer has deadlines of its own.
  */
 import type { EndReason } from '#config/session-record.ts';
-import { followTools, freeFloor } from './answering.ts';
+import { followTools } from './answering.ts';
 import { type Draft, emit } from './draft.ts';
 import { beginEnding, closedReason } from './ending.ts';
 import { closeAnswer, recordHeard, say, watchProgress } from './floor.ts';
@@ -66,7 +66,9 @@ function onOther(
 ): void {
   if (input.type === 'timer.fired' && input.name === 'progress' && phase.utterance) {
     emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
-    onHeard(draft, phase, { replyId: phase.utterance.replyId, heard: '' });
+    // What was heard of it is told later; the transfer need not wait for that.
+    draft.phase = { ...phase, cut: phase.utterance, utterance: null };
+    beginTransfer(draft, phase);
   } else if (input.type === 'timer.fired' && input.name === 'maxDuration')
     giveUp(draft, phase, { why: CALL_OVER, reason: 'conversation_timeout', farewell: draft.config.phrases.timeIsUp });
   else if (input.type === 'end.requested')
@@ -98,7 +100,11 @@ function onHeard(draft: Draft, phase: Transferring, { replyId, heard }: { readon
   recordHeard(draft, phase.utterance, heard);
   if (draft.phase.is !== 'transferring') return;
   draft.phase = { ...draft.phase, utterance: null };
-  emit(draft, { do: 'stopTimer', name: 'progress' }, { do: 'transfer', destination: phase.destination, notes: phase.notes });
+  beginTransfer(draft, phase);
+}
+
+function beginTransfer(draft: Draft, { destination, notes }: Transferring): void {
+  emit(draft, { do: 'stopTimer', name: 'progress' }, { do: 'transfer', destination, notes });
 }
 
 /** Caller and person talk: the agent has left, and so has the clock of the conversation. */
@@ -128,7 +134,7 @@ function onFailed(draft: Draft, phase: Transferring, message: string): void {
   const answer = answerOf(draft) ?? phase.answer;
   if (rule && rule.message !== '') {
     closeAnswer(draft, answer, false);
-    freeFloor(draft);
+    // Whatever else has waited for the floor comes after it.
     say(draft, rule.message, { kind: 'notice', turnId: answer.turn.turnId, answer: null });
     return;
   }

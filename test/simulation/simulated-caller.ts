@@ -1,9 +1,12 @@
-/** A caller made of chance: speaks, hesitates, interrupts, coughs, presses keys, types, goes quiet, hangs up. It does not listen, which makes every overlap likely. */
+/**
+ * A caller made of chance: speaks, hesitates, interrupts, coughs, presses keys, types, goes quiet, hangs up, loses the connection.
+ * Most do not listen, which makes every overlap likely; each has a temper.
+ */
 
 import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 import type { SimulatedRecognizer } from './simulated-engines.ts';
-import type { SimulatedLeg } from './simulated-leg.ts';
+import type { SimulatedLine } from './simulated-line.ts';
 
 const WORDS = 'book a table for two please tomorrow at seven my number is five five one and then yes okay no wait stop thanks'.split(' ');
 const ASIDES = ['okay', 'yeah', 'mhm', 'uh huh'];
@@ -14,42 +17,108 @@ export interface CallerAct {
   readonly what: string;
 }
 
-/** Lets a caller loose on a leg; returns what it did. */
+/** How a caller is, as shares and ms. */
+interface Temper {
+  /** Share of pauses that are only a hesitation inside a thought. */
+  readonly hesitates: number;
+  readonly pauseMs: readonly [number, number];
+  readonly mostWords: number;
+  readonly vocabulary: readonly string[];
+  /** Share of phrases begun as soon as the agent speaks. */
+  readonly interrupts: number;
+}
+
+const TEMPERS: readonly Temper[] = [
+  { hesitates: 0.4, pauseMs: [900, 7_000], mostWords: 9, vocabulary: WORDS, interrupts: 0 },
+  // Talkative.
+  { hesitates: 0.6, pauseMs: [300, 2_500], mostWords: 25, vocabulary: WORDS, interrupts: 0.2 },
+  // Hesitant: "a table for... for two and..."
+  { hesitates: 0.8, pauseMs: [900, 4_000], mostWords: 4, vocabulary: WORDS, interrupts: 0 },
+  // Interrupting.
+  { hesitates: 0.3, pauseMs: [500, 3_000], mostWords: 6, vocabulary: WORDS, interrupts: 0.8 },
+  // Silent.
+  { hesitates: 0, pauseMs: [8_000, 40_000], mostWords: 3, vocabulary: WORDS, interrupts: 0 },
+  // Spelling a name.
+  {
+    hesitates: 0.7,
+    pauseMs: [800, 4_000],
+    mostWords: 8,
+    vocabulary: [...'abcdefghijklm', 'double', 'as', 'in', 'delta', 'my', 'name', 'is'],
+    interrupts: 0,
+  },
+];
+
+/** Share of web callers' acts at which the connection breaks. */
+const BREAKS = 0.06;
+/** A process that stands for longer is killed (design §2). */
+const LONGEST_STANDSTILL_MS = 2_000;
+/** How often a speaking agent is looked at. */
+const LISTEN_MS = 50;
+
+/** Lets a caller loose on a line; returns what it did. */
 export function startSimulatedCaller(options: {
   clock: SimulatedClock;
   random: Random;
-  leg: SimulatedLeg;
+  line: SimulatedLine;
+  canBreak: boolean;
   recognizer: SimulatedRecognizer | null;
   untilMs: number;
 }): CallerAct[] {
-  const { clock, leg, random, recognizer, untilMs } = options;
+  const { canBreak, clock, line, random, recognizer, untilMs } = options;
   const acts: CallerAct[] = [];
   const note = (what: string) => acts.push({ atMs: clock.now(), what });
   const stays = random.chance(0.3);
+  const temper = random.pick(TEMPERS);
 
   clock.after(random.between(0, 300), () => {
-    leg.tell({ type: 'connected', atMs: clock.now() });
+    line.connect();
     next();
   });
 
   function next(): void {
-    const pauseMs = random.chance(0.4) ? random.between(100, 900) : random.between(900, 7_000);
-    clock.after(pauseMs, () => {
-      if (clock.now() <= untilMs) act();
-      else if (!stays) leg.close('remote');
-    });
+    const pauseMs = random.chance(temper.hesitates) ? random.between(100, 900) : random.between(...temper.pauseMs);
+    const interrupts = random.chance(temper.interrupts);
+    clock.after(pauseMs, () => (interrupts ? whenTalking(act) : act()));
+  }
+
+  /** Waits a while for the agent to speak. */
+  function whenTalking(then: () => void, triesLeft = 60): void {
+    if (line.isTalking || triesLeft === 0) then();
+    else clock.after(LISTEN_MS, () => whenTalking(then, triesLeft - 1));
   }
 
   function act(): void {
+    if (clock.now() > untilMs) {
+      if (!stays) line.close('remote');
+      return;
+    }
+    if (canBreak && random.chance(BREAKS)) lose();
     const choice = random.next();
-    if (choice < 0.12) say([random.pick(ASIDES)]);
-    else if (choice < 0.72) say(phrase());
-    else if (choice < 0.84) cough();
-    else doOther();
+    const did = [
+      { upTo: 0.12, act: () => say([random.pick(ASIDES)]) },
+      { upTo: 0.72, act: () => say(phrase()) },
+      { upTo: 0.84, act: cough },
+      { upTo: 0.85, act: sleep },
+      { upTo: 1, act: doOther },
+    ].find(({ upTo }) => choice < upTo);
+    did?.act();
+  }
+
+  function lose(): void {
+    note('lost');
+    line.breakOff();
+  }
+
+  /** The machine the call runs on stands still. */
+  function sleep(): void {
+    note('clock jump');
+    clock.jump(random.between(500, LONGEST_STANDSTILL_MS));
+    note('clock jump');
+    next();
   }
 
   function phrase(): string[] {
-    return Array.from({ length: Math.ceil(random.between(0, 9)) }, () => random.pick(WORDS));
+    return Array.from({ length: Math.ceil(random.between(0, temper.mostWords)) }, () => random.pick(temper.vocabulary));
   }
 
   function say(words: readonly string[]): void {
@@ -72,15 +141,15 @@ export function startSimulatedCaller(options: {
   /** What the detector makes of a stretch of voice. */
   function voice(startMs: number, endMs: number): void {
     const voicedMs = endMs - startMs;
-    clock.after(64, () => leg.tell({ type: 'voice.onset', atMs: startMs, decidedAtMs: clock.now() }));
+    clock.after(64, () => line.tell({ type: 'voice.onset', atMs: startMs, decidedAtMs: clock.now() }));
     for (const reachMs of [128, 256, 512, 700]) {
       clock.after(reachMs, () => {
-        if (reachMs <= voicedMs && leg.reachMs === reachMs) leg.tell({ type: 'voice.reached', atMs: clock.now(), voicedMs: reachMs });
+        if (reachMs <= voicedMs && line.reachMs === reachMs) line.tell({ type: 'voice.reached', atMs: clock.now(), voicedMs: reachMs });
       });
     }
     clock.after(Math.max(70, voicedMs + 100), () => {
       note('voice');
-      leg.tell({ type: 'voice.offset', atMs: endMs, decidedAtMs: clock.now(), voicedMs });
+      line.tell({ type: 'voice.offset', atMs: endMs, decidedAtMs: clock.now(), voicedMs });
       next();
     });
   }
@@ -91,12 +160,12 @@ export function startSimulatedCaller(options: {
     const atMs = clock.now();
     if (what === 'digits')
       for (const digit of ['1', '2', '#'].slice(0, Math.ceil(random.between(0, 3))))
-        leg.tell({ type: 'digit', atMs, digit, durationMs: 80, source: 'rfc4733' });
+        line.tell({ type: 'digit', atMs, digit, durationMs: 80, source: 'rfc4733' });
     else if (what === 'message')
-      leg.tell({ type: 'message', atMs, text: JSON.stringify({ type: 'user.message', text: 'typed words', audio: random.chance(0.8) }) });
-    else if (what === 'interrupt') leg.tell({ type: 'message', atMs, text: '{"type":"user.interrupt"}' });
-    else if (what === 'activity') leg.tell({ type: 'message', atMs, text: '{"type":"user.activity"}' });
-    else leg.tell({ type: 'message', atMs, text: '{"type":' });
+      line.tell({ type: 'message', atMs, text: JSON.stringify({ type: 'user.message', text: 'typed words', audio: random.chance(0.8) }) });
+    else if (what === 'interrupt') line.tell({ type: 'message', atMs, text: '{"type":"user.interrupt"}' });
+    else if (what === 'activity') line.tell({ type: 'message', atMs, text: '{"type":"user.activity"}' });
+    else line.tell({ type: 'message', atMs, text: '{"type":' });
     next();
   }
 

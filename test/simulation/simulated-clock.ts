@@ -1,6 +1,9 @@
 /** Virtual time for whole calls: jumps from timer to timer, and lets promises settle in between. */
 import type { Clock, Timer } from '#config/clock.ts';
 
+/** Wall time at 0 of the virtual clock. */
+export const SIMULATED_EPOCH_MS = Date.UTC(2026, 0, 1);
+
 interface Pending {
   readonly dueMs: number;
   readonly order: number;
@@ -18,7 +21,7 @@ export class SimulatedClock implements Clock {
   }
 
   wallTime(): number {
-    return Date.UTC(2026, 0, 1) + this.#nowMs;
+    return SIMULATED_EPOCH_MS + this.#nowMs;
   }
 
   after(ms: number, callback: () => void): Timer {
@@ -91,6 +94,11 @@ export class SimulatedClock implements Clock {
       sleep: (ms, signal) => this.sleep(ms, signal),
       pending: () => pending,
     };
+  }
+
+  /** The machine sleeps: everything that was due meanwhile comes late, in its order. */
+  jump(ms: number): void {
+    this.#nowMs += ms;
   }
 
   /** Runs until `isDone`, or until nothing is left to happen, or until `untilMs`. */

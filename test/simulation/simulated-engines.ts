@@ -41,13 +41,28 @@ export function createSimulatedVoice(options: { clock: Clock; random: Random; wo
 }
 
 /** A model that writes random sentences, calls tools, hesitates, answers nothing, fails and hangs. */
-export function createSimulatedModel(options: { clock: Clock; random: Random; faults: number; canHangUp: boolean }): LanguageModel {
-  const { clock, random, faults, canHangUp } = options;
+export function createSimulatedModel(options: {
+  clock: Clock;
+  random: Random;
+  faults: number;
+  canHangUp: boolean;
+  canTransfer: boolean;
+}): LanguageModel {
+  const { clock, random, faults, canHangUp, canTransfer } = options;
   let calls = 0;
 
   function toolToCall(): string | null {
-    if (random.chance(0.15)) return random.pick(['look_up', 'look_up', 'notify', 'invented']);
-    return canHangUp && random.chance(0.08) ? '_hang_up_call' : null;
+    if (random.chance(0.2)) return random.pick(['look_up', 'look_up', 'notify', 'remember', 'invented']);
+    if (canHangUp && random.chance(0.08)) return '_hang_up_call';
+    return canTransfer && random.chance(0.1) ? '_transfer_call' : null;
+  }
+
+  function* toolCalls(): Generator<ChatDelta> {
+    const toolName = toolToCall();
+    if (!toolName) return;
+    // Some models ask for the same thing twice in one breath.
+    for (let left = random.chance(0.1) ? 2 : 1; left > 0; left--)
+      yield { type: 'tool_call', call: { callId: `c${++calls}`, toolName, input: '{"farewell":"So long.","destination":"Sales"}' } };
   }
 
   async function* sentences(breaks: boolean, signal: AbortSignal): AsyncGenerator<ChatDelta> {
@@ -69,12 +84,17 @@ export function createSimulatedModel(options: { clock: Clock; random: Random; fa
       if (stumble === 'throw') throw new ModelError('the model is overloaded', { retryable: random.chance(0.8), status: 503 });
       if (stumble === 'hang') await clock.sleep(3_600_000, signal);
       if (stumble !== 'empty') yield* sentences(stumble === 'break', signal);
-      const toolName = messages.at(-1)?.role !== 'tool' && stumble === 'none' && tools.length > 0 ? toolToCall() : null;
-      if (toolName) yield { type: 'tool_call', call: { callId: `c${++calls}`, toolName, input: '{"farewell":"So long."}' } };
+      if (messages.at(-1)?.role !== 'tool' && stumble === 'none' && tools.length > 0) yield* toolCalls();
       yield { type: 'finish', usage: { inputTokens: 10, outputTokens: 10, cachedInputTokens: null } };
     },
   };
 }
+
+const TOOL_TRAITS: Readonly<Record<string, ReturnType<ToolRunner['traits']>>> = {
+  look_up: { mode: 'blocking', source: 'webhook' },
+  notify: { mode: 'fire_and_forget', source: 'webhook' },
+  remember: { mode: 'background', source: 'webhook' },
+};
 
 /** Tools that take their time. */
 export function createSimulatedTools(options: { clock: Clock; random: Random }): ToolRunner {
@@ -84,9 +104,9 @@ export function createSimulatedTools(options: { clock: Clock; random: Random }):
     definitions: [
       { name: 'look_up', description: '', arguments: [] },
       { name: 'notify', description: '', arguments: [] },
+      { name: 'remember', description: '', arguments: [] },
     ],
-    traits: (name) =>
-      name === 'look_up' ? { mode: 'blocking', source: 'webhook' } : name === 'notify' ? { mode: 'fire_and_forget', source: 'webhook' } : null,
+    traits: (name) => TOOL_TRAITS[name] ?? null,
     async run(call, { signal }) {
       const latencyMs = random.between(20, 4_000);
       try {

@@ -44,6 +44,7 @@ export class SimulatedLeg implements Leg {
   readonly played: PlayedReply[] = [];
   readonly violations: string[] = [];
   readonly messages: Record<string, unknown>[] = [];
+  readonly musicMs: number[] = [];
   readonly #clock: Clock;
   readonly #words: SpokenWords;
   readonly #latencyMs: number;
@@ -56,15 +57,17 @@ export class SimulatedLeg implements Leg {
   #resumedMs: number | null = null;
   #timer: Timer | null = null;
   #isPaused = false;
+  #isHeld: boolean;
   #isClosed = false;
   reachMs = 0;
   readonly #given = new Set<string>();
 
-  constructor(options: { clock: Clock; words: SpokenWords; latencyMs: number; kind?: Leg['kind'] }) {
+  constructor(options: { clock: Clock; words: SpokenWords; latencyMs: number; kind?: Leg['kind']; isHeld?: boolean }) {
     this.kind = options.kind ?? 'rtp';
     this.#clock = options.clock;
     this.#words = options.words;
     this.#latencyMs = options.latencyMs;
+    this.#isHeld = options.isHeld ?? false;
   }
 
   /** Agent audio is going out now. */
@@ -89,6 +92,13 @@ export class SimulatedLeg implements Leg {
       if (this.#listener) this.#listener([event]);
       else this.#early.push(event);
     });
+  }
+
+  /** The far end can hear from now on: what has waited for it is played. */
+  connect(): void {
+    this.#isHeld = false;
+    this.tell({ type: 'connected', atMs: this.#clock.now() });
+    this.#go();
   }
 
   /** The far end hangs up. */
@@ -122,6 +132,9 @@ export class SimulatedLeg implements Leg {
         break;
       case 'sendMessage':
         this.messages.push(JSON.parse(command.json));
+        break;
+      case 'holdMusic':
+        if (command.isOn) this.musicMs.push(this.#clock.now());
         break;
       case 'close':
         this.close('local');
@@ -171,7 +184,7 @@ export class SimulatedLeg implements Leg {
 
   /** Plays on to the next mark or end. */
   #go(): void {
-    if (this.#timer || this.#isPaused || this.#isClosed) return;
+    if (this.#timer || this.#isPaused || this.#isHeld || this.#isClosed) return;
     const piece = this.#queue[0];
     if (!piece) return;
     const reply = this.#reply(piece.replyId);

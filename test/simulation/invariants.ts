@@ -1,0 +1,90 @@
+/** What must be true of every call, whatever happened in it. */
+import type { SessionItem } from '#config/session-record.ts';
+import type { SimulatedCall } from './simulate-call.ts';
+import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
+
+/** The longest the caller may hear nothing after its turn was taken. */
+const LONGEST_SILENCE_MS = 8_000;
+/** Words by which an estimate may miss what was heard. */
+const ESTIMATE_MISSES = 3;
+
+/** Everything wrong with a call; empty when nothing is. */
+export function violations(call: SimulatedCall): string[] {
+  return [
+    ...call.legViolations,
+    ...endViolations(call),
+    ...transcriptViolations(call),
+    ...latencyViolations(call),
+    ...silenceViolations(call),
+    ...returnViolations(call),
+  ];
+}
+
+function endViolations({ endedMs, pendingTimers, reports }: SimulatedCall): string[] {
+  const found: string[] = [];
+  if (endedMs === null) found.push('the call never ended');
+  if (pendingTimers > 0) found.push(`${pendingTimers} timers leaked`);
+  const ended = reports.filter(({ type }) => type === 'ended').length;
+  if (ended !== 1 || reports.at(-1)?.type !== 'ended') found.push('`ended` is not the one last report');
+  const last = reports.at(-1);
+  if (last?.type === 'ended' && last.end_reason === 'internal_error') found.push('the call broke');
+  return found;
+}
+
+/** The agent's messages are the words that were played, each stamped with the moment its first word went out. */
+function transcriptViolations({ isWordTimed, played, reports }: SimulatedCall): string[] {
+  const items = reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
+  const messages = items.flatMap((item) => (item.type === 'message' && item.role === 'assistant' ? [item] : []));
+  const found = new Set(messages.map(({ id }) => id)).size === messages.length ? [] : ['a message was written twice'];
+  for (const { replyId, startedMs, words } of played) {
+    const heard = words.join(' ');
+    const isThen = ({ created_at: at }: { created_at: string }) => Math.abs(Date.parse(at) - SIMULATED_EPOCH_MS - (startedMs ?? 0)) <= 1;
+    // Announcements and farewells are stamped when they were heard.
+    const written = (messages.find(isThen) ?? messages.find(({ content }) => isSame(content, heard, isWordTimed)))?.content;
+    const isRight = written === undefined ? words.length <= (isWordTimed ? 0 : ESTIMATE_MISSES) : isSame(written, heard, isWordTimed);
+    if (!isRight) found.push(`${replyId}: heard "${heard}", written ${JSON.stringify(written)}`);
+  }
+  return found;
+}
+
+function isSame(message: string, heard: string, isExact: boolean): boolean {
+  if (isExact) return message === heard;
+  const [shorter, longer] = message.length < heard.length ? [message, heard] : [heard, message];
+  return longer.startsWith(shorter) && longer.slice(shorter.length).split(' ').length - 1 <= ESTIMATE_MISSES;
+}
+
+function latencyViolations({ reports }: SimulatedCall): string[] {
+  return reports.flatMap((report) => {
+    if (report.type !== 'turn') return [];
+    const { endpoint_ms, first_audio_ms, first_sentence_ms, first_token_ms, playout_ms, total_ms, transcript_ms, turn_id } = report.latency;
+    const parts = [endpoint_ms, transcript_ms, first_token_ms, first_sentence_ms, first_audio_ms, playout_ms];
+    const sum = parts.reduce((total, part) => total + part, 0);
+    return Math.abs(sum - total_ms) <= 1 && parts.every((part) => part >= 0) ? [] : [`turn ${turn_id}: parts sum to ${sum} of ${total_ms}`];
+  });
+}
+
+/** After a turn is taken the caller hears something, does something, or the call ends. */
+function silenceViolations({ acts, endedMs, live, outages, played }: SimulatedCall): string[] {
+  const taken = live.filter(({ event }) => event['type'] === 'transcript' && event['role'] === 'user' && event['final'] === true);
+  const written = live.filter(({ event }) => event['type'] === 'transcript' && event['role'] === 'agent').map(({ atMs }) => atMs);
+  return taken.flatMap(({ atMs, event }) => {
+    const isBy = (time: number | null) => time !== null && time >= atMs && time <= atMs + LONGEST_SILENCE_MS;
+    const isAnswered = played.some(({ startedMs }) => isBy(startedMs)) || written.some(isBy) || acts.some((act) => isBy(act.atMs)) || isBy(endedMs);
+    const isAway = outages.some(({ lostMs, backMs }) => lostMs <= atMs + LONGEST_SILENCE_MS && backMs >= atMs);
+    return isAnswered || isAway ? [] : [`nothing followed the turn "${String(event['text'])}" taken at ${atMs}`];
+  });
+}
+
+/** A caller who comes back hears the agent go on, or is answered what they had said before. */
+function returnViolations({ acts, endedMs, live, outages, played }: SimulatedCall): string[] {
+  return outages.flatMap(({ backMs, lostMs, wasTalking }) => {
+    const isBy = (time: number | null) => time !== null && time >= backMs && time <= backMs + LONGEST_SILENCE_MS;
+    const isFollowed = played.some(({ startedMs }) => isBy(startedMs)) || acts.some(({ atMs }) => isBy(atMs)) || isBy(endedMs);
+    const last = live.findLast(
+      ({ atMs, event }) => atMs <= lostMs && event['type'] === 'transcript' && event['role'] === 'user' && event['final'] === true,
+    );
+    const isOwed =
+      wasTalking || (last !== undefined && !played.some(({ startedMs }) => startedMs !== null && startedMs >= last.atMs && startedMs <= lostMs));
+    return isOwed && !isFollowed && backMs !== Number.POSITIVE_INFINITY ? [`nothing followed the caller's return at ${backMs}`] : [];
+  });
+}

@@ -1,0 +1,74 @@
+/**
+ * `npm run simulate -- --calls 10000 [--from 1]` runs simulated calls on every processor and prints the ones that broke an invariant;
+ * `npm run simulate -- --seed 17` shows one call as a timeline: each input of the turn machine and what it led to.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { readFlightLog } from '#runtime/flight-log.ts';
+import { replay } from '#runtime/replay.ts';
+import { violations } from './invariants.ts';
+import { simulateCall } from './simulate-call.ts';
+
+/** Calls a thread is given at a time, and failures after which the rest tells nothing new. */
+const BATCH = 100;
+const ENOUGH_FAILURES = 20;
+
+if (isMainThread) await main();
+else parentPort?.postMessage(await runBatch(workerData as number, BATCH));
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { calls: { type: 'string', default: '10000' }, from: { type: 'string', default: '1' }, seed: { type: 'string' } },
+  });
+  if (values.seed !== undefined) await show(Number(values.seed));
+  else await runAll(Number(values.from), Number(values.calls));
+}
+
+/** Every failure of the calls with these seeds. */
+async function runBatch(from: number, calls: number): Promise<string[]> {
+  const failures: string[] = [];
+  for (let seed = from; seed < from + calls; seed++)
+    for (const violation of violations(await simulateCall(seed))) failures.push(`${violation}\n    npm run simulate -- --seed ${seed}`);
+  return failures;
+}
+
+async function runAll(from: number, calls: number): Promise<void> {
+  const startedMs = performance.now();
+  const failures: string[] = [];
+  let next = from;
+  const work = async () => {
+    while (next < from + calls && failures.length < ENOUGH_FAILURES) {
+      const batch = next;
+      next += BATCH;
+      failures.push(...(await inThread(batch)));
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  for (const failure of failures) console.log(failure);
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  console.log(`${next - from} calls in ${seconds} s, ${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`);
+  process.exitCode = failures.length === 0 ? 0 : 1;
+}
+
+function inThread(batch: number): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(new URL(import.meta.url), { workerData: batch });
+    thread.once('message', resolve);
+    thread.once('error', reject);
+  });
+}
+
+async function show(seed: number): Promise<void> {
+  const call = await simulateCall(seed);
+  for (const { input, effects } of replay(readFlightLog(call.flightLog))) {
+    const { atMs, type, ...facts } = input;
+    console.log(`${atMs.toFixed(0).padStart(7)} ${type} ${JSON.stringify(facts)}`);
+    for (const { do: what, ...effect } of effects)
+      if (what !== 'startTimer' && what !== 'stopTimer') console.log(`${' '.repeat(10)}→ ${what} ${JSON.stringify(effect).slice(0, 220)}`);
+  }
+  for (const { replyId, startedMs, words } of call.played) console.log(`played ${replyId} from ${startedMs}: ${words.join(' ')}`);
+  const broken = violations(call);
+  console.log(broken.length === 0 ? 'every invariant held' : broken.join('\n'));
+  process.exitCode = broken.length === 0 ? 0 : 1;
+}
