@@ -4,7 +4,7 @@ import { itNeeds } from '#test/needs.ts';
 import { seriousFindings } from './accessibility.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
-import { describeConversation, GREETING, type Stage, settled } from './web-conversation.ts';
+import { AUDIBLE, describeConversation, GREETING, OPENING_HOURS, type Stage, settled } from './web-conversation.ts';
 
 /** A client of one's own, in the page: connects without a microphone, asks one thing, and returns the agent's answer to it. */
 const CONNECT_AND_ASK = `async (grant) => {
@@ -31,6 +31,36 @@ const CONNECT_AND_ASK = `async (grant) => {
 const DIRECT = { needs: [], start: async () => ({}), stop: async () => undefined };
 
 describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => {
+  itNeeds(['chromium'])('can be had in writing, until the agent hangs up, and once more', { timeout: 60_000 }, async () => {
+    const visitor = await TalkPage.open(stage.browser, stage.product);
+    await visitor.press('Type instead');
+    await visitor.line('Agent', GREETING);
+    await visitor.type('What are your opening hours?');
+    await visitor.line('You', 'What are your opening hours?');
+    await visitor.line('Agent', OPENING_HOURS);
+    expect(await visitor.receivedEnergy()).toBeGreaterThan(AUDIBLE);
+    await visitor.type('Goodbye');
+    await visitor.line('Agent', 'Thank you for calling. Goodbye!');
+    await visitor.status('The conversation has ended (agent hangup)');
+    expect(await settled(stage.product, await visitor.sessionId())).toMatchObject({ status: 'completed', end_reason: 'agent_hangup' });
+    await visitor.press('Type instead');
+    await visitor.line('Agent', GREETING);
+    await visitor.close();
+  });
+
+  itNeeds(['chromium'])('ends at once when the visitor leaves the page, and a new one can begin', { timeout: 60_000 }, async () => {
+    const visitor = await TalkPage.open(stage.browser, stage.product);
+    await visitor.press('Type instead');
+    await visitor.line('Agent', GREETING);
+    const left = await visitor.sessionId();
+    await visitor.page.reload();
+    expect(await settled(stage.product, left)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+    await visitor.press('Type instead');
+    await visitor.line('Agent', GREETING);
+    expect(await visitor.sessionId()).not.toBe(left);
+    await visitor.close();
+  });
+
   itNeeds(['chromium'])('goes on over a second connection with the same token', { timeout: 60_000 }, async () => {
     const { product } = stage;
     const visitor = await TalkPage.open(stage.browser, product);

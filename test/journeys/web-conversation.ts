@@ -1,5 +1,5 @@
 /**
- * A conversation in the browser as every transport must carry it: by microphone, in writing, until either side hangs up or leaves,
+ * A conversation in the browser as every transport must carry it: by microphone and in writing, until the caller hangs up,
  * and through the death of the control plane. Run over direct connections and over LiveKit rooms.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,9 +18,9 @@ import { demoAgentId, Tenant } from './tenant.ts';
 const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
 export const GREETING = 'Hello, this is the Parley demo.';
 export const NAME = 'I am the Parley demo, a rule-based model.';
-const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
+export const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
 /** A sentence of speech is louder than this. */
-const AUDIBLE = 0.001;
+export const AUDIBLE = 0.001;
 
 /** What a conversation runs on. */
 export interface Stage {
@@ -77,37 +77,7 @@ export function describeConversation(name: string, transport: TransportOfTests, 
       await visitor.close();
     });
 
-    itNeeds(needs)('can be had in writing, until the agent hangs up, and once more', { timeout: 60_000 }, async () => {
-      const visitor = await TalkPage.open(stage.browser, stage.product);
-      await visitor.press('Type instead');
-      await visitor.line('Agent', GREETING);
-      await visitor.type('What are your opening hours?');
-      await visitor.line('You', 'What are your opening hours?');
-      await visitor.line('Agent', OPENING_HOURS);
-      expect(await visitor.receivedEnergy()).toBeGreaterThan(AUDIBLE);
-      await visitor.type('Goodbye');
-      await visitor.line('Agent', 'Thank you for calling. Goodbye!');
-      await visitor.status('The conversation has ended (agent hangup)');
-      expect(await settled(stage.product, await visitor.sessionId())).toMatchObject({ status: 'completed', end_reason: 'agent_hangup' });
-      await visitor.press('Type instead');
-      await visitor.line('Agent', GREETING);
-      await visitor.close();
-    });
-
-    itNeeds(needs)('ends at once when the visitor leaves the page, and a new one can begin', { timeout: 60_000 }, async () => {
-      const visitor = await TalkPage.open(stage.browser, stage.product);
-      await visitor.press('Type instead');
-      await visitor.line('Agent', GREETING);
-      const left = await visitor.sessionId();
-      await visitor.page.reload();
-      expect(await settled(stage.product, left)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
-      await visitor.press('Type instead');
-      await visitor.line('Agent', GREETING);
-      expect(await visitor.sessionId()).not.toBe(left);
-      await visitor.close();
-    });
-
-    itNeeds(needs)('goes on while the control plane dies and comes back', { timeout: 60_000 }, async () => {
+    itNeeds(needs)('goes on while the control plane dies and comes back', { timeout: 120_000 }, async () => {
       const { product } = stage;
       const visitor = await TalkPage.open(stage.browser, product);
       await visitor.press('Type instead');
@@ -118,9 +88,10 @@ export function describeConversation(name: string, transport: TransportOfTests, 
       await visitor.press('Hang up');
       const sessionId = await visitor.sessionId();
       await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200, 30_000);
-      const session = await settled(product, sessionId);
-      expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
-      expect(session.items.map((item: { content?: string }) => item.content)).toContain(NAME);
+      expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+      // What was said while nobody was there to be told is told later than the end.
+      const said = async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items.map((item: { content?: string }) => item.content);
+      await expect.poll(said, { timeout: 30_000 }).toContain(NAME);
       await visitor.close();
     });
 
