@@ -6,7 +6,7 @@ import { workersOnly } from '../internal-access.ts';
 import type { ApiServer } from '../server.ts';
 import { loadSession } from '../sessions/session-store.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
-import { putFlightLog, putSegment, readFlightLog, TRACK_ROLES } from './recording-store.ts';
+import { putFlightLog, putSegment, TRACK_ROLES } from './recording-store.ts';
 
 /** Five seconds at 48 kHz are 480 kB. */
 const MAX_UPLOAD_BYTES = 2 * 1024 * 1024;
@@ -53,16 +53,6 @@ export async function registerUploadRoutes(app: ApiServer, context: Context): Pr
     );
     done();
   });
-
-  app.get(
-    '/internal/sessions/:session_id/flight-log',
-    { config: { access: 'operator' }, schema: { hide: true, params: z.object({ session_id: z.string() }) } },
-    async (request, reply) => {
-      const session = await loadSession(context, request.params.session_id);
-      if (!session) throw fault('not_found');
-      return reply.type('application/octet-stream').send(await readFlightLog(context, session));
-    },
-  );
 }
 
 /** The session an upload belongs to: any epoch it has had may still be sending what it recorded. */

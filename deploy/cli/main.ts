@@ -10,6 +10,7 @@ import { addBackupCommands } from './backup.ts';
 import { addBookCommands } from './books.ts';
 import type { Common } from './common.ts';
 import { addDoctorCommand } from './doctor.ts';
+import { addReplayCommands } from './replay.ts';
 import { addSessionCommands } from './sessions.ts';
 
 const program = new Command('parley')
@@ -28,7 +29,8 @@ const common: Common = {
     return program.opts()['json'] === true;
   },
 };
-for (const add of [addAgentCommands, addSessionCommands, addBookCommands, addBackupCommands, addDoctorCommand]) add(program, common);
+for (const add of [addAgentCommands, addSessionCommands, addReplayCommands, addBookCommands, addBackupCommands, addDoctorCommand])
+  add(program, common);
 
 // A reader that has seen enough, such as `head`, ends the command.
 process.stdout.on('error', () => process.exit(EXIT.ok));

@@ -152,7 +152,7 @@ describe('a recording', () => {
 });
 
 describe('a flight log', () => {
-  it('is kept in order and read by the operator only', async () => {
+  it('is kept in order and read by its owner only', async () => {
     const id = await call();
     for (const [index, text] of [
       [1, 'two'],
@@ -162,9 +162,11 @@ describe('a flight log', () => {
       expect(await put(`/internal/sessions/${id}/flight-log/${index}?epoch=1`, Buffer.from(text))).toBe(204);
     }
     expect(await put(`/internal/sessions/${id}/flight-log/1?epoch=1`, Buffer.from('two'))).toBe(204);
-    const log = await api.request('GET', `/internal/sessions/${id}/flight-log`, { key: api.rootKey });
+    const log = await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: user.key });
     expect([log.status, log.text]).toEqual([200, 'one two ten']);
-    expect((await api.request('GET', `/internal/sessions/${id}/flight-log`, { key: user.key })).status).toBe(403);
+    const stranger = await api.createUser();
+    expect((await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: stranger.key })).status).toBe(404);
+    expect((await api.request('GET', `/v1/agent/sessions/${await call()}/flight-log`, { key: user.key })).status).toBe(404);
   });
 
   it('raw bytes are a body nowhere else', async () => {
