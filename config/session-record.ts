@@ -112,6 +112,20 @@ export const turnSilence = z.object({
 });
 export type TurnSilence = z.infer<typeof turnSilence>;
 
+/** How the media of a phone call travelled (RFC 3550 §6.4): counted at our end, the round trip from the far end's reports. */
+export const mediaQuality = z.object({
+  packets_received: z.number().int(),
+  packets_lost: z.number().int(),
+  packets_sent: z.number().int(),
+  /** Interarrival jitter at the end of the call, ms. */
+  jitter_ms: z.number(),
+  /** ms; null where the far end sends no reports. */
+  round_trip_ms: z.number().nullable(),
+  /** Estimate of how the caller sounded, 1 to 4.4 (E-model, ITU-T G.107); null where nothing was received. */
+  mos: z.number().nullable(),
+});
+export type MediaQuality = z.infer<typeof mediaQuality>;
+
 /** Tokens of one run of the language model; null where the model does not tell. */
 export interface ModelUsage {
   readonly turn_id: number | null;

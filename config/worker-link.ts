@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { callPlan } from './call-plan.ts';
-import { analysisResult, dialStatus, endReason, sessionItem, turnLatency, turnSilence } from './session-record.ts';
+import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, turnLatency, turnSilence } from './session-record.ts';
 
 export const WORKER_LINK_VERSION = 1;
 
@@ -69,6 +69,8 @@ export const durableReport = z.discriminatedUnion('type', [
       }),
     ),
   }),
+  /** The media of a phone call, once its leg has closed. */
+  z.object({ type: z.literal('media'), quality: mediaQuality }),
   /** Always the last report of a call. `never_connected` is told by the absence of `joined`. */
   z.object({ type: z.literal('ended'), at: z.iso.datetime(), end_reason: endReason }),
   /** Result of an analysis job. */

@@ -7,9 +7,9 @@ import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import type { AgentEvent } from '#config/session-events.ts';
-import type { EndReason } from '#config/session-record.ts';
+import type { EndReason, MediaQuality } from '#config/session-record.ts';
 import type { DurableReport, Handover } from '#config/worker-link.ts';
-import type { Leg, LegEvent } from '#media/leg.ts';
+import type { Leg, LegEvent, LegStats } from '#media/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
 import { createFlightLog, type FlightLog } from './flight-log.ts';
@@ -95,6 +95,8 @@ class RunningCall implements Call {
   #line: PhoneLine | null = null;
   #transfer: Transfer | null = null;
   #hasJoined = false;
+  /** Told when the phone's leg closed. */
+  #mediaQuality: MediaQuality | null = null;
   #endReason: EndReason | null = null;
   /** When it ended, where that was before anybody could tell. */
   #endedAt: string | null = null;
@@ -205,6 +207,7 @@ class RunningCall implements Call {
   }
 
   #onClosed(leg: Leg, event: Extract<LegEvent, { type: 'closed' }>): void {
+    if (leg.kind === 'rtp') this.#mediaQuality = mediaQualityOf(event.stats);
     if (this.#endReason !== null) {
       this.#finish(this.#endReason);
       return;
@@ -257,6 +260,7 @@ class RunningCall implements Call {
     this.#flightLog.close();
     const recording = this.#recording.report();
     if (recording) this.#deps.report(recording);
+    if (this.#mediaQuality) this.#deps.report({ type: 'media', quality: this.#mediaQuality });
     this.#deps.report({ type: 'ended', at: this.#endedAt ?? this.#now(), end_reason: reason });
     this.#deps.logger.info({ endReason: reason }, 'ended');
     this.#settle(reason);
@@ -270,4 +274,15 @@ class RunningCall implements Call {
   #now(): string {
     return new Date(this.#deps.clock.wallTime()).toISOString();
   }
+}
+
+function mediaQualityOf(stats: LegStats): MediaQuality {
+  return {
+    packets_received: stats.packetsReceived,
+    packets_lost: stats.packetsLost,
+    packets_sent: stats.packetsSent,
+    jitter_ms: stats.jitterMs,
+    round_trip_ms: stats.roundTripMs ?? null,
+    mos: stats.mos ?? null,
+  };
 }

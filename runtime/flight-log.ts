@@ -91,17 +91,27 @@ export function createFlightLog(options: FlightLogOptions): FlightLog {
   };
 }
 
-/** A log that was read back. */
+/** A log that was read back: the part one worker wrote. */
 export interface ReadFlightLog {
   readonly header: FlightLogHeader;
   readonly inputs: readonly TurnInput[];
 }
 
-/** Reads a log from its chunks in order. Throws on a log of another version; a torn last line, left by a lost worker, is dropped. */
-export function readFlightLog(chunks: readonly Uint8Array[]): ReadFlightLog {
-  const lines = Buffer.concat(chunks).toString('utf8').split('\n');
+/** Where a header begins; within a text of the call its quotes would be escaped. */
+const HEADER_START = /(?=\{"flight_log_version":)/;
+
+/**
+ * Reads a call's log from its chunks in order: one part for every worker the call has had, as each ran a turn machine of its own.
+ * Throws on a log of another version; a torn last line, left by a lost worker, is dropped.
+ */
+export function readFlightLog(chunks: readonly Uint8Array[]): readonly [ReadFlightLog, ...ReadFlightLog[]] {
+  const [first = '', ...others] = Buffer.concat(chunks).toString('utf8').split(HEADER_START);
+  return [readPart(first), ...others.map(readPart)];
+}
+
+function readPart(text: string): ReadFlightLog {
   // Whole lines end in a newline: what stands after the last one is empty or torn.
-  const [first = '', ...rest] = lines.slice(0, -1);
+  const [first = '', ...rest] = text.split('\n').slice(0, -1);
   const parsed = header.parse(JSON.parse(first));
   if (parsed.machine_version !== TURN_MACHINE_VERSION)
     throw new Error(`flight log of machine version ${parsed.machine_version}, this is ${TURN_MACHINE_VERSION}`);

@@ -12,7 +12,7 @@ import { type Amendment, changeSession, loadSession, sealerOf, storeChange } fro
 import { sealItems } from '../sessions/timeline.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import type { ReportOutcome, ReportSink } from './report-sink.ts';
-import { takeOver } from './take-over.ts';
+import { placeAgain, takeOver } from './take-over.ts';
 
 /** A worker that is back gets this long to send what it had spooled before a session it no longer runs is given up. */
 const SPOOL_GRACE_MS = 3_000;
@@ -39,13 +39,15 @@ export function createReportSink(context: Context): ReportSink {
       await endForgotten(context, instanceId, sessions);
       if (lost.length === 0) return;
       await context.clock.sleep(SPOOL_GRACE_MS);
-      for (const { _id, epoch } of lost) await giveUp(context, _id, epoch);
+      await Promise.all(lost.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
     },
     workerDead: async (instanceId) => {
       const diedAt = now(context);
       await loseTestRuns(context, instanceId);
       const sessions = await sessionsOf(context, instanceId, ['pending', 'active', 'unknown']);
-      await Promise.all(sessions.map(async ({ _id, epoch }) => (await takeOver(context, _id, epoch)) || giveUp(context, _id, epoch, diedAt)));
+      await Promise.all(
+        sessions.map(async ({ _id, epoch }) => (await takeOver(context, _id, epoch)) || replaceOrGiveUp(context, _id, epoch, diedAt)),
+      );
       const analyses = await context.models.sessions
         .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
         .lean();
@@ -71,6 +73,11 @@ async function endForgotten(
     )
       context.dispatch.end(instanceId, key, session.end_reason ?? 'heartbeat_timeout');
   }
+}
+
+/** Places a session whose worker is gone again while nobody has joined it, or ends it. */
+export async function replaceOrGiveUp(context: Context, sessionId: string, epoch: number, lostAt = now(context)): Promise<void> {
+  if (!(await placeAgain(context, sessionId, epoch))) await giveUp(context, sessionId, epoch, lostAt);
 }
 
 /** Ends a session whose worker is gone, unless it has moved on: `heartbeat_timeout`, or failed when nobody had joined. */
@@ -141,6 +148,8 @@ async function fold(context: Context, session: SessionDocument, { report, epoch,
     }
     case 'recording':
       return { change: null, amendment: { set: { tracks: report.tracks } } };
+    case 'media':
+      return { change: null, amendment: { set: { media_quality: report.quality } } };
     case 'ended':
       return { change: step(session, { type: 'ended', at: new Date(report.at), reason: report.end_reason }) };
     case 'analysis':

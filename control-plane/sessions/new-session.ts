@@ -78,6 +78,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     turns: [],
     silences: [],
     usage: [],
+    media_quality: null,
     record_audio: input.recordAudio,
     tracks: [],
     dialog: null,

@@ -1,6 +1,6 @@
 /** A session as the API shows it (supplement 2.5): list row, detail, and its analysis. */
 import { z } from 'zod';
-import { analysisResult, dialStatus, endReason, sessionItem, sessionStatus, turnLatency } from '#config/session-record.ts';
+import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, sessionStatus, turnLatency } from '#config/session-record.ts';
 import type { Context } from '../context.ts';
 import { agentIdentity, callerIdentity } from '../livekit/rooms.ts';
 import { type SessionDocument, toBuffer } from '../store/models/session-model.ts';
@@ -53,10 +53,15 @@ export const sessionDetail = sessionRecord.extend({
   turns: z.array(turnLatency),
   silences: z.array(explainedSilence),
   llm_usage: z.array(turnUsage),
+  /** Of a phone call that is over; null otherwise. */
+  media_quality: mediaQuality.nullable(),
 });
 
 /** Fields a list row does without. */
-export const DETAIL_FIELDS = ['timeline', 'turns', 'silences', 'usage', 'dialog', 'outbox', 'endpoints', 'wrapped_key', 'tracks'] as const;
+export const DETAIL_FIELDS = [
+  ...['timeline', 'turns', 'silences', 'usage', 'media_quality'],
+  ...['dialog', 'outbox', 'endpoints', 'wrapped_key', 'tracks'],
+] as const;
 
 /** Shows a session in a list. */
 export function toSessionRecord(session: SessionDocument): z.output<typeof sessionRecord> {
@@ -95,6 +100,7 @@ export async function toSessionDetail(context: Context, session: SessionDocument
     turns: session.turns,
     silences: (session.silences ?? []).map(explainSilence),
     llm_usage: usageByTurn(session.usage),
+    media_quality: session.media_quality ?? null,
   };
 }
 

@@ -34,9 +34,9 @@ export function addReplayCommands(program: Command, common: Common): void {
     .description('run a call again as it was, or see where other settings would have taken it another way')
     .option('--set <setting=value>', 'such as conversation.eagerness=eager; may be repeated', (one: string, all: string[]) => [...all, one], [])
     .action(async (id: string, options: { set: string[] }) => {
-      const log = await readLog(common.api(), id);
-      if (options.set.length === 0) printReplay(common, log);
-      else printDivergence(common, firstDivergence(log, settingsOf(options.set)));
+      const parts = await readLog(common.api(), id);
+      if (options.set.length === 0) printReplay(common, parts);
+      else printDivergence(common, firstDivergenceOf(parts, settingsOf(options.set)));
     });
   program
     .command('tune <agent>')
@@ -45,7 +45,8 @@ export function addReplayCommands(program: Command, common: Common): void {
     .action(async (agent: string, options: { calls: string }) => tune(common, agent, Number(options.calls)));
 }
 
-async function readLog(api: Api, sessionId: string): Promise<ReadFlightLog> {
+/** The parts of a call's log: more than one where a worker took it over. */
+async function readLog(api: Api, sessionId: string): Promise<readonly ReadFlightLog[]> {
   const response = await api.send('GET', `/v1/agent/sessions/${encodeURIComponent(sessionId)}/flight-log`);
   try {
     return readFlightLog([new Uint8Array(await response.arrayBuffer())]);
@@ -76,16 +77,29 @@ function parsedValue(text: string): unknown {
   }
 }
 
-function printReplay(common: Common, log: ReadFlightLog): void {
-  const steps = [...replay(log)];
-  const originMs = steps[0]?.input.atMs ?? 0;
+/** The first divergence in whichever part has one, its times those of the part. */
+function firstDivergenceOf(parts: readonly ReadFlightLog[], changes: Partial<TurnConfig>): Divergence | null {
+  return parts.map((part) => firstDivergence(part, changes)).find((divergence) => divergence !== null) ?? null;
+}
+
+function printReplay(common: Common, parts: readonly ReadFlightLog[]): void {
+  const startedMs = startOf(parts[0]);
+  const steps = parts.flatMap((part) => {
+    // Every worker counts in a clock of its own; the wall is the same for all.
+    const originMs = part.header.started_at_ms - (startOf(part) - startedMs);
+    return [...replay(part)].map((step) => ({ ...step, callMs: step.input.atMs - originMs }));
+  });
   show(steps, common, () => {
-    for (const { input, effects } of steps) {
-      const { atMs, type, ...facts } = input;
-      console.log(`${((atMs - originMs) / 1_000).toFixed(3).padStart(9)}  ${type}  ${JSON.stringify(facts)}`);
+    for (const { input, effects, callMs } of steps) {
+      const { atMs: _, type, ...facts } = input;
+      console.log(`${(callMs / 1_000).toFixed(3).padStart(9)}  ${type}  ${JSON.stringify(facts)}`);
       for (const { do: what, ...effect } of effects) console.log(`${' '.repeat(13)}→ ${what}  ${JSON.stringify(effect).slice(0, 200)}`);
     }
   });
+}
+
+function startOf(part: ReadFlightLog | undefined): number {
+  return Date.parse(part?.header.wall_time ?? '');
 }
 
 function printDivergence(common: Common, divergence: Divergence | null): void {
@@ -105,7 +119,7 @@ function printDivergence(common: Common, divergence: Divergence | null): void {
 async function tune(common: Common, agent: string, most: number): Promise<void> {
   const api = common.api();
   const agentId = await findAgentId(api, agent);
-  const logs: ReadFlightLog[] = [];
+  const logs: (readonly ReadFlightLog[])[] = [];
   for await (const { session_id: id } of api.list(`/v1/agent/sessions?agent_id=${agentId}`, 'sessions')) {
     if (logs.length >= most) break;
     const log = await readLog(api, id).catch((error: unknown) => {
@@ -116,7 +130,7 @@ async function tune(common: Common, agent: string, most: number): Promise<void> 
     if (log) logs.push(log);
   }
   if (logs.length === 0) throw new CommandError('no call of this agent has a flight log that can be replayed', EXIT.notRight);
-  const judged = CANDIDATES.map(({ name, changes }) => ({ name, calls: logs.map((log) => judgePauses(log, changes)) }));
+  const judged = CANDIDATES.map(({ name, changes }) => ({ name, calls: logs.flat().map((log) => judgePauses(log, changes)) }));
   const rows = judged.map(({ name, calls }) => tried(name, calls));
   const result = { calls: logs.length, judged: judgedShare(judged[0]?.calls ?? []), rows, recommended: recommended(rows)?.name ?? null };
   show(result, common, () => printTuning(result));

@@ -2,13 +2,14 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { Variables } from '#config/agent-config.ts';
 import type { CallPlan } from '#config/call-plan.ts';
-import type { DurableReport } from '#config/worker-link.ts';
+import type { DurableReport, Handover } from '#config/worker-link.ts';
 import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
 import { startCall } from '#runtime/call.ts';
 import type { RecordingSegment } from '#runtime/call-recording.ts';
 import { readFlightLog } from '#runtime/flight-log.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
 import type { ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
+import { replay } from '#runtime/replay.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
 import { testPlan } from './test-plan.ts';
@@ -16,7 +17,12 @@ import { testPlan } from './test-plan.ts';
 const FIXED = { prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}, how are you?' } };
 
 /** A call on virtual time with a voice of 200 ms a word and a model that says `Fine, thank you.` */
-function setUp(plan: CallPlan = testPlan(FIXED), knowledge: CallKnowledge | null = null, recognizer: Recognizer | null = null) {
+function setUp(
+  plan: CallPlan = testPlan(FIXED),
+  knowledge: CallKnowledge | null = null,
+  recognizer: Recognizer | null = null,
+  handover: Handover | null = null,
+) {
   const world = new SimulatedClock();
   const words = createSpokenWords();
   const reports: DurableReport[] = [];
@@ -60,6 +66,7 @@ function setUp(plan: CallPlan = testPlan(FIXED), knowledge: CallKnowledge | null
     },
     model,
     knowledge,
+    handover,
     createTools: (link) => {
       toolVariables = link.variables;
       return {
@@ -95,7 +102,7 @@ describe('a call', () => {
     await run(100);
     expect(await call.ended).toBe('user_hangup');
     expect(messages()).toEqual(['assistant: Hello Ann, how are you?']);
-    expect(reports.map(({ type }) => type)).toEqual(['joined', 'items', 'ended']);
+    expect(reports.map(({ type }) => type)).toEqual(['joined', 'items', 'media', 'ended']);
     expect(clock.pending()).toBe(0);
   });
 
@@ -393,10 +400,38 @@ describe('recording and flight log', () => {
     openLeg();
     await run(5_100);
     expect(flightLog).toHaveLength(1);
-    const whole = readFlightLog(flightLog);
+    const [whole] = readFlightLog(flightLog);
     expect(whole.header).toMatchObject({ session_id: 'session', config: { greeting: { mode: 'say' } } });
-    expect(readFlightLog([...flightLog, Buffer.from('{"type":"voice.sta')]).inputs).toEqual(whole.inputs);
+    expect(readFlightLog([...flightLog, Buffer.from('{"type":"voice.sta')])[0].inputs).toEqual(whole.inputs);
     const text = Buffer.concat(flightLog).toString();
     expect(() => readFlightLog([Buffer.from(text.replace(/"machine_version":\d+/, '"machine_version":0'))])).toThrow(/machine version 0/);
+  });
+
+  it('the log of a call that was taken over has a part for each of its workers, the last line of the lost one torn or not', async () => {
+    const lost = setUp();
+    lost.openLeg();
+    await lost.run(5_100);
+    const handover = { items: [], was_cut_off: false, elapsed_ms: 5_100, lost_at: '2026-01-01T00:00:05.000Z' };
+    const successor = setUp(testPlan(FIXED), null, null, handover);
+    successor.openLeg();
+    await successor.run(5_100);
+    const torn = Buffer.from('{"type":"voice.sta');
+    const alone = [readFlightLog(lost.flightLog), readFlightLog(successor.flightLog)];
+    expect(alone.map((parts) => parts.length)).toEqual([1, 1]);
+    expect(readFlightLog([...lost.flightLog, ...successor.flightLog])).toEqual(alone.flat());
+    expect(readFlightLog([...lost.flightLog, torn, ...successor.flightLog])).toEqual(alone.flat());
+    for (const part of alone.flat()) expect([...replay(part)]).toHaveLength(part.inputs.length);
+  });
+
+  it('how the media of a phone call travelled is reported when its leg has closed, and nothing of a browser’s', async () => {
+    const phone = setUp();
+    phone.openLeg().close('remote');
+    await phone.run(1_000);
+    const quality = { packets_received: 0, packets_lost: 0, packets_sent: 0, jitter_ms: 0, round_trip_ms: null, mos: null };
+    expect(phone.reports.slice(-2)).toMatchObject([{ type: 'media', quality }, { type: 'ended' }]);
+    const browser = setUp();
+    browser.openLeg('webrtc').close('remote');
+    await browser.run(1_000);
+    expect(browser.reports.map(({ type }) => type)).not.toContain('media');
   });
 });

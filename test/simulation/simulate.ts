@@ -61,7 +61,7 @@ function inThread(batch: number): Promise<string[]> {
 
 async function show(seed: number): Promise<void> {
   const call = await simulateCall(seed);
-  for (const { input, effects } of replay(readFlightLog(call.flightLog))) {
+  for (const { input, effects } of replay(readFlightLog(call.flightLog)[0])) {
     const { atMs, type, ...facts } = input;
     console.log(`${atMs.toFixed(0).padStart(7)} ${type} ${JSON.stringify(facts)}`);
     for (const { do: what, ...effect } of effects)

@@ -4,7 +4,7 @@
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { SystemVariables } from '#config/call-plan.ts';
-import type { DialStatus, EndReason, ModelUsage, TurnLatency, TurnSilence } from '#config/session-record.ts';
+import type { DialStatus, EndReason, MediaQuality, ModelUsage, TurnLatency, TurnSilence } from '#config/session-record.ts';
 
 /** Bytes as the driver returns them: a Buffer, or its own wrapper in lean results. Read them with `toBuffer`. */
 export type StoredBytes = Uint8Array | { readonly buffer: Uint8Array; readonly position: number };
@@ -120,6 +120,8 @@ export interface SessionDocument {
   /** Absent from sessions of an earlier version. */
   silences?: TurnSilence[];
   usage: ModelUsage[];
+  /** Of a phone call that is over; absent from sessions of an earlier version. */
+  media_quality?: MediaQuality | null;
   record_audio: boolean;
   tracks: RecordedTrack[];
   /** The answered SIP dialog, sealed. */
@@ -193,6 +195,7 @@ export function defineSessions(connection: Connection): Model<SessionDocument> {
       turns: list,
       silences: list,
       usage: list,
+      media_quality: { type: Schema.Types.Mixed, default: null },
       record_audio: { type: Boolean, default: false },
       tracks: list,
       dialog: { type: Schema.Types.Mixed, default: null },

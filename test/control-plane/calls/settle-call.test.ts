@@ -76,6 +76,17 @@ describe('a worker’s reports', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
+  it('how the media of a phone call travelled stands in its detail, and in no list', async () => {
+    const id = await joined();
+    expect(await read(id)).toMatchObject({ media_quality: null });
+    const quality = { packets_received: 490, packets_lost: 10, packets_sent: 500, jitter_ms: 3.5, round_trip_ms: 41, mos: 4.1 };
+    await api.report(id, { type: 'media', quality });
+    await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });
+    expect(await read(id)).toMatchObject({ status: 'completed', media_quality: quality });
+    const { body } = await api.request('GET', '/v1/agent/sessions', { key: user.key });
+    expect(body.sessions[0]).not.toHaveProperty('media_quality');
+  });
+
   it('supplement 2.5: items are stored sealed, read back in order of time, messages before tools; turns carry their waterfall', async () => {
     const id = await joined();
     const tool = { call_id: 'c', tool_name: 'lookup', tool_source: 'webhook', turn_id: 1 };

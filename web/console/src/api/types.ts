@@ -651,6 +651,14 @@ export type SessionDetail = {
       cost_usd: string | null;
     }[];
   }[];
+  media_quality: {
+    packets_received: number;
+    packets_lost: number;
+    packets_sent: number;
+    jitter_ms: number;
+    round_trip_ms: number | null;
+    mos: number | null;
+  } | null;
 };
 
 /** What `GET /v1/agent/sessions` answers. */
