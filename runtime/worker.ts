@@ -87,7 +87,8 @@ export class Worker {
       facts: () => ({
         ...deps.identity,
         codecs: ['PCMU', 'PCMA'],
-        sessions: this.#jobs.all().filter((job) => job.kind === 'phone' || job.kind === 'web'),
+        // A web job without a call never got its plan: it is placed again.
+        sessions: this.#jobs.all().filter((job) => job.kind === 'phone' || (job.kind === 'web' && job.call !== null)),
       }),
       load: () => this.#load(),
       onMessage: (message) => this.#receive(message),

@@ -29,7 +29,7 @@ export type SessionEvent =
   | { readonly type: 'joined'; readonly at: Date }
   | { readonly type: 'link.lost'; readonly at: Date }
   | { readonly type: 'link.back'; readonly at: Date }
-  /** Another worker has taken a call whose own died. */
+  /** Another worker has taken a call whose own died, or a session whose own died before anybody joined. */
   | { readonly type: 'taken_over'; readonly at: Date; readonly taken: TakenBy }
   | { readonly type: 'dialled'; readonly at: Date; readonly dialStatus: DialStatus }
   | { readonly type: 'ended'; readonly at: Date; readonly reason: EndReason }
@@ -76,10 +76,9 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
     case 'link.back':
       return when(status === 'unknown', { status: 'active', status_at: at });
     case 'taken_over':
-      return when((status === 'active' || status === 'unknown') && event.taken.epoch > session.epoch, {
+      return when(isLive(status) && event.taken.epoch > session.epoch, {
         ...event.taken,
-        status: 'active',
-        ...(status === 'unknown' ? { status_at: at } : {}),
+        ...(status === 'unknown' ? { status: 'active', status_at: at } : {}),
         last_seq: 0,
       });
     case 'dialled':

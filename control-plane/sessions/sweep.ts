@@ -2,9 +2,10 @@
  * The sweeper (store.md "Recovery", design.md §2): what a crash left half done is carried on, what nobody will ever finish is ended.
  * Runs at start and every few seconds in every replica; every step can be repeated and needs no lock.
  */
-import { giveUp } from '../calls/settle-call.ts';
+import { giveUp, replaceOrGiveUp } from '../calls/settle-call.ts';
 import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import { type Context, now } from '../context.ts';
+import { agentIdentity, callerIdentity } from '../livekit/rooms.ts';
 import type { DeliveryDocument } from '../store/models/delivery-model.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import { promoteNext, relayOutbox } from '../webhooks/relay.ts';
@@ -45,7 +46,7 @@ export async function sweep(context: Context, options: { readonly graceMs: numbe
   const wallTime = context.clock.wallTime();
   const before = new Date(wallTime - options.graceMs);
   for (const session of await find(context, { status: 'creating', status_at: { $lte: before } })) await voidHold(context, session);
-  for (const session of await find(context, { status: 'pending', expires_at: { $lte: now(context) } })) await endUnjoined(context, session);
+  await endUnjoined(context, await find(context, { status: 'pending', expires_at: { $lte: now(context) } }));
   for (const { _id } of await find(context, { 'billing.state': 'settle_due', 'billing.at': { $lte: before } })) await settleSession(context, _id);
   for (const { _id } of await find(context, { 'outbox.at': { $lte: before } })) {
     const session = await loadSession(context, _id);
@@ -72,12 +73,32 @@ async function loseSight(context: Context, lastBeat: Date | null): Promise<void>
   }
 }
 
-async function endUnjoined(context: Context, session: SessionDocument): Promise<void> {
-  const ended = await changeSession(context, session._id, { type: 'ended', at: now(context), reason: 'room_join_timeout' });
+/** Sessions whose join deadline has passed: nobody came, or a caller waits in a room which no agent has come to (supplement 3). */
+async function endUnjoined(context: Context, sessions: readonly SessionDocument[]): Promise<void> {
+  const seen = await Promise.all(sessions.map(async (session) => ({ session, ...(await inRoom(context, session)) })));
+  for (const { session, hasCaller, hasAgent } of seen) {
+    // They are talking: the worker that says so is out of reach, and has its time to be back.
+    if (hasCaller && hasAgent && context.clock.wallTime() < session.expires_at.getTime() + UNKNOWN_MS) continue;
+    await endPending(context, session, hasCaller ? 'agent_join_timeout' : 'room_join_timeout');
+  }
+}
+
+/** Who is in a session's room; nobody where there is none, or LiveKit cannot be asked. */
+async function inRoom({ rooms, logger }: Context, { _id, room }: SessionDocument): Promise<{ hasCaller: boolean; hasAgent: boolean }> {
+  if (rooms === null || room === null) return { hasCaller: false, hasAgent: false };
+  const present = await rooms.participants(room).catch((error: unknown) => {
+    logger.debug({ err: error, sessionId: _id }, 'room not seen');
+    return [];
+  });
+  return { hasCaller: present.includes(callerIdentity(_id)), hasAgent: present.includes(agentIdentity(_id)) };
+}
+
+async function endPending(context: Context, session: SessionDocument, reason: 'agent_join_timeout' | 'room_join_timeout'): Promise<void> {
+  const ended = await changeSession(context, session._id, { type: 'ended', at: now(context), reason });
   if (!ended) return;
-  context.logger.info({ sessionId: session._id }, 'nobody joined');
+  context.logger.info({ sessionId: session._id, reason }, 'join deadline passed');
   try {
-    if (session.worker) context.dispatch.end(session.worker.instance_id, { sessionId: session._id, epoch: session.epoch }, 'room_join_timeout');
+    if (session.worker) context.dispatch.end(session.worker.instance_id, { sessionId: session._id, epoch: session.epoch }, reason);
   } catch (error) {
     context.logger.debug({ err: error, sessionId: session._id }, 'worker not reached');
   }
@@ -92,7 +113,7 @@ async function endEarlierRuns(context: Context): Promise<void> {
     status: { $in: ['pending', 'active', 'unknown'] },
     'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] },
   });
-  for (const { _id, epoch } of orphans) await giveUp(context, _id, epoch);
+  await Promise.all(orphans.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
   const analyses = await find(context, { 'analysis.state': 'running', 'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] } });
   for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context) });
 }

@@ -71,7 +71,7 @@ describe('the session machine', () => {
     });
     const table = {
       creating: [session(), { 'hold.posted': 'pending', 'hold.voided': 'failed' }],
-      pending: [pending, { 'creation.refused': 'failed', joined: 'active', ended: 'failed' }],
+      pending: [pending, { 'creation.refused': 'failed', joined: 'active', taken_over: 'pending', ended: 'failed' }],
       active: [active, { 'link.lost': 'unknown', taken_over: 'active', ended: 'completed' }],
       unknown: [
         { ...active, status: 'unknown' },

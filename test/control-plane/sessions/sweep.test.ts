@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readSettings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { openRooms } from '#control-plane/livekit/rooms.ts';
 import { sessionDraft } from '#control-plane/sessions/new-session.ts';
 import { openSession } from '#control-plane/sessions/place-session.ts';
 import { openPulse } from '#control-plane/sessions/pulse.ts';
@@ -9,6 +12,7 @@ import { loadSession } from '#control-plane/sessions/session-store.ts';
 import { startSweeper, sweep } from '#control-plane/sessions/sweep.ts';
 import type { SessionDocument } from '#control-plane/store/models/session-model.ts';
 import { createLedger } from '#control-plane/wallet/ledger.ts';
+import { type LivekitRooms, startLivekitRooms } from '#test/fakes/livekit-rooms.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 
@@ -110,6 +114,57 @@ describe('the sweeper', () => {
     expect(api.dispatch.ended).toMatchObject([{ key: { sessionId: id }, reason: 'room_join_timeout' }]);
   });
 
+  describe('with rooms', () => {
+    let livekit: LivekitRooms;
+    beforeEach(async () => {
+      livekit = await startLivekitRooms();
+      await api.close();
+      const rooms = openRooms(readSettings(livekit.environment), createLogger({ level: 'silent', name: 'test' }));
+      api = await openTestCalls(livekit.environment, { rooms });
+      user = await api.createUser();
+      agentId = await api.publishAgent(user, { webhooks: { post_call: [{ url: 'https://hook.example.com/' }] } });
+    });
+    afterEach(() => livekit.close());
+
+    it('supplement 3: a caller in a room which no agent came to is agent_join_timeout: completed, told, and nothing charged for no time', async () => {
+      const id = await session();
+      livekit.rooms.get(id)?.push(`user-${id}`);
+      await api.clock.advance(59_999);
+      await pass();
+      expect((await read(id))?.status).toBe('pending');
+      await api.clock.advance(1);
+      await pass();
+      expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'agent_join_timeout', duration_seconds: 0, outbox: [] });
+      expect(await api.context.models.deliveries.countDocuments({ session_id: id })).toBe(1);
+      expect(await api.balance(user.userId)).toBe(CREDIT);
+      expect(api.dispatch.ended).toMatchObject([{ key: { sessionId: id }, reason: 'agent_join_timeout' }]);
+      expect(livekit.rooms.has(id)).toBe(false);
+    });
+
+    it('one in which nobody is stays room_join_timeout, also while LiveKit cannot be asked', async () => {
+      const [early, late] = [await session(), await session()];
+      livekit.rooms.get(early)?.push(`agent-${early}`);
+      await api.context.models.sessions.updateOne({ _id: late }, { $set: { expires_at: new Date(api.clock.wallTime() + 90_000) } });
+      await api.clock.advance(60_000);
+      await pass();
+      await livekit.close();
+      await api.clock.advance(30_000);
+      await pass();
+      for (const id of [early, late]) expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'room_join_timeout' });
+    });
+
+    it('a caller and an agent who are talking wait for the worker’s word, but not for ever', async () => {
+      const id = await session();
+      livekit.rooms.get(id)?.push(`user-${id}`, `agent-${id}`);
+      await api.clock.advance(60_000);
+      await pass();
+      expect((await read(id))?.status).toBe('pending');
+      await api.clock.advance(150_000);
+      await pass();
+      expect((await read(id))?.status).toBe('completed');
+    });
+  });
+
   it('an end that was stored and not carried on is settled and handed to the deliveries, once', async () => {
     const id = await joined();
     const stored = (await read(id)) as SessionDocument;
@@ -146,19 +201,17 @@ describe('the sweeper', () => {
     expect(await api.balance(user.userId)).toBe(CREDIT - 20_000);
   });
 
-  it('sessions of an earlier run of this machine end as soon as their spools had their time; those of this run go on', async () => {
+  it('sessions of an earlier run of this machine end as soon as their spools had their time; those of this run go on, and what nobody has joined yet is placed again', async () => {
     const mine = await joined();
     api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'old', supervisorRun: 'run-0' };
     const orphan = await joined();
     const waiting = await session();
+    api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'new', supervisorRun: 'run-1' };
     await pass(0, 4_999);
     expect((await read(orphan))?.status).toBe('active');
     await pass(0, 5_000);
-    expect([(await read(mine))?.status, (await read(orphan))?.end_reason, (await read(waiting))?.status]).toEqual([
-      'active',
-      'heartbeat_timeout',
-      'failed',
-    ]);
+    expect([(await read(mine))?.status, (await read(orphan))?.end_reason]).toEqual(['active', 'heartbeat_timeout']);
+    expect(await read(waiting)).toMatchObject({ status: 'pending', epoch: 2, worker: { instance_id: 'new' } });
   });
 
   it('at a start live sessions are unknown until their worker is back', async () => {
