@@ -5,9 +5,9 @@
 
 import { type Draft, emit, explain, record } from './draft.ts';
 import { beginEnding, hangUpBy } from './ending.ts';
-import { normalised } from './normalised.ts';
 import { closeAnswer, playAnswer, progress, recordUser, say, speak, utteranceOf, watchProgress } from './floor.ts';
 import { answerOf, setAnswer, startGeneration } from './generating.ts';
+import { normalised } from './normalised.ts';
 import { runCall } from './tool-calls.ts';
 import { transferBy } from './transfer-call.ts';
 import type { TurnInput } from './turn-inputs.ts';
@@ -44,7 +44,8 @@ export function takeTurn(draft: Draft, turn: Turn): void {
     });
   if (speculation && !isReusable) emit(draft, { do: 'discard', replyId: speculation.generation.replyId });
   if (isReusable) emit(draft, { do: 'commit', replyId: speculation.generation.replyId });
-  if (turn.source !== 'event')
+  // What was typed is not echoed (supplement 5): the page that sent it shows it.
+  if (turn.source === 'speech' || turn.source === 'keypad')
     emit(draft, { do: 'event', event: { type: 'transcript', role: 'user', segmentId: `u${turn.turnId}`, text: turn.text, final: true } });
   const generation = isReusable ? speculation.generation : startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: false });
   const answer: Answer = {

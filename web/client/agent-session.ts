@@ -31,6 +31,7 @@ export class AgentSession extends Emitter {
   #status: SessionStatus = 'connecting';
   #mode: AgentMode = 'listening';
   #endReason: EndReason | null = null;
+  #typedCount = 0;
   readonly #transport: Transport;
   readonly #microphone: Microphone | null;
   readonly #speaker: Speaker;
@@ -103,6 +104,9 @@ export class AgentSession extends Emitter {
   /** Says something in writing; answered in text only, unless `audio` is true. */
   sendUserMessage(text: string, options: { audio?: boolean } = {}): void {
     this.#send({ type: 'user.message', text, audio: options.audio ?? false });
+    // The agent does not echo it, so it joins the transcript here.
+    this.#typedCount += 1;
+    this.#onTranscript({ type: 'transcript', role: 'user', segmentId: `typed-${this.#typedCount}`, text, final: true });
   }
 
   /** Tells the agent that the user is busy on the page, so that it does not ask whether anyone is there. */

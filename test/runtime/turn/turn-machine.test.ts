@@ -320,6 +320,7 @@ describe('keys and typed messages', () => {
     script.take({ type: 'playout.cleared', replyId: 'r1', heard: 'The', isExact: true });
     expect(script.last('generate')).toMatchObject({ isSpoken: false });
     expect(script.asked().at(-1)).toBe('user: typed');
+    expect(script.all('event').some(({ event }) => event.type === 'transcript' && event.text === 'typed')).toBe(false);
   });
 
   it('speech on a call without a recogniser is answered once with a note', () => {
