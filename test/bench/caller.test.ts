@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startCapture } from '#bench/caller/capture.ts';
 import { measureCall } from '#bench/caller/measure.ts';
@@ -35,15 +36,20 @@ describe('the caller', () => {
       ],
     });
     const capture = await startCapture(ports);
+    const lateness = monitorEventLoopDelay({ resolution: 1 });
+    lateness.enable();
     const record = await new PhoneCaller({ ports }).call({ target: agent.target, scene });
+    lateness.disable();
     const measures = measureCall(await capture.stop(), record, { bargeInWaitMs: 13 * 20 });
 
     const { times } = agent;
+    // The agent knows its times only as well as its process is let run: the capture has those of the wire.
+    const toleranceMs = CLOCKS_MS + lateness.max / 1e6;
     expect(record.outcome).toEqual({ type: 'answered', endedBy: 'caller' });
-    expect(measures.inviteToAnswerMs).toBeGreaterThan(times.answeredMs - times.invitedMs - CLOCKS_MS);
-    expect(measures.inviteToAnswerMs).toBeLessThan(times.answeredMs - times.invitedMs + 5 * CLOCKS_MS);
-    expect(distance(measures.answerToGreetingMs, times.firstToneMs - times.answeredMs)).toBeLessThan(CLOCKS_MS);
-    expect(distance(measures.bargeIns[0]?.stoppedAfterMs, times.lastToneMs - times.completingMs)).toBeLessThan(CLOCKS_MS);
+    expect(measures.inviteToAnswerMs).toBeGreaterThan(times.answeredMs - times.invitedMs - toleranceMs);
+    expect(measures.inviteToAnswerMs).toBeLessThan(times.answeredMs - times.invitedMs + 5 * toleranceMs);
+    expect(distance(measures.answerToGreetingMs, times.firstToneMs - times.answeredMs)).toBeLessThan(toleranceMs);
+    expect(distance(measures.bargeIns[0]?.stoppedAfterMs, times.lastToneMs - times.completingMs)).toBeLessThan(toleranceMs);
     // The echo of the line's voiced packets that came after the hush begins `echoMs` after the first of them.
     expect(measures.turns[0]?.replyAfterMs).toBeGreaterThan(1_000);
     expect(measures.turns[0]?.replyAfterMs).toBeLessThan(2_500);

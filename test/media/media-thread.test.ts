@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import { decodeG711 } from '#media/codecs.ts';
+import { decodeG711, encodeG711 } from '#media/codecs.ts';
 import { G722Decoder } from '#media/g722.ts';
 import type { Leg } from '#media/leg.ts';
 import type { MediaHost } from '#media/media-host.ts';
@@ -16,10 +16,14 @@ const tone = (ms: number, hz = 440) => Int16Array.from({ length: ms * 8 }, (_, n
 const play = (leg: Leg, replyId: string, samples: Int16Array, marks: readonly number[] = []) =>
   leg.send({ do: 'play', replyId, pieceId: 1, samples, marks: Int32Array.from(marks), last: true });
 
-/** Everything a peer heard. */
-const heardBy = (peer: RtpPeer) =>
+/** A machine that is busy elsewhere may let things wait for this long. */
+const PATIENTLY = { timeout: 15_000 };
+
+/** What a peer heard, its silences left out, which grow for as long as a test waits. */
+const loudIn = (peer: RtpPeer) =>
   Int16Array.from(
-    peer.heard.flatMap(({ payload }) => {
+    peer.heard.flatMap(({ payload, peak }) => {
+      if (peak < 100) return [];
       const samples = new Int16Array(payload.length);
       decodeG711('PCMU', payload, samples);
       return [...samples];
@@ -54,36 +58,44 @@ describe('the media thread', () => {
     play(leg, 'greeting', samples, [800, 2400]);
     const finished = await log.next('playout.finished');
     const started = await log.next('playout.started');
-    expect(finished.atMs - started.atMs).toBeCloseTo(300, 1);
-    expect(log.all('playout.mark').map((mark) => mark.atMs - started.atMs)).toEqual([expect.closeTo(100, 1), expect.closeTo(300, 1)]);
-    await expect.poll(() => peer.heard.filter((packet) => packet.peak > 1000).length).toBe(15);
+    await expect.poll(() => peer.heard.filter((packet) => packet.peak > 1000).length, PATIENTLY).toBe(15);
     const voiced = peer.heard.filter((packet) => packet.peak > 1000);
-    expect(voiced.map((packet) => packet.timestamp - (voiced[0]?.timestamp ?? 0))).toEqual(voiced.map((_, n) => n * 160));
+    const payload = new Uint8Array(samples.length);
+    encodeG711('PCMU', samples, payload, 0);
+    expect(Buffer.concat(voiced.map((packet) => packet.payload))).toEqual(Buffer.from(payload));
+    // A slot that was missed by far is left out of the stream, and its timestamp with it: the times told follow the timestamps.
+    const sentAfterMs = (count: number) => ((voiced[count - 1]?.timestamp ?? 0) + 160 - (voiced[0]?.timestamp ?? 0)) / 8;
+    const sequences = voiced.map((packet) => packet.sequence - (voiced[0]?.sequence ?? 0));
+    expect(sequences.map((sequence) => (sequence + 0x1_0000) % 0x1_0000)).toEqual(voiced.map((_, n) => n));
+    expect(sentAfterMs(15)).toBeGreaterThanOrEqual(300);
+    expect(finished.atMs - started.atMs).toBeCloseTo(sentAfterMs(15), 1);
+    const marks = log.all('playout.mark').map((mark) => mark.atMs - started.atMs);
+    expect(marks).toEqual([expect.closeTo(sentAfterMs(5), 1), expect.closeTo(sentAfterMs(15), 1)]);
     expect((await close()).stats.packetsSent).toBeGreaterThanOrEqual(15);
   });
 
   it('bridged, each far end hears the other and what it is played, nobody hears themselves, and only the agent is on the agent’s track', async () => {
     const [caller, human] = [await openLeg({ recording: true }), await openLeg({ recording: 'human' })];
     caller.leg.send({ do: 'holdMusic', isOn: true });
-    await expect.poll(() => caller.peer.heard.filter((packet) => packet.peak > 500).length).toBeGreaterThan(10);
+    await expect.poll(() => caller.peer.heard.filter((packet) => packet.peak > 500).length, PATIENTLY).toBeGreaterThan(10);
     caller.leg.send({ do: 'holdMusic', isOn: false });
     caller.leg.send({ do: 'bridge', otherLegId: human.leg.id });
     play(caller.leg, 'goodbye', tone(400, 700));
     await Promise.all([caller.peer.speak(caller.localPort, tone(1_200, 440)), human.peer.speak(human.localPort, tone(1_200, 1_000))]);
-    await expect.poll(() => power(heardBy(caller.peer), 1_000)).toBeGreaterThan(100_000);
-    await expect.poll(() => power(heardBy(human.peer), 440)).toBeGreaterThan(100_000);
-    expect(power(heardBy(caller.peer), 700)).toBeGreaterThan(1_000);
-    for (const [peer, own] of [
-      [caller.peer, 440],
-      [human.peer, 1_000],
-      [human.peer, 700],
+    await expect.poll(() => power(loudIn(caller.peer), 1_000), PATIENTLY).toBeGreaterThan(100_000);
+    await expect.poll(() => power(loudIn(human.peer), 440), PATIENTLY).toBeGreaterThan(100_000);
+    expect(power(loudIn(caller.peer), 700)).toBeGreaterThan(1_000);
+    // A gap that was made up for blurs a tone a little.
+    for (const [peer, other, own] of [
+      [caller.peer, 1_000, 440],
+      [human.peer, 440, 1_000],
+      [human.peer, 440, 700],
     ] as const)
-      expect(power(heardBy(peer), own)).toBeLessThan(100);
+      expect(power(loudIn(peer), own)).toBeLessThan(power(loudIn(peer), other) / 100);
     await human.close();
-    // Parted by the end of the other.
-    caller.peer.heard.length = 0;
-    await expect.poll(() => caller.peer.heard.length).toBeGreaterThan(10);
-    expect(caller.peer.heard.every((packet) => packet.peak < 100)).toBe(true);
+    // Parted by the end of the other; what was sent before may still be on its way.
+    const isQuiet = ({ peer }: typeof caller) => peer.heard.slice(-10).every((packet) => packet.peak < 100);
+    await expect.poll(() => isQuiet(caller), PATIENTLY).toBe(true);
     await caller.close();
     const track = (of: typeof caller, name: string) =>
       Int16Array.from(of.log.all('recording').flatMap((segment) => (segment.track === name ? [...segment.samples] : [])));
@@ -108,7 +120,7 @@ describe('the media thread', () => {
       new G722Decoder().decode(payload, samples);
       return resample(samples, 16_000, 8_000);
     };
-    await expect.poll(() => power(heard(), 440), { timeout: 5_000 }).toBeGreaterThan(100_000);
+    await expect.poll(() => power(heard(), 440), PATIENTLY).toBeGreaterThan(100_000);
     leg.send({ do: 'close' });
     peer.close();
     await caller.close();
@@ -117,7 +129,7 @@ describe('the media thread', () => {
   it('sends no voice more than 60 ms after a pause, and goes on from the same sample', async () => {
     const { peer, leg, log, close } = await openLeg();
     play(leg, 'reply', tone(600));
-    await expect.poll(() => peer.heard.filter((packet) => packet.peak > 1000).length, { interval: 5 }).toBeGreaterThan(5);
+    await expect.poll(() => peer.heard.filter((packet) => packet.peak > 1000).length, { ...PATIENTLY, interval: 5 }).toBeGreaterThan(5);
     const pausedAtMs = systemClock.now();
     leg.send({ do: 'pause' });
     const { position } = await log.next('playout.paused');
@@ -127,7 +139,7 @@ describe('the media thread', () => {
     expect(peer.heard.filter((packet) => packet.peak > 1000).length * 160).toBe(position.sample);
     leg.send({ do: 'resume' });
     await log.next('playout.finished');
-    await expect.poll(() => peer.heard.filter((packet) => packet.peak > 1000).length).toBe(30);
+    await expect.poll(() => peer.heard.filter((packet) => packet.peak > 1000).length, PATIENTLY).toBe(30);
     await close();
   });
 
@@ -145,7 +157,7 @@ describe('the media thread', () => {
     }
     expect(await log.next('digit')).toMatchObject({ digit: '5', durationMs: 60, source: 'rfc4733' });
     leg.send({ do: 'sendDigits', digits: '9' });
-    await expect.poll(() => peer.heard.filter((packet) => packet.payloadType === 101).length).toBe(7);
+    await expect.poll(() => peer.heard.filter((packet) => packet.payloadType === 101).length, PATIENTLY).toBe(7);
     const sent = peer.heard.filter((packet) => packet.payloadType === 101);
     expect(new Set(sent.map((packet) => packet.timestamp)).size).toBe(1);
     expect(sent.map((packet) => packet.marker)).toEqual([true, false, false, false, false, false, false]);
@@ -237,11 +249,13 @@ describe('the media thread', () => {
     first.leg.send({ do: 'close' });
     await new LegLog(first.leg).next('closed');
     await expect
-      .poll(() =>
-        open().then(
-          ({ localPort }) => localPort,
-          () => null,
-        ),
+      .poll(
+        () =>
+          open().then(
+            ({ localPort }) => localPort,
+            () => null,
+          ),
+        PATIENTLY,
       )
       .toBe(first.localPort);
     await small.close();
