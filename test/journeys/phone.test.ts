@@ -78,7 +78,11 @@ async function expectSettled(callerNumber: string): Promise<void> {
     source: 'phone',
     direction: 'inbound',
     dialed_number: product.number,
+    media_quality: { jitter_ms: expect.any(Number), mos: expect.any(Number) },
   });
+  // Most of 20 s at 50 packets a second.
+  expect(session.media_quality.packets_received).toBeGreaterThan(500);
+  expect(session.media_quality.packets_sent).toBeGreaterThan(500);
   const said = session.items.map((item: { role: string; content: string }) => `${item.role}: ${item.content}`);
   expect(said[0]).toMatch(/^assistant: Hello, this is the Parley demo\./);
   expect(said[1]).toBe('user: what are your opening hours');
