@@ -10,7 +10,13 @@ import { eraseEndUser } from './erase.ts';
 const MAX_DAYS = 3_650;
 const days = z.number().int().min(1).max(MAX_DAYS).nullable();
 
-const retention = z.strictObject({ recordings_days: days, transcripts_days: days, flight_logs_days: days, deliveries_days: days });
+const retention = z.strictObject({
+  recordings_days: days,
+  transcripts_days: days,
+  flight_logs_days: days,
+  deliveries_days: days,
+  test_runs_days: days,
+});
 const count = z.number().int();
 
 /** Registers the routes of privacy. */
@@ -53,6 +59,6 @@ export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
 }
 
 function toRecord(settings: PrivacyDocument | null): z.output<typeof retention> {
-  const { recordings_days, transcripts_days, flight_logs_days, deliveries_days } = settings ?? DEFAULT_RETENTION;
-  return { recordings_days, transcripts_days, flight_logs_days, deliveries_days };
+  const { recordings_days, transcripts_days, flight_logs_days, deliveries_days, test_runs_days } = settings ?? DEFAULT_RETENTION;
+  return { recordings_days, transcripts_days, flight_logs_days, deliveries_days, test_runs_days };
 }

@@ -10,8 +10,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
 
+/** What belongs to a session, and ages with it. */
+type OfSession = Exclude<Retained, 'deliveries' | 'test_runs'>;
+
 /** How each kind is removed from one session; every one can be repeated. */
-const REMOVERS: Readonly<Record<Exclude<Retained, 'deliveries'>, (context: Parts, sessionId: string) => Promise<void>>> = {
+const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) => Promise<void>>> = {
   recordings: async ({ models, blobs }, id) => {
     await blobs.deletePrefix(recordingPrefix(id));
     await models.sessions.updateOne({ _id: id }, { $set: { tracks: [] } });
@@ -32,13 +35,15 @@ export function startRetention(context: Context): ChoreLoop {
 export async function enforceRetention(context: Parts): Promise<void> {
   for await (const { team_id: teamId } of context.models.users.find({}, { team_id: 1 }).lean().cursor()) {
     const settings = await context.models.privacy.findById(teamId).lean<PrivacyDocument>();
-    await enforceFor(context, settings ?? { _id: teamId, ...DEFAULT_RETENTION, done: {} });
+    await enforceFor(context, { ...DEFAULT_RETENTION, ...(settings ?? { _id: teamId, done: {} }) });
   }
 }
 
 async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<void> {
   const deliveriesUntil = cutoff(context, settings.deliveries_days);
   if (deliveriesUntil) await context.models.deliveries.deleteMany({ team_id: settings._id, finished_at: { $lte: deliveriesUntil } });
+  const testsUntil = cutoff(context, settings.test_runs_days);
+  if (testsUntil) await removeTestRuns(context, settings._id, testsUntil);
   for (const kind of ['recordings', 'transcripts', 'flight_logs'] as const) {
     const until = cutoff(context, settings[`${kind}_days`]);
     const done = settings.done[kind] ?? new Date(0);
@@ -48,7 +53,7 @@ async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<vo
 
 async function removeEnded(
   context: Parts,
-  of: { settings: PrivacyDocument; kind: Exclude<Retained, 'deliveries'>; done: Date; until: Date },
+  of: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date },
 ): Promise<void> {
   const { settings, kind, done, until } = of;
   const ended = context.models.sessions
@@ -57,6 +62,16 @@ async function removeEnded(
     .lean<Pick<SessionDocument, '_id'>[]>();
   for await (const { _id } of ended.cursor()) await REMOVERS[kind](context, _id);
   await context.models.privacy.updateOne({ _id: settings._id }, { $set: { [`done.${kind}`]: until } });
+}
+
+/** Batches that are over go with all their runs, so that no batch is ever seen with half of them; the runs first, so that what is cut off is found again. */
+async function removeTestRuns({ models }: Parts, teamId: string, until: Date): Promise<void> {
+  const finished = models.testBatches.find({ team_id: teamId, finished_at: { $lte: until } }, { _id: 1 }).lean<{ _id: string }[]>();
+  for await (const { _id } of finished.cursor()) {
+    await models.testRuns.deleteMany({ batch_id: _id });
+    await models.testInputs.deleteMany({ batch_id: _id });
+    await models.testBatches.deleteOne({ _id });
+  }
 }
 
 function cutoff({ clock }: Parts, days: number | null): Date | null {

@@ -116,6 +116,7 @@ export function defineTestBatches(connection: Connection): Model<TestBatchDocume
   );
   schema.index({ agent_id: 1, created_at: -1, _id: -1 });
   schema.index({ status: 1, created_at: 1 });
+  schema.index({ team_id: 1, finished_at: 1 });
   return connection.model<TestBatchDocument>('TestBatch', schema);
 }
 

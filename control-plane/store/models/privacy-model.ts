@@ -2,14 +2,20 @@
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** What expires on its own. */
-export const RETAINED = ['recordings', 'transcripts', 'flight_logs', 'deliveries'] as const;
+export const RETAINED = ['recordings', 'transcripts', 'flight_logs', 'deliveries', 'test_runs'] as const;
 export type Retained = (typeof RETAINED)[number];
 
-/** Days each kind is kept after the end of its session (of a delivery: after its own); null keeps it. */
+/** Days each kind is kept after the end of its session (of a delivery, or a test run with its batch: after its own); null keeps it. */
 export type RetentionDays = Record<`${Retained}_days`, number | null>;
 
 /** What holds until a team says otherwise. */
-export const DEFAULT_RETENTION: RetentionDays = { recordings_days: null, transcripts_days: null, flight_logs_days: null, deliveries_days: 30 };
+export const DEFAULT_RETENTION: RetentionDays = {
+  recordings_days: null,
+  transcripts_days: null,
+  flight_logs_days: null,
+  deliveries_days: 30,
+  test_runs_days: null,
+};
 
 /** A team's settings, and how far each kind has been removed. */
 export interface PrivacyDocument extends RetentionDays {
@@ -29,6 +35,7 @@ export function definePrivacy(connection: Connection): Model<PrivacyDocument> {
       transcripts_days: days,
       flight_logs_days: days,
       deliveries_days: { type: Number, default: DEFAULT_RETENTION.deliveries_days },
+      test_runs_days: days,
       done: { type: Schema.Types.Mixed, default: {} },
     },
     { collection: 'privacy_settings', versionKey: false, minimize: false },

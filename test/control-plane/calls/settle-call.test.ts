@@ -186,6 +186,17 @@ async function lose(instanceId: string): Promise<void> {
   api.dispatch.room = Number.POSITIVE_INFINITY;
 }
 
+/** Whatever is placed meanwhile goes to this worker. */
+async function on<Value>(instanceId: string, act: () => Promise<Value>): Promise<Value> {
+  const before = api.dispatch.placement;
+  api.dispatch.placement = { instanceId, supervisorRun: 'run-1', sipTag: instanceId };
+  try {
+    return await act();
+  } finally {
+    api.dispatch.placement = before;
+  }
+}
+
 describe('workers lost and found', () => {
   it('a lost link makes the session unknown, and the worker’s return active again', async () => {
     const id = await joined();
@@ -232,10 +243,7 @@ describe('workers lost and found', () => {
     const items = [message('What are your opening hours?', api.at(1_000))];
     await api.report(id, { type: 'items', items });
     api.dispatch.speaking.set(id, { text: 'We are open', atMs: new Date(api.at(2_000)).getTime() });
-    const before = api.dispatch.placement;
-    api.dispatch.placement = { instanceId: 'worker-2', supervisorRun: 'run-1', sipTag: 'tag-2' };
-    await api.sink.workerDead('worker-1');
-    api.dispatch.placement = before;
+    await on('worker-2', () => api.sink.workerDead('worker-1'));
     const given = api.dispatch.plans.at(-1);
     expect(given).toMatchObject({ key: { sessionId: id, epoch: 2 }, plan: { session_id: id }, handover: { was_cut_off: true, dialog: null } });
     const said = ['What are your opening hours?', 'We are open'];
@@ -250,6 +258,45 @@ describe('workers lost and found', () => {
     expect(session.items.map((item: SessionItem) => item.type === 'message' && item.content)).toEqual(said);
     expect(await api.balance(user.userId)).toBe(10_000_000 - 30_000);
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
+  });
+
+  it('a session nobody has joined yet is placed again when its worker dies: same session, new epoch, no handover, charged once', async () => {
+    const id = await on('dying', session);
+    const first = api.dispatch.plans.at(-1);
+    await on('successor', () => api.sink.workerDead('dying'));
+    expect(api.dispatch.plans.at(-1)).toEqual({ key: { sessionId: id, epoch: 2 }, plan: first?.plan });
+    expect(await read(id)).toMatchObject({ status: 'pending', end_reason: null });
+    expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, last_seq: 0, worker: { instance_id: 'successor' } });
+    const joining = { type: 'joined' as const, at: api.at(1_000) };
+    expect(await api.sink.apply({ session_id: id, epoch: 1, seq: 1, report: joining })).toEqual({ outcome: 'stale' });
+    expect(await api.report(id, joining)).toEqual({ outcome: 'stored', seq: 1 });
+    await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });
+    expect(await read(id)).toMatchObject({ status: 'completed', duration_seconds: 30 });
+    expect(await api.balance(user.userId)).toBe(10_000_000 - 30_000);
+  });
+
+  it('one whose plan never reached its worker is placed again when the worker is back without it', async () => {
+    const id = await on('forgetful', session);
+    const timers = api.clock.pendingTimers;
+    const back = api.sink.workerBack('forgetful', []);
+    // What it had spooled is waited for.
+    await expect.poll(() => api.clock.pendingTimers).toBeGreaterThan(timers);
+    await on('successor', async () => {
+      await api.clock.advance(3_000);
+      await back;
+    });
+    expect(api.dispatch.plans.at(-1)?.key).toEqual({ sessionId: id, epoch: 2 });
+    expect((await read(id)).status).toBe('pending');
+  });
+
+  it('one whose join deadline has passed is not placed again', async () => {
+    const id = await on('late', session);
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { expires_at: new Date(api.clock.wallTime()) } });
+    const placed = api.dispatch.offers.length;
+    await api.sink.workerDead('late');
+    expect(api.dispatch.offers).toHaveLength(placed);
+    expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'cancelled' });
+    expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
   it('a worker that comes back with a session that was settled without it is told to end it', async () => {

@@ -51,12 +51,19 @@ async function age(id: string, days: number): Promise<void> {
 describe('retention', () => {
   it('keeps everything but deliveries until a team says otherwise, field by field', async () => {
     const read = async () => (await api.request('GET', '/v1/agent/privacy', { key: user.key })).body;
-    expect(await read()).toEqual({ recordings_days: null, transcripts_days: null, flight_logs_days: null, deliveries_days: 30 });
+    expect(await read()).toEqual({
+      recordings_days: null,
+      transcripts_days: null,
+      flight_logs_days: null,
+      deliveries_days: 30,
+      test_runs_days: null,
+    });
     expect((await patch({ recordings_days: 7 })).body).toEqual({
       recordings_days: 7,
       transcripts_days: null,
       flight_logs_days: null,
       deliveries_days: 30,
+      test_runs_days: null,
     });
     await patch({ recordings_days: null, deliveries_days: null });
     expect(await read()).toMatchObject({ recordings_days: null, deliveries_days: null });
@@ -125,6 +132,36 @@ describe('retention', () => {
     await patch({ deliveries_days: 30 });
     await enforceRetention(api.context);
     expect(await deliveries.countDocuments({ session_id: id })).toBe(0);
+  });
+});
+
+describe('the retention of agent tests', () => {
+  it('batches that are over go with their runs as the team says; one that runs, a newer one and another team’s stay', async () => {
+    const post = async (url: string, key: string, body: object) => (await api.request('POST', url, { key, body })).body;
+    const batchOf = async ({ key }: TestUser, agent: string): Promise<string> => {
+      const test = { name: 'Greets', test_type: 'next_reply', conversation: [{ role: 'user', text: 'Hi' }], expectation: 'A greeting' };
+      const { test_id } = await post('/v1/agent/tests', key, test);
+      return (await post(`/v1/agent/agents/${agent}/tests/run`, key, { test_ids: [test_id], repeat_count: 2 })).batch_id;
+    };
+    const { testBatches, testRuns } = api.context.models;
+    const finish = (id: string, days: number) =>
+      testBatches.updateOne({ _id: id }, { $set: { status: 'completed', finished_at: new Date(api.clock.wallTime() - days * DAY_MS) } });
+    const stranger = await api.createUser();
+    const [old, newer, running] = [await batchOf(user, agentId), await batchOf(user, agentId), await batchOf(user, agentId)];
+    const foreign = await batchOf(stranger, await api.publishAgent(stranger));
+    for (const id of [old, foreign]) await finish(id, 8);
+    await finish(newer, 6);
+    const left = async () =>
+      (await testBatches.find({ _id: { $in: [old, newer, running, foreign] } }, { _id: 1 }).lean()).map(({ _id }) => _id).sort();
+    await enforceRetention(api.context);
+    expect(await left()).toHaveLength(4);
+    await patch({ test_runs_days: 7 });
+    await enforceRetention(api.context);
+    expect(await left()).toEqual([newer, running, foreign].sort());
+    expect(await testRuns.countDocuments({ batch_id: old })).toBe(0);
+    expect(await testRuns.countDocuments({ batch_id: newer })).toBe(2);
+    expect((await api.request('GET', `/v1/agent/test-runs?batch_id=${old}`, { key: user.key })).body.test_runs).toEqual([]);
+    expect((await api.request('GET', `/v1/agent/agents/${agentId}/test-batches/${old}`, { key: user.key })).status).toBe(404);
   });
 });
 
