@@ -86,7 +86,7 @@ async function endUnjoined(context: Context, sessions: readonly SessionDocument[
 /** Who is in a session's room; nobody where there is none, or LiveKit cannot be asked. */
 async function inRoom({ rooms, logger }: Context, { _id, room }: SessionDocument): Promise<{ hasCaller: boolean; hasAgent: boolean }> {
   if (rooms === null || room === null) return { hasCaller: false, hasAgent: false };
-  const present = await rooms.participants(room).catch((error: unknown) => {
+  const present = await rooms.participants(room).catch((error: unknown): readonly string[] => {
     logger.debug({ err: error, sessionId: _id }, 'room not seen');
     return [];
   });
