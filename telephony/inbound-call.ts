@@ -7,7 +7,7 @@ import { Fault } from '#config/errors.ts';
 import type { Leg } from '#media/leg.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { localAddressFor } from './local-address.ts';
-import { answerAudio } from './sdp.ts';
+import { answerAudio, offerAudio } from './sdp.ts';
 import { type DialogFacts, type IncomingInvite, InviteCancelled, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
 
@@ -46,24 +46,24 @@ export async function answerInboundCall(
   // Nobody waits for a call that is refused here.
   ready.catch(() => undefined);
   try {
-    const offer = invite.sdpOffer ?? '';
-    // An offer that cannot be answered is refused before it rings.
-    const { remote } = answerAudio(offer, UNBOUND);
+    const offer = invite.sdpOffer;
+    // An offer that cannot be answered is refused before it rings. Without one we make it, and the ACK brings the answer.
+    const remote = offer === null ? null : answerAudio(offer, UNBOUND).remote;
     invite.ring();
     const first = await Promise.race([ready, cancelled]);
     if (first === 'cancelled') return { outcome: 'cancelled' };
-    const bound = localAddressFor(remote.address, { boundHost: deps.sipHost, publicIp: undefined });
+    const bound = localAddressFor(remote?.address ?? invite.sourceAddress, { boundHost: deps.sipHost, publicIp: undefined });
     const { leg: rtp, localPort } = await deps.media.openRtpLeg({
       localAddress: bound,
       remote,
       recording: first.recordAudio ? { firstSegment: 0 } : null,
     });
     const local = { address: deps.sipPublicIp ?? bound, port: localPort, sessionId: Math.floor(deps.random() * 2 ** 31), version: 1 };
-    const dialog = await invite.answer(answerAudio(offer, local).sdp).catch((error: unknown) => {
+    const dialog = await invite.answer(offer === null ? offerAudio(local) : answerAudio(offer, local).sdp).catch((error: unknown) => {
       rtp.send({ do: 'close' });
       throw error;
     });
-    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local });
+    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local, isLateOffer: offer === null });
     return { outcome: 'answered', leg, dialog: dialog.facts, refer: (request, listener) => dialog.refer(request, listener) };
   } catch (error) {
     return error instanceof InviteCancelled ? { outcome: 'cancelled' } : refuse(invite, error);

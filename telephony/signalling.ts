@@ -35,7 +35,7 @@ export interface IncomingInvite {
   readonly sdpOffer: string | null;
   /** 180 Ringing. */
   ring(): void;
-  /** 200 with the answer; resolves once it is sent. Throws `InviteCancelled` when the caller was faster. */
+  /** 200 with the answer, or with our offer where there is none to answer; resolves once it is sent. Throws `InviteCancelled` when the caller was faster. */
   answer(sdp: string): Promise<SipDialog>;
   refuse(status: number, headers?: Readonly<Record<string, string>>): void;
   /** At most one listener; called at once when the caller has cancelled already. */
@@ -75,8 +75,12 @@ export interface ReferListener {
 export interface SipDialogListener {
   /** BYE, or the dialog was lost. */
   onEnded(): void;
-  /** A re-INVITE with an offer: the answer, or null to refuse it with 488 and leave everything as it is. */
+  /** A re-INVITE or UPDATE with an offer: the answer, or null to refuse it with 488 and leave everything as it is. */
   onOffer(sdp: string): string | null;
+  /** A re-INVITE without an offer: ours, whose answer follows (RFC 3261 §14.2). */
+  makeOffer(): string;
+  /** What the ACK brought to an offer of ours in a 200; empty when it brought nothing. */
+  onAnswer(sdp: string): void;
   onInfo(info: { readonly contentType: string; readonly body: string }): void;
 }
 
@@ -351,6 +355,8 @@ class DrachtioDialog implements SipDialog {
   #listener: SipDialogListener | null = null;
   #referListener: ReferListener | null = null;
   #isOver = false;
+  /** An offer of ours stands in a 200. */
+  #awaitsAnswer = false;
 
   /** `before`: what stood of the dialog before it was taken over. */
   constructor(dialog: Srf.Dialog, srf: Srf, all: Set<DrachtioDialog>, before: DialogFacts | null = null) {
@@ -358,6 +364,7 @@ class DrachtioDialog implements SipDialog {
     this.#all = all;
     this.#dialog = dialog;
     this.#facts = before ? continued(before, dialog) : factsOf(dialog);
+    this.#awaitsAnswer = dialog.type === 'uas' && dialog.req.body.trim() === '';
     all.add(this);
     this.#follow(dialog);
   }
@@ -399,14 +406,32 @@ class DrachtioDialog implements SipDialog {
       this.#referListener?.onNotify(sipfragStatus(request.body), /^\s*terminated\b/i.test(request.get('Subscription-State') ?? ''));
     });
     dialog.on('modify', (request, response) => {
-      const answer = request.body.trim() === '' ? dialog.local.sdp : (this.#listener?.onOffer(request.body) ?? null);
-      if (answer === null) {
-        response.send(488);
-        return;
-      }
-      dialog.local.sdp = answer;
-      response.send(200, { body: answer });
+      this.#awaitsAnswer = request.body.trim() === '';
+      this.#describe(dialog, response, this.#awaitsAnswer ? (this.#listener?.makeOffer() ?? null) : this.#answerTo(request.body));
     });
+    dialog.on('update', (request: Srf.SrfRequest, response: Srf.SrfResponse) => {
+      // Without a description it only says that the other side is still there (RFC 4028 §7.4).
+      if (request.body.trim() === '') response.send(200);
+      else this.#describe(dialog, response, this.#answerTo(request.body));
+    });
+    dialog.on('ack', (request: Srf.SrfRequest) => {
+      if (!this.#awaitsAnswer) return;
+      this.#awaitsAnswer = false;
+      this.#listener?.onAnswer(request.body);
+    });
+  }
+
+  #answerTo(offer: string): string | null {
+    return this.#listener?.onOffer(offer) ?? null;
+  }
+
+  #describe(dialog: Srf.Dialog, response: Srf.SrfResponse, sdp: string | null): void {
+    if (sdp === null) {
+      response.send(488);
+      return;
+    }
+    dialog.local.sdp = sdp;
+    response.send(200, { body: sdp });
   }
 
   listen(listener: SipDialogListener): void {

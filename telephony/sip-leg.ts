@@ -1,7 +1,7 @@
 /** An answered dialog as a `Leg`: the RTP leg with SIP around it. A BYE closes it, closing it sends a BYE, INFO digits and re-INVITEs become the leg's own. */
 import type { Clock } from '#config/clock.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg.ts';
-import { answerAudio, type LocalAudio } from './sdp.ts';
+import { answerAudio, type LocalAudio, offerAudio, readAnswer } from './sdp.ts';
 import type { SipDialog } from './signalling.ts';
 
 /** What a leg of a phone call is made of. */
@@ -12,6 +12,8 @@ export interface SipLegParts {
   readonly local: LocalAudio;
   /** Who is called has answered: they are there whether or not they say a word. Otherwise the first media tells. */
   readonly isConnected?: boolean;
+  /** The far end is told by the answer to our offer, which comes in the ACK. */
+  readonly isLateOffer?: boolean;
 }
 
 /** Joins a dialog and its RTP leg. */
@@ -21,6 +23,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
   const early: LegEvent[] = isConnected ? [{ type: 'connected', atMs: clock.now() }] : [];
   let isRemoteEnd = false;
   let version = local.version;
+  let hasRemote = !(deps.isLateOffer ?? false);
 
   const emit = (events: readonly LegEvent[]) => {
     if (listener) listener(events);
@@ -45,6 +48,19 @@ export function createSipLeg(deps: SipLegParts): Leg {
       } catch {
         // No audio we could carry: the change is refused and the call goes on as it was.
         return null;
+      }
+    },
+    makeOffer() {
+      version += 1;
+      return offerAudio({ ...local, version });
+    },
+    onAnswer(sdp) {
+      try {
+        rtp.send({ do: 'setRemote', remote: readAnswer(sdp) });
+        hasRemote = true;
+      } catch {
+        // Nobody to talk to: the call is over. A change that failed leaves it as it was.
+        if (!hasRemote) rtp.send({ do: 'close' });
       }
     },
     onInfo({ contentType, body }) {

@@ -29,8 +29,16 @@ import {
   uriOf,
 } from './message.ts';
 import { timedOut } from './network-responses.ts';
+import { agreeTimer, restartTimer, timerHeaders } from './session-timer.ts';
 import type { ServerTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
+
+/** What is answered to OPTIONS, and to any method there is no application for. */
+export const ALLOW = 'INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, REFER, NOTIFY';
+/** The one extension that is spoken: session timers (RFC 4028). */
+export const SUPPORTED = 'timer';
+/** A request of ours names no `timer`: whoever is called and wants one refreshes it then, as everybody can (RFC 4028 §9). */
+const ALLOWED: SipHeader = { name: 'Allow', value: ALLOW };
 
 /** Carries out one `sip` command and answers it. */
 export function onAppCommand(core: Core, app: App, command: AppCommand): void {
@@ -84,8 +92,13 @@ export function sendResponse(
   const given = parameter(to, 'tag');
   const localTag = given ?? owner?.dialog?.localTag ?? response.toTag ?? newTag();
   const localParty = given === null && status > 100 ? `${to};tag=${localTag}` : to;
-  const text = formatMessage(writeResponse(core, transaction, { ...response, localParty }));
   const isInvite = method === 'INVITE';
+  const isRefreshed = refreshes(method, status);
+  const timer = isRefreshed ? agreeTimer(request) : null;
+  const headers = isRefreshed
+    ? [...response.headers, ALLOWED, { name: 'Supported', value: SUPPORTED }, ...timerHeaders(timer, request)]
+    : response.headers;
+  const text = formatMessage(writeResponse(core, transaction, { ...response, headers, localParty }));
   if (owner?.app && isInvite && status > 100 && status < 300) {
     owner.dialog ??= makeServerDialog(core, transaction, { app: owner.app, localParty, localTag, routes: headerList(request, 'record-route') });
     if (status >= 200) {
@@ -94,9 +107,15 @@ export function sendResponse(
     }
   }
   transaction.respond(status, text);
+  if (isRefreshed && owner?.dialog && core.dialogs.get(owner.dialog.id)) restartTimer(core, owner.dialog, timer);
   // A refusal frees an early dialog; inside a confirmed one it only refuses the change.
   if (isInvite && status >= 300 && owner?.dialog?.isConfirmed === false) core.dialogs.remove(owner.dialog);
   return text;
+}
+
+/** True for the 2xx that session timers start anew with (RFC 4028 §3). */
+function refreshes(method: string, status: number): boolean {
+  return status >= 200 && status < 300 && (method === 'INVITE' || method === 'UPDATE');
 }
 
 /** What the server adds to an application's response: the request's own headers, and a way back for what makes a dialog. */
@@ -108,7 +127,7 @@ function writeResponse(
   const { status, reason } = response.start;
   const same = (name: string) => ({ name, value: header(request, name.toLowerCase()) ?? '' });
   const all = (name: string) => headerList(request, name.toLowerCase()).map((value) => ({ name, value }));
-  const isDialogMaking = status > 100 && status < 300 && (method === 'INVITE' || method === 'SUBSCRIBE');
+  const isDialogMaking = status > 100 && status < 300 && (method === 'INVITE' || method === 'SUBSCRIBE' || method === 'UPDATE');
   const hasContact = response.headers.some((entry) => longName(entry.name) === 'contact');
   return {
     start: { ...response.start, reason: reason === '' ? (REASONS[status] ?? 'Unknown') : reason },
@@ -166,7 +185,7 @@ function requestInDialog(core: Core, app: App, request: { messageId: string; dia
   }
   const peer = dialogPeer(dialog);
   const headers = passedHeaders(request.message, request.method === 'INVITE' ? ['contact'] : []);
-  if (request.method === 'INVITE') headers.push({ name: 'Contact', value: ownContact(core, peer) });
+  if (request.method === 'INVITE') headers.push({ name: 'Contact', value: ownContact(core, peer) }, ALLOWED);
   const { branch, message } = dialogRequest(core, dialog, { method: request.method, cseq: dialog.localCseq, headers, body: request.message.body });
   send(core, app, { messageId: request.messageId, branch, message, method: request.method, peer, dialog });
   if (request.method === 'BYE') core.dialogs.remove(dialog);
@@ -235,6 +254,7 @@ function newRequest(core: Core, app: App, request: { messageId: string; message:
       // A digest retry brings the CSeq it wants.
       { name: 'CSeq', value: header(request.message, 'cseq') ?? `1 ${request.method}` },
       { name: 'Contact', value: contact === null ? ownContact(core, peer) : party(contact, own) },
+      ...(request.method === 'INVITE' ? [ALLOWED] : []),
       ...passedHeaders(request.message, ['contact']),
     ],
     body: request.message.body,
@@ -329,6 +349,7 @@ export const REASONS: Readonly<Record<number, string>> = {
   408: 'Request Timeout',
   416: 'Unsupported URI Scheme',
   420: 'Bad Extension',
+  422: 'Session Interval Too Small',
   480: 'Temporarily Unavailable',
   481: 'Call/Transaction Does Not Exist',
   482: 'Loop Detected',

@@ -192,6 +192,13 @@ export function hangUp(core: Core, dialog: Dialog): string {
   return formatMessage(message);
 }
 
+/** Ends a dialog whose other side is gone: a BYE in case it is not, and its application told. */
+export function loseDialog(core: Core, dialog: Dialog): void {
+  core.metrics.dialogsLost += 1;
+  const text = hangUp(core, dialog);
+  dialog.app.deliver(['sip', ...metaTokens(core, 'application', text, dialog.peer), 'unsolicited', dialog.id, ''], text);
+}
+
 export function newCallId(): string {
   return randomUUID();
 }

@@ -1,5 +1,6 @@
 /** Dialogs (RFC 3261 §12): what requests inside a call are built from, found by id for the application and by Call-ID and local tag for the network. */
 import { randomUUID } from 'node:crypto';
+import type { Timer } from '#config/clock.ts';
 import type { App } from './app-protocol.ts';
 import type { ClientTransaction, ServerTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
@@ -33,6 +34,8 @@ export interface Dialog {
   pendingInvite: ServerTransaction | null;
   /** The INVITE sent last that was accepted: its ACK goes again whenever its 2xx does. */
   acceptedInvite: ClientTransaction | null;
+  /** Run while the two sides have agreed that the call ends without refreshes (RFC 4028). */
+  sessionTimers: Timer | null;
 }
 
 /** The dialogs of one server. */
@@ -44,8 +47,8 @@ export class DialogTable {
     return this.#byId.size;
   }
 
-  add(fields: Omit<Dialog, 'id'>): Dialog {
-    const dialog: Dialog = { id: randomUUID(), ...fields };
+  add(fields: Omit<Dialog, 'id' | 'sessionTimers'>): Dialog {
+    const dialog: Dialog = { id: randomUUID(), sessionTimers: null, ...fields };
     this.#byId.set(dialog.id, dialog);
     this.#byKey.set(keyOf(dialog.callId, dialog.localTag), dialog);
     return dialog;
@@ -62,8 +65,15 @@ export class DialogTable {
   }
 
   remove(dialog: Dialog): void {
+    dialog.sessionTimers?.cancel();
+    dialog.sessionTimers = null;
     this.#byId.delete(dialog.id);
     this.#byKey.delete(keyOf(dialog.callId, dialog.localTag));
+  }
+
+  /** The server stops. */
+  close(): void {
+    for (const dialog of [...this.#byId.values()]) this.remove(dialog);
   }
 
   /** The dialogs an application has. */

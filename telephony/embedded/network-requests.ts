@@ -1,15 +1,14 @@
 /** Requests from the network: retransmissions absorbed, CANCEL and ACK matched, new INVITEs admitted and routed, the rest handed to the dialog's application (RFC 3261 §8.2, §9.2, §12.2.2). */
 import type { AdmissionRequest } from '#config/sip-admission.ts';
 import type { App } from './app-protocol.ts';
-import { REASONS, sendResponse } from './app-side.ts';
-import { type Core, deliver, hangUp, metaTokens, ownHostPort } from './core.ts';
+import { ALLOW, REASONS, SUPPORTED, sendResponse } from './app-side.ts';
+import { type Core, deliver, loseDialog, ownHostPort } from './core.ts';
 import type { Dialog } from './dialog.ts';
 import { header, headerList, longName, parameter, parseCseq, parseUri, type SipHeader, type SipMessage, uriOf } from './message.ts';
+import { isTooShort, MIN_SESSION_SECONDS } from './session-timer.ts';
 import { ServerTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
 
-/** What the server itself answers OPTIONS with, and any method it has no application for. */
-const ALLOW = 'INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, REFER, NOTIFY';
 const RETRY_AFTER_SECONDS = 5;
 /** RFC 3261 §19.1.2 */
 const DEFAULT_PORT = 5060;
@@ -43,6 +42,7 @@ function onNew(core: Core, request: SipMessage, from: { readonly source: Peer; r
   if (isMerged) reply(core, transaction, 482);
   else if (!knowsScheme(request)) reply(core, transaction, 416);
   else if (requiredOptions(request).length > 0) refuseRequired(core, transaction);
+  else if (isTooShort(request)) refuseTooShort(core, transaction);
   else if (from.method === 'INVITE') {
     core.metrics.invites += 1;
     // Without a Contact nobody could ever hang up on the caller (RFC 3261 §8.1.1.8).
@@ -57,6 +57,7 @@ function onNew(core: Core, request: SipMessage, from: { readonly source: Peer; r
     reply(core, transaction, 200, [
       { name: 'Allow', value: ALLOW },
       { name: 'Accept', value: 'application/sdp' },
+      { name: 'Supported', value: SUPPORTED },
     ]);
   else {
     const app = [...core.apps].find((candidate) => candidate.verbs.has(from.method.toLowerCase()));
@@ -84,9 +85,13 @@ function knowsScheme({ start }: SipMessage): boolean {
   return start.kind === 'request' && /^(?:sips?|tel):/i.test(start.uri);
 }
 
-/** Extensions the sender insists on; the server understands none beyond the core (RFC 3261 §8.2.2.3). */
+/** Extensions the sender insists on that the server does not understand (RFC 3261 §8.2.2.3). */
 function requiredOptions(request: SipMessage): string[] {
-  return headerList(request, 'require');
+  return headerList(request, 'require').filter((option) => option.toLowerCase() !== SUPPORTED);
+}
+
+function refuseTooShort(core: Core, transaction: ServerTransaction): void {
+  reply(core, transaction, 422, [{ name: 'Min-SE', value: String(MIN_SESSION_SECONDS) }]);
 }
 
 function refuseRequired(core: Core, transaction: ServerTransaction): void {
@@ -133,15 +138,7 @@ function onInDialog(
     reply(core, transaction, 481);
     return;
   }
-  if (dialog.remoteCseq !== null && from.cseq < dialog.remoteCseq) {
-    // Overtaken by a later request (RFC 3261 §12.2.2).
-    reply(core, transaction, 500);
-    return;
-  }
-  if (requiredOptions(request).length > 0 && from.method !== 'BYE') {
-    refuseRequired(core, transaction);
-    return;
-  }
+  if (isRefusedInDialog(core, transaction, { dialog, cseq: from.cseq })) return;
   dialog.remoteCseq = from.cseq;
   dialog.peer = from.source;
   // A caller who hangs up has heard the answer, whatever became of the ACK.
@@ -150,12 +147,30 @@ function onInDialog(
     onInterregnum(core, transaction, dialog);
     return;
   }
-  if (from.method === 'INVITE') {
-    reply(core, transaction, 100);
-    const contact = headerList(request, 'contact')[0];
-    if (contact !== undefined) dialog.target = uriOf(contact);
-  }
+  if (from.method === 'INVITE') reply(core, transaction, 100);
+  const contact = isRefresh(from.method) ? headerList(request, 'contact')[0] : undefined;
+  if (contact !== undefined) dialog.target = uriOf(contact);
   hand(core, transaction, dialog.app, dialog);
+}
+
+/** What the rules forbid inside a dialog is answered here, and changes nothing of it. */
+function isRefusedInDialog(core: Core, transaction: ServerTransaction, { dialog, cseq }: { dialog: Dialog; cseq: number }): boolean {
+  const { request, method } = transaction;
+  if (dialog.remoteCseq !== null && cseq < dialog.remoteCseq) {
+    // Overtaken by a later request (RFC 3261 §12.2.2).
+    reply(core, transaction, 500);
+  } else if (requiredOptions(request).length > 0 && method !== 'BYE') refuseRequired(core, transaction);
+  else if (isRefresh(method) && isTooShort(request)) refuseTooShort(core, transaction);
+  else if (method === 'UPDATE' && !dialog.isConfirmed) {
+    // The offer of the INVITE has no answer yet (RFC 3311 §5.2).
+    reply(core, transaction, 500, [{ name: 'Retry-After', value: '2' }]);
+  } else return false;
+  return true;
+}
+
+/** True for what refreshes a session, and may move its target. */
+function isRefresh(method: string): boolean {
+  return method === 'INVITE' || method === 'UPDATE';
 }
 
 /** The call has lost its worker and waits for another one: the caller may leave, everything else is for later. */
@@ -234,9 +249,7 @@ function openTransaction(
 function onAckTimeout(core: Core, transaction: ServerTransaction): void {
   const dialog = core.owners.get(transaction)?.dialog;
   if (!dialog || core.dialogs.get(dialog.id) !== dialog) return;
-  core.metrics.dialogsLost += 1;
-  const text = hangUp(core, dialog);
-  dialog.app.deliver(['sip', ...metaTokens(core, 'application', text, dialog.peer), 'unsolicited', dialog.id, ''], text);
+  loseDialog(core, dialog);
 }
 
 function forget(core: Core, transaction: ServerTransaction): void {

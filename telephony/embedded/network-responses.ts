@@ -1,7 +1,8 @@
 /** Responses from the network, and requests that got none: matched to what was sent, acknowledged where the server must, handed to the application. */
-import { type Core, deliver } from './core.ts';
+import { type Core, deliver, loseDialog } from './core.ts';
 import type { Dialog } from './dialog.ts';
 import { formatMessage, header, headerList, parameter, parseCseq, type SipMessage, uriOf } from './message.ts';
+import { restartTimer, timerOfResponse } from './session-timer.ts';
 import type { ClientTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
 
@@ -19,10 +20,25 @@ export function onResponse(core: Core, message: SipMessage, source: Peer): void 
   if (transaction.method === 'INVITE' && status >= 300) acknowledgeRefusal(transaction, message);
   if (status === 100) return;
   const owner = core.owners.get(transaction);
+  if (owner && !owner.app && transaction.method === 'UPDATE') onRefreshed(core, owner.dialog, { message, status });
   if (!owner?.app) return;
-  if (transaction.method === 'INVITE' && status < 300) owner.dialog = updateDialog(core, transaction, { message, source, status });
-  else if (transaction.method === 'INVITE' && owner.dialog && (!owner.dialog.isConfirmed || isGone(status))) core.dialogs.remove(owner.dialog);
+  if (transaction.method === 'INVITE') owner.dialog = followInvite(core, transaction, { message, source, status });
   deliver(owner.app, core, message, { peer: source, transactionId: transaction.id, dialogId: owner.dialog?.id ?? '', receivedOn: [] });
+}
+
+/** The dialog of an INVITE after a response to it. A refusal frees an early one; inside a confirmed one it only refuses the change. */
+function followInvite(core: Core, transaction: ClientTransaction, response: { message: SipMessage; source: Peer; status: number }): Dialog | null {
+  if (response.status < 300) return updateDialog(core, transaction, response);
+  const dialog = core.owners.get(transaction)?.dialog ?? null;
+  if (dialog && (!dialog.isConfirmed || isGone(response.status))) core.dialogs.remove(dialog);
+  return dialog;
+}
+
+/** The answer to a refresh of ours. A refusal leaves the interval to run out, unless the call is unknown there. */
+function onRefreshed(core: Core, dialog: Dialog | null, { message, status }: { message: SipMessage; status: number }): void {
+  if (!dialog || core.dialogs.get(dialog.id) !== dialog) return;
+  if (status >= 200 && status < 300) restartTimer(core, dialog, timerOfResponse(message));
+  else if (isGone(status)) loseDialog(core, dialog);
 }
 
 /** The other side knows the dialog no more, or cannot be reached: it is over (RFC 3261 §12.2.1.2). */
@@ -105,6 +121,9 @@ function updateDialog(core: Core, transaction: ClientTransaction, response: { me
   if (response.status >= 200) {
     dialog.isConfirmed = true;
     dialog.acceptedInvite = transaction;
+    // We did not offer to refresh.
+    const timer = timerOfResponse(response.message);
+    restartTimer(core, dialog, timer?.isOurs ? null : timer);
   }
   return dialog;
 }

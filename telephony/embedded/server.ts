@@ -82,6 +82,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       for (const transaction of [...core.servers.byId.values(), ...core.clients.byId.values()]) transaction.close();
       await appPort.close();
       for (const timer of core.graceTimers) timer.cancel();
+      core.dialogs.close();
       await transports.close();
     },
   };

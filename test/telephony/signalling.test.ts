@@ -61,7 +61,9 @@ describe('the worker’s end of signalling', () => {
       app.deliver(['sip', ...meta('network'), 'txn-2', 'dialog-1', ''], bye);
     };
     const dialog = await call.answer(sdp);
-    const ended = new Promise<void>((resolve) => dialog.listen({ onEnded: resolve, onOffer: () => null, onInfo: () => undefined }));
+    const ended = new Promise<void>((resolve) =>
+      dialog.listen({ onEnded: resolve, onOffer: () => null, makeOffer: () => '', onAnswer: () => undefined, onInfo: () => undefined }),
+    );
     await Promise.race([ended, systemClock.sleep(2000).then(() => Promise.reject(new Error('the BYE was missed')))]);
   });
 

@@ -91,7 +91,9 @@ describe('lost packets, on the server’s clock', () => {
 
   it('the ACK never comes: after 32 s the caller is hung up on, and the worker is told', async () => {
     const { dialog } = await answered();
-    const ended = new Promise<void>((resolve) => dialog.listen({ onEnded: resolve, onOffer: () => null, onInfo: () => undefined }));
+    const ended = new Promise<void>((resolve) =>
+      dialog.listen({ onEnded: resolve, onOffer: () => null, makeOffer: () => '', onAnswer: () => undefined, onInfo: () => undefined }),
+    );
     await clock.advance(31_900);
     expect(caller.requests).toEqual([]);
     await clock.advance(200);
