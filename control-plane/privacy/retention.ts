@@ -51,10 +51,7 @@ async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<vo
   }
 }
 
-async function removeEnded(
-  context: Parts,
-  of: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date },
-): Promise<void> {
+async function removeEnded(context: Parts, of: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date }): Promise<void> {
   const { settings, kind, done, until } = of;
   const ended = context.models.sessions
     .find({ team_id: settings._id, ended_at: { $gt: done, $lte: until } }, { _id: 1 })
