@@ -19,6 +19,8 @@ const VIEWPORT = { width: 1200, height: 760 };
 const PHONE = { width: 390, height: 780 };
 /** Transitions of the page are over. */
 const STILL_MS = 700;
+/** Time the product gets for what follows a call, on a slow machine too. */
+const WAIT_MS = 90_000;
 /** What the caller of the pictured call says, and when. */
 const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
 
@@ -109,11 +111,15 @@ async function haveSpokenCall(browser: Browser, product: Product): Promise<strin
   await visitor.press('Hang up');
   await visitor.close();
   const path = `/v1/agent/sessions/${sessionId}`;
-  await product.until('the call is analysed', async () => (await product.ask('GET', path)).analysis?.status === 'completed', 30_000);
-  await product.until('it was told', async () => {
-    const { deliveries } = await product.ask('GET', `${path}/deliveries`);
-    return deliveries.length >= 2 && deliveries.every(({ state }: { state: string }) => state === 'delivered');
-  });
+  await product.until('the call is analysed', async () => (await product.ask('GET', path)).analysis?.status === 'completed', WAIT_MS);
+  await product.until(
+    'it was told',
+    async () => {
+      const { deliveries } = await product.ask('GET', `${path}/deliveries`);
+      return deliveries.length >= 2 && deliveries.every(({ state }: { state: string }) => state === 'delivered');
+    },
+    WAIT_MS,
+  );
   return sessionId;
 }
 
@@ -139,6 +145,7 @@ async function takeConsole(browser: Browser, product: Product, { agentId, toolId
     'agent-voice': `/agents/${agentId}/voice`,
     'agent-tools': `/agents/${agentId}/tools`,
     'agent-conversation': `/agents/${agentId}/conversation`,
+    'agent-phone': `/agents/${agentId}/phone`,
     'agent-analysis': `/agents/${agentId}/analysis`,
     'agent-test-call': `/agents/${agentId}/test`,
     'agent-versions': `/agents/${agentId}/versions`,
@@ -185,9 +192,13 @@ async function takeApi(browser: Browser, product: Product): Promise<void> {
   await take(page, 'api');
 }
 
-async function take(page: Page, name: string, fullPage = false): Promise<void> {
+async function take(page: Page, name: string, isWhole = false): Promise<void> {
+  const size = page.viewportSize() ?? VIEWPORT;
+  // A window as high as the page, so that what stands still in a window reaches the picture's foot as well.
+  if (isWhole) await page.setViewportSize({ ...size, height: await page.evaluate<number>('document.documentElement.scrollHeight') });
   await page.waitForTimeout(STILL_MS);
-  await page.screenshot({ path: join(IMAGES, `${name}.png`), fullPage });
+  await page.screenshot({ path: join(IMAGES, `${name}.png`) });
+  await page.setViewportSize(size);
 }
 
 await run();

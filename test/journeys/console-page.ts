@@ -1,6 +1,6 @@
 /** The console in headless Chromium, used as somebody who configures agents uses it: by its links, labels and buttons. */
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, Locator, Page } from 'playwright-core';
+import { seriousFindings } from './accessibility.ts';
 import type { Product } from './product.ts';
 
 /** Time a page or an answer gets, on a slow machine too. */
@@ -39,6 +39,13 @@ export class ConsolePage {
     await this.settled();
   }
 
+  /** Goes to another address as its links do, without loading the console again. */
+  async follow(path: string): Promise<void> {
+    await this.page.evaluate(`history.pushState(null, '', ${JSON.stringify(`/console${path}`)})`);
+    await this.page.getByRole('heading', { level: 1 }).waitFor();
+    await this.settled();
+  }
+
   /** Waits until nothing says that it loads. */
   async settled(): Promise<void> {
     const loading = this.page.getByLabel('Loading');
@@ -63,12 +70,13 @@ export class ConsolePage {
     return this.page.getByText(text).filter({ visible: true }).first().waitFor();
   }
 
-  /** What axe finds that keeps somebody from using the page. */
+  /** What axe finds that keeps somebody from using the page, in light and in dark colours; only the contrast depends on them. */
   async seriousFindings(): Promise<string[]> {
-    const { violations } = await new AxeBuilder({ page: this.page }).analyze();
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${new URL(this.page.url()).pathname} ${id}: ${nodes.map(({ html }) => html.slice(0, 300)).join(' ')}`);
+    const light = await seriousFindings(this.page);
+    await this.page.emulateMedia({ colorScheme: 'dark' });
+    const dark = await seriousFindings(this.page, ['color-contrast']);
+    await this.page.emulateMedia({ colorScheme: 'light' });
+    return [...light, ...dark.map((finding) => `dark ${finding}`)];
   }
 
   /** True when the page is wider than its window. */

@@ -70,13 +70,11 @@ describeNeeds(['chromium'])('the console', () => {
     async () => {
       const findings: string[] = [];
       const person = await ConsolePage.open(browser, product, { key: product.rootKey, viewport: PHONE });
+      await person.go('');
       for (const path of await everyPage()) {
-        await person.page.emulateMedia({ colorScheme: 'light' });
-        await person.go(path);
+        await person.follow(path);
         if (await person.overflows()) findings.push(`${path} is wider than a phone`);
-        findings.push(...(await person.seriousFindings()));
-        await person.page.emulateMedia({ colorScheme: 'dark' });
-        findings.push(...(await person.seriousFindings()));
+        findings.push(...(await person.seriousFindings()).map((finding) => `${path} ${finding}`));
       }
       await person.close();
       expect(findings).toEqual([]);
@@ -92,6 +90,13 @@ async function createAgent(person: ConsolePage): Promise<void> {
   await person.page.getByRole('heading', { level: 1, name: 'Front desk' }).waitFor();
   await person.fill('System prompt', 'You answer for a restaurant.');
   await person.see('of 4000 tokens');
+  await person.page.getByRole('tab', { name: 'Voice' }).click();
+  const preview = person.page.waitForResponse(`${product.url}/v1/tts`);
+  await person.press('Listen');
+  expect((await preview).status()).toBe(200);
+  await person.page.getByRole('tab', { name: 'Phone' }).click();
+  await person.press('Add', person.page.getByRole('region', { name: 'Putting callers through' }));
+  await person.page.getByRole('textbox', { name: 'Number' }).fill('+14155550123');
   await person.page.getByRole('tab', { name: 'Analysis and webhooks' }).click();
   await person.press('Add', person.page.getByRole('region', { name: 'Webhooks after a call' }));
   await person.fill('Address', `${receiver.url}/calls`);
@@ -174,7 +179,7 @@ async function everyPage(): Promise<string[]> {
     url: 'https://example.com/orders',
     arguments: [{ name: 'order' }],
   });
-  const tabs = ['prompt', 'voice', 'tools', 'conversation', 'analysis', 'test', 'versions', 'access'];
+  const tabs = ['prompt', 'voice', 'tools', 'conversation', 'phone', 'analysis', 'test', 'versions', 'access'];
   return [
     '',
     '/agents',

@@ -3,7 +3,7 @@ import { type Browser, chromium, type Locator, type Page } from 'playwright-core
 import type { Product } from './product.ts';
 
 /** Time the agent gets to say something, a slow machine included. */
-const ANSWER_MS = 30_000;
+const ANSWER_MS = 90_000;
 /** Keeps the page's connections where the test can ask them what was received. */
 const KEEP_CONNECTIONS = `
   window.connections = [];
@@ -64,9 +64,13 @@ export class TalkPage {
     return this.page.getByRole('button', { name, exact: true }).click();
   }
 
-  /** Waits for a line of the transcript. */
-  line(who: 'You' | 'Agent', text: string | RegExp): Promise<void> {
-    return this.lines.filter({ hasText: who }).filter({ hasText: text }).first().waitFor({ timeout: ANSWER_MS });
+  /** Waits for a line of the transcript. Throws with the lines there are. */
+  async line(who: 'You' | 'Agent', text: string | RegExp): Promise<void> {
+    try {
+      await this.lines.filter({ hasText: who }).filter({ hasText: text }).first().waitFor({ timeout: ANSWER_MS });
+    } catch (error) {
+      throw new Error(`no line of ${who} with ${text}; there are: ${(await this.lines.allTextContents()).join(' | ')}`, { cause: error });
+    }
   }
 
   /** Sends a typed message. */

@@ -14,6 +14,7 @@ import { PublicationBadge } from './agents-page.tsx';
 import { AnalysisTab } from './analysis-tab.tsx';
 import { ConversationTab } from './conversation-tab.tsx';
 import { changedSections, type SetSection } from './draft.ts';
+import { PhoneTab } from './phone-tab.tsx';
 import { PromptTab } from './prompt-tab.tsx';
 import { PublishButton } from './publish-button.tsx';
 import { ToolsTab } from './tools-tab.tsx';
@@ -25,6 +26,7 @@ const TABS = [
   ['voice', 'Voice'],
   ['tools', 'Tools and knowledge'],
   ['conversation', 'Conversation'],
+  ['phone', 'Phone'],
   ['analysis', 'Analysis and webhooks'],
   ['test', 'Test call'],
   ['versions', 'Versions'],
@@ -95,6 +97,9 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
         </Tabs.Panel>
         <Tabs.Panel value="conversation">
           <ConversationTab {...editor} />
+        </Tabs.Panel>
+        <Tabs.Panel value="phone">
+          <PhoneTab {...editor} />
         </Tabs.Panel>
         <Tabs.Panel value="analysis">
           <AnalysisTab {...editor} />

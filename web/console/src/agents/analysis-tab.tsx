@@ -1,9 +1,10 @@
 /** What is worked out after a call, and who is told. */
-import { ActionIcon, Button, Group, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
-import { IconTrash } from '@tabler/icons-react';
+import { Group, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
+import { Add, Remove } from '../parts/list-buttons.tsx';
 import { Section } from '../parts/page.tsx';
 import type { EditorProps } from './draft.ts';
+import { PostCallWebhooks } from './webhooks-sections.tsx';
 
 type Analysis = AgentConfig['analysis'];
 type DataField = Analysis['data_fields'][number];
@@ -34,7 +35,7 @@ export function AnalysisTab({ config, set }: EditorProps) {
       </Section>
       <Fields analysis={analysis} onChange={(data_fields) => set('analysis', { data_fields })} />
       <Criteria analysis={analysis} onChange={(criteria) => set('analysis', { criteria })} />
-      <Webhooks config={config} set={set} />
+      <PostCallWebhooks config={config} set={set} />
     </Stack>
   );
 }
@@ -121,62 +122,5 @@ function Criteria({ analysis, onChange }: { analysis: Analysis; onChange: (crite
         ))}
       </Stack>
     </Section>
-  );
-}
-
-function Webhooks({ config, set }: EditorProps) {
-  const endpoints: (AgentConfig['webhooks']['post_call'][number] & { secret?: string })[] = config.webhooks.post_call;
-  const change = (index: number, patch: { url?: string; secret?: string }) =>
-    set('webhooks', { post_call: endpoints.map((endpoint, at) => (at === index ? { ...endpoint, ...patch } : endpoint)) });
-  return (
-    <Section
-      title="Webhooks after a call"
-      aside={<Add disabled={endpoints.length >= 5} onClick={() => set('webhooks', { post_call: [...endpoints, { url: '', has_secret: false }] })} />}
-    >
-      {endpoints.length === 0 && (
-        <Text c="dimmed">Nobody is told. Add an address, and it gets what was said and what came of it after each call.</Text>
-      )}
-      <Stack>
-        {endpoints.map((endpoint, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: an address being typed has no identity but its place.
-          <Group key={index} align="flex-end" gap="xs">
-            <TextInput
-              label="Address"
-              type="url"
-              placeholder="https://example.com/calls"
-              value={endpoint.url}
-              onChange={(event) => change(index, { url: event.currentTarget.value })}
-              style={{ flex: 2, minWidth: 220 }}
-            />
-            <TextInput
-              label="Signing secret"
-              type="password"
-              autoComplete="off"
-              placeholder={endpoint.has_secret ? 'Kept; type to replace' : 'None'}
-              value={endpoint.secret ?? ''}
-              onChange={(event) => change(index, { secret: event.currentTarget.value })}
-              style={{ flex: 1, minWidth: 160 }}
-            />
-            <Remove what={endpoint.url} onClick={() => set('webhooks', { post_call: endpoints.filter((_, at) => at !== index) })} />
-          </Group>
-        ))}
-      </Stack>
-    </Section>
-  );
-}
-
-function Add({ disabled, onClick }: { disabled: boolean; onClick: () => void }) {
-  return (
-    <Button size="xs" variant="default" disabled={disabled} onClick={onClick}>
-      Add
-    </Button>
-  );
-}
-
-function Remove({ what, onClick }: { what: string; onClick: () => void }) {
-  return (
-    <ActionIcon variant="default" size="lg" aria-label={`Remove ${what}`} onClick={onClick}>
-      <IconTrash size={16} />
-    </ActionIcon>
   );
 }

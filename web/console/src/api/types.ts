@@ -360,21 +360,6 @@ export type KeyList = {
   }[];
 };
 
-/** What `GET /v1/agent/knowledge-sources/{source_id}` answers. */
-export type KnowledgeSource = {
-  knowledge_source_id: string;
-  workspace_id: string;
-  name: string;
-  description: string;
-  file_name: string;
-  size_bytes: number;
-  chunk_count: number;
-  revision_number: number;
-  created_at: string;
-  updated_at: string;
-  content: string;
-};
-
 /** What `GET /v1/agent/knowledge-sources` answers. */
 export type KnowledgeList = {
   knowledge_sources: {
@@ -766,6 +751,16 @@ export type TestRun = {
     summary: string;
     passed: boolean;
   } | null;
+};
+
+/** What `GET /v1/agent/agents/{agent_id}/test-tools` answers. */
+export type TestTools = {
+  tools: {
+    id: string;
+    name: string;
+    type: "webhook" | "client" | "integration";
+    description: string;
+  }[];
 };
 
 /** What `GET /v1/agent/tools/{tool_id}` answers. */

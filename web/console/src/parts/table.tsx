@@ -10,7 +10,7 @@ export function DataTable({ label, heads, children }: { label: string; heads: re
         <Table.Thead>
           <Table.Tr>
             {heads.map((head) => (
-              <Table.Th key={head} fz="xs" c="dimmed">
+              <Table.Th key={head} fz="xs" c="dimmed" className="nowrap">
                 {head}
               </Table.Th>
             ))}

@@ -1,6 +1,5 @@
 /** One tool: what it asks for, where it sends it, and a real test request. */
-import { ActionIcon, Button, Group, NumberInput, Select, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { IconTrash } from '@tabler/icons-react';
+import { Button, Group, NumberInput, Select, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { call } from '../api/client.ts';
@@ -8,8 +7,10 @@ import { useChange, useRead } from '../api/queries.ts';
 import type { Tool } from '../api/types.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Id } from '../parts/copy.tsx';
+import { Add, Remove } from '../parts/list-buttons.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Loaded } from '../parts/states.tsx';
+import { editableHeaders, Headers, type SentHeader } from './headers.tsx';
 import { ToolTester } from './tool-tester.tsx';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -23,11 +24,14 @@ const ERRORS = [
   { value: 'hide', label: 'Tell the agent only that it failed' },
 ];
 
-/** What this page edits. Headers stay as they are: their secrets would have to be sent again. */
-type Edited = Pick<
-  Tool,
-  'name' | 'description' | 'method' | 'url' | 'body_template' | 'timeout_seconds' | 'execution_mode' | 'error_handling' | 'arguments'
->;
+/** What this page edits. */
+interface Edited
+  extends Pick<
+    Tool,
+    'name' | 'description' | 'method' | 'url' | 'body_template' | 'timeout_seconds' | 'execution_mode' | 'error_handling' | 'arguments'
+  > {
+  readonly headers: readonly SentHeader[];
+}
 
 export default function ToolPage() {
   const { toolId = '' } = useParams<{ toolId: string }>();
@@ -35,8 +39,10 @@ export default function ToolPage() {
   return <Loaded query={tool}>{(saved) => <ToolEditor key={saved.updated_at} saved={saved} />}</Loaded>;
 }
 
-function editedOf({ name, description, method, url, body_template, timeout_seconds, execution_mode, error_handling, arguments: args }: Tool): Edited {
-  return { name, description, method, url, body_template, timeout_seconds, execution_mode, error_handling, arguments: args };
+function editedOf(tool: Tool): Edited {
+  const { name, description, method, url, body_template, timeout_seconds, execution_mode, error_handling, arguments: args } = tool;
+  const headers = editableHeaders(tool.headers);
+  return { name, description, method, url, body_template, timeout_seconds, execution_mode, error_handling, arguments: args, headers };
 }
 
 function ToolEditor({ saved }: { saved: Tool }) {
@@ -46,8 +52,11 @@ function ToolEditor({ saved }: { saved: Tool }) {
   const path = `/v1/agent/tools/${saved.tool_id}`;
   const isWebhook = saved.tool_type === 'webhook';
   const isDirty = JSON.stringify(tool) !== JSON.stringify(editedOf(saved));
-  const { url, method, body_template, ...common } = tool;
-  const save = useChange(() => call('PATCH', path, isWebhook ? { ...common, url, method, body_template } : common), {
+  const { url, method, body_template, headers, ...common } = tool;
+  // Headers that stay as they are must not be sent: nobody here knows their credentials.
+  const areHeadersNew = JSON.stringify(headers) !== JSON.stringify(editableHeaders(saved.headers));
+  const request = { url, method, body_template, ...(areHeadersNew ? { headers } : {}) };
+  const save = useChange(() => call('PATCH', path, isWebhook ? { ...common, ...request } : common), {
     touches: ['/v1/agent/tools', '/v1/agent/agents'],
     done: 'Saved. Agents get it when they are published again.',
   });
@@ -68,7 +77,7 @@ function ToolEditor({ saved }: { saved: Tool }) {
       }
     >
       <ForAgent tool={tool} set={set} />
-      {isWebhook && <RequestSection tool={tool} saved={saved} set={set} />}
+      {isWebhook && <RequestSection tool={tool} set={set} />}
       <HowItRuns tool={tool} set={set} />
       {isWebhook && <ToolTester tool={saved} isDirty={isDirty} />}
     </Page>
@@ -100,7 +109,7 @@ function ForAgent({ tool, set }: PartProps) {
   );
 }
 
-function RequestSection({ tool, saved, set }: PartProps & { readonly saved: Tool }) {
+function RequestSection({ tool, set }: PartProps) {
   return (
     <Section title="Request">
       <Stack>
@@ -129,11 +138,7 @@ function RequestSection({ tool, saved, set }: PartProps & { readonly saved: Tool
           onChange={(event) => set({ body_template: event.currentTarget.value })}
           styles={{ input: { fontFamily: 'monospace' } }}
         />
-        {saved.headers.length > 0 && (
-          <Text size="sm" c="dimmed">
-            Headers, set by API: {saved.headers.map(({ name }) => name).join(', ')}
-          </Text>
-        )}
+        <Headers list={tool.headers} onChange={(list) => set({ headers: list })} />
         <Select
           label="If the server refuses"
           data={ERRORS}
@@ -197,19 +202,10 @@ function Arguments({ list, onChange }: { list: Edited['arguments']; onChange: (l
             onChange={(event) => change(index, { description: event.currentTarget.value })}
             style={{ flex: 1, minWidth: 160 }}
           />
-          <ActionIcon
-            variant="default"
-            size="lg"
-            aria-label={`Remove ${argument.name}`}
-            onClick={() => onChange(list.filter((_, at) => at !== index))}
-          >
-            <IconTrash size={16} />
-          </ActionIcon>
+          <Remove what={argument.name} onClick={() => onChange(list.filter((_, at) => at !== index))} />
         </Group>
       ))}
-      <Button size="xs" variant="default" style={{ alignSelf: 'flex-start' }} onClick={() => onChange([...list, { name: '', description: '' }])}>
-        Add an argument
-      </Button>
+      <Add what="an argument" onClick={() => onChange([...list, { name: '', description: '' }])} />
     </Stack>
   );
 }

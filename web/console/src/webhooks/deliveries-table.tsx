@@ -18,8 +18,8 @@ export function DeliveriesTable({ rows, withCalls = false }: { rows: readonly De
     >
       {rows.map((delivery) => (
         <Table.Tr key={delivery.delivery_id}>
-          <Table.Td className="mono">{delivery.event}</Table.Td>
-          <Table.Td className="mono" maw={280}>
+          <Table.Td className="mono nowrap">{delivery.event}</Table.Td>
+          <Table.Td className="mono" miw={160} maw={280}>
             {delivery.url}
           </Table.Td>
           <Table.Td>
@@ -27,7 +27,7 @@ export function DeliveriesTable({ rows, withCalls = false }: { rows: readonly De
           </Table.Td>
           <Table.Td className="tabular">{delivery.attempts}</Table.Td>
           <Table.Td>{delivery.last_status ?? delivery.last_error ?? '–'}</Table.Td>
-          <Table.Td>
+          <Table.Td className="nowrap">
             <Text size="sm">{dateTime(delivery.created_at)}</Text>
           </Table.Td>
           {withCalls && (

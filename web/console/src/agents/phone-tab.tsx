@@ -1,0 +1,57 @@
+/** What only phone calls have: the keypad, being put through, and a server asked who is calling. */
+import { NumberInput, Select, SimpleGrid, Stack, Switch } from '@mantine/core';
+import type { AgentConfig } from '../api/types.ts';
+import { Section } from '../parts/page.tsx';
+import type { EditorProps } from './draft.ts';
+import { KeypadMenu } from './keypad-menu.tsx';
+import { TransferDestinations } from './transfer-destinations.tsx';
+import { InitWebhook } from './webhooks-sections.tsx';
+
+type KeypadInput = AgentConfig['conversation']['keypad_input'];
+
+const TERMINATORS = [
+  { value: '#', label: '#' },
+  { value: '*', label: '*' },
+  { value: '', label: 'A pause alone' },
+];
+
+export function PhoneTab({ config, set }: EditorProps) {
+  const { keypad_input, keypad_menu } = config.conversation;
+  return (
+    <Stack>
+      <TransferDestinations config={config} set={set} />
+      <KeypadMenu menu={keypad_menu} change={(patch) => set('conversation', { keypad_menu: { ...keypad_menu, ...patch } })} />
+      <Digits input={keypad_input} change={(patch) => set('conversation', { keypad_input: { ...keypad_input, ...patch } })} />
+      <InitWebhook config={config} set={set} />
+    </Stack>
+  );
+}
+
+function Digits({ input, change }: { input: KeypadInput; change: (patch: Partial<KeypadInput>) => void }) {
+  return (
+    <Section
+      title="Digits during the call"
+      aside={<Switch label="Take digits" checked={input.enabled} onChange={(event) => change({ enabled: event.currentTarget.checked })} />}
+    >
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        <Select
+          label="An entry ends with"
+          data={TERMINATORS}
+          allowDeselect={false}
+          disabled={!input.enabled}
+          value={input.terminator}
+          onChange={(value) => change({ terminator: (value ?? '#') as KeypadInput['terminator'] })}
+        />
+        <NumberInput
+          label="Or after a pause of"
+          suffix=" s"
+          min={1}
+          max={10}
+          disabled={!input.enabled}
+          value={input.inter_digit_timeout_seconds}
+          onChange={(value) => typeof value === 'number' && change({ inter_digit_timeout_seconds: value })}
+        />
+      </SimpleGrid>
+    </Section>
+  );
+}

@@ -1,0 +1,104 @@
+/** Which of the owner's servers an agent asks before a phone call and tells after any conversation. */
+import { Group, NumberInput, Stack, Switch, Text, TextInput } from '@mantine/core';
+import type { AgentConfig } from '../api/types.ts';
+import { Add, Remove } from '../parts/list-buttons.tsx';
+import { Section } from '../parts/page.tsx';
+import type { EditorProps } from './draft.ts';
+
+/** An endpoint with the secret being typed; the API never tells one back. */
+type Sent<Endpoint> = Endpoint & { secret?: string };
+type Init = NonNullable<AgentConfig['webhooks']['conversation_init']>;
+
+const NO_INIT: Init = { url: '', has_secret: false, timeout_seconds: 5 };
+
+export function PostCallWebhooks({ config, set }: EditorProps) {
+  const endpoints: Sent<AgentConfig['webhooks']['post_call'][number]>[] = config.webhooks.post_call;
+  const change = (index: number, patch: { url?: string; secret?: string }) =>
+    set('webhooks', { post_call: endpoints.map((endpoint, at) => (at === index ? { ...endpoint, ...patch } : endpoint)) });
+  return (
+    <Section
+      title="Webhooks after a call"
+      aside={<Add disabled={endpoints.length >= 5} onClick={() => set('webhooks', { post_call: [...endpoints, { url: '', has_secret: false }] })} />}
+    >
+      {endpoints.length === 0 && (
+        <Text c="dimmed">Nobody is told. Add an address, and it gets what was said and what came of it after each call.</Text>
+      )}
+      <Stack>
+        {endpoints.map((endpoint, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: an address being typed has no identity but its place.
+          <Group key={index} align="flex-end" gap="xs">
+            <TextInput
+              label="Address"
+              type="url"
+              placeholder="https://example.com/calls"
+              value={endpoint.url}
+              onChange={(event) => change(index, { url: event.currentTarget.value })}
+              style={{ flex: 2, minWidth: 220 }}
+            />
+            <Secret endpoint={endpoint} onChange={(secret) => change(index, { secret })} />
+            <Remove what={endpoint.url} onClick={() => set('webhooks', { post_call: endpoints.filter((_, at) => at !== index) })} />
+          </Group>
+        ))}
+      </Stack>
+    </Section>
+  );
+}
+
+export function InitWebhook({ config, set }: EditorProps) {
+  const init: Sent<Init> | null = config.webhooks.conversation_init;
+  const change = (patch: Partial<Sent<Init>>) => set('webhooks', { conversation_init: { ...(init ?? NO_INIT), ...patch } });
+  return (
+    <Section
+      title="Webhook before a phone call"
+      aside={
+        <Switch
+          label="Ask it"
+          checked={init !== null}
+          onChange={(event) => set('webhooks', { conversation_init: event.currentTarget.checked ? NO_INIT : null })}
+        />
+      }
+    >
+      <Stack>
+        <Text size="sm" c="dimmed">
+          Your server is told who calls and answers with variables for this one call. Without an answer in time the call begins with their defaults.
+        </Text>
+        {init && (
+          <Group align="flex-end" gap="xs">
+            <TextInput
+              label="Address to ask"
+              type="url"
+              placeholder="https://example.com/callers"
+              value={init.url}
+              onChange={(event) => change({ url: event.currentTarget.value })}
+              style={{ flex: 2, minWidth: 220 }}
+            />
+            <Secret endpoint={init} onChange={(secret) => change({ secret })} />
+            <NumberInput
+              label="Time it gets"
+              suffix=" s"
+              min={1}
+              max={8}
+              w={110}
+              value={init.timeout_seconds}
+              onChange={(value) => typeof value === 'number' && change({ timeout_seconds: value })}
+            />
+          </Group>
+        )}
+      </Stack>
+    </Section>
+  );
+}
+
+function Secret({ endpoint, onChange }: { endpoint: Sent<{ has_secret: boolean }>; onChange: (secret: string) => void }) {
+  return (
+    <TextInput
+      label="Signing secret"
+      type="password"
+      autoComplete="off"
+      placeholder={endpoint.has_secret ? 'Kept; type to replace' : 'None'}
+      value={endpoint.secret ?? ''}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      style={{ flex: 1, minWidth: 160 }}
+    />
+  );
+}

@@ -1,0 +1,72 @@
+/** Headers of a tool's request. Credentials are never told back: a list that is changed needs them typed again. */
+import { Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import type { Tool } from '../api/types.ts';
+import { Add, Remove } from '../parts/list-buttons.tsx';
+
+/** A header as it is sent. */
+export interface SentHeader {
+  readonly name: string;
+  readonly kind: Tool['headers'][number]['kind'];
+  readonly value: string;
+}
+
+const KINDS = [
+  { value: 'custom', label: 'Header' },
+  { value: 'authorization_bearer', label: 'Bearer credential' },
+  { value: 'authorization_basic', label: 'Basic credential' },
+];
+
+/** Headers as they can be edited; the values of credentials are empty. */
+export function editableHeaders(headers: Tool['headers']): SentHeader[] {
+  return headers.map(({ name, kind, value }) => ({ name, kind, value: value ?? '' }));
+}
+
+export function Headers({ list, onChange }: { list: readonly SentHeader[]; onChange: (list: SentHeader[]) => void }) {
+  const change = (index: number, patch: Partial<SentHeader>) => onChange(list.map((one, at) => (at === index ? { ...one, ...patch } : one)));
+  const hasCredential = list.some(({ kind }) => kind !== 'custom');
+  return (
+    <Stack gap="xs">
+      <Text size="sm" fw={500}>
+        Headers
+      </Text>
+      {hasCredential && (
+        <Text size="sm" c="dimmed">
+          Credentials are not shown. Whoever changes the headers types them again.
+        </Text>
+      )}
+      {list.map((header, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a header being typed has no identity but its place.
+        <Group key={index} gap="xs" align="flex-end">
+          <TextInput
+            aria-label="Header’s name"
+            placeholder="X-Shop"
+            maxLength={128}
+            value={header.name}
+            onChange={(event) => change(index, { name: event.currentTarget.value })}
+            w={180}
+          />
+          <Select
+            aria-label="Kind of header"
+            data={KINDS}
+            allowDeselect={false}
+            value={header.kind}
+            onChange={(kind) => kind && change(index, { kind: kind as SentHeader['kind'] })}
+            w={170}
+          />
+          <TextInput
+            aria-label={`Value of ${header.name === '' ? 'the header' : header.name}`}
+            placeholder={header.kind === 'custom' ? 'Value' : 'Credential'}
+            type={header.kind === 'custom' ? 'text' : 'password'}
+            autoComplete="off"
+            maxLength={4_000}
+            value={header.value}
+            onChange={(event) => change(index, { value: event.currentTarget.value })}
+            style={{ flex: 1, minWidth: 160 }}
+          />
+          <Remove what={header.name === '' ? 'this header' : header.name} onClick={() => onChange(list.filter((_, at) => at !== index))} />
+        </Group>
+      ))}
+      <Add what="a header" onClick={() => onChange([...list, { name: '', kind: 'custom', value: '' }])} />
+    </Stack>
+  );
+}
