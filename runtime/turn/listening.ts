@@ -6,10 +6,10 @@
 import { takeTurn } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { JUDGE_AFTER_MS, judge, learnPause, waitMs } from './endpointing.ts';
-import { normalised } from './normalised.ts';
 import { say } from './floor.ts';
 import { isUnnoticed, startGeneration } from './generating.ts';
 import { isIgnorable, judgeOverlap } from './interruption.ts';
+import { normalised } from './normalised.ts';
 import { interrupt, settleOverlap, wordsOverSpeech } from './overlap.ts';
 import { rejectedEndpoints } from './rejected-endpoints.ts';
 import type { TurnInput } from './turn-inputs.ts';
