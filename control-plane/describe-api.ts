@@ -54,6 +54,11 @@ const OTHER_ANSWERS: Readonly<Record<string, { readonly description: string; rea
     types: ['text/event-stream'],
     example: 'event: session\ndata: {"session_id":"…","status":"active"}\n\n',
   },
+  'GET /v1/agent/sessions/:session_id/flight-log': {
+    description: 'One JSON value per line',
+    types: ['application/x-ndjson'],
+    example: '{"version":3}\n',
+  },
   'GET /v1/agent/sessions/:session_id/recording/:file': { description: 'One speaker’s track', types: ['audio/wav'], example: '(audio)' },
   'GET /model/:id/samples/:index': { description: 'A sample as it was sent', types: ['application/octet-stream'], example: '(audio)' },
   'GET /model/:id/cover_image': { description: 'The image as it was sent', types: ['application/octet-stream'], example: '(image)' },
