@@ -49,6 +49,7 @@ function route(draft: Draft, input: TurnInput): void {
   else dispatch(draft, input);
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one case for each input, in the order of their declaration
 function dispatch(draft: Draft, input: TurnInput): void {
   switch (input.type) {
     case 'call.started':

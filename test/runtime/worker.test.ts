@@ -233,7 +233,17 @@ describe('worker', () => {
     function inviteOf(sessionId: string) {
       const seen: string[] = [];
       let cancel: () => void = () => undefined;
-      const facts = { sipCallId: `${sessionId}@peer`, localTag: 'l', remoteTag: 'r', localParty: '<sip:l>;tag=l', remoteParty: '<sip:r>;tag=r', routeSet: [], localCseq: 1, remoteTarget: '', localContact: '' };
+      const facts = {
+        sipCallId: `${sessionId}@peer`,
+        localTag: 'l',
+        remoteTag: 'r',
+        localParty: '<sip:l>;tag=l',
+        remoteParty: '<sip:r>;tag=r',
+        routeSet: [],
+        localCseq: 1,
+        remoteTarget: '',
+        localContact: '',
+      };
       const invite: IncomingInvite = {
         sipCallId: `${sessionId}@peer`,
         sourceAddress: '127.0.0.1',

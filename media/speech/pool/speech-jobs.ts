@@ -73,7 +73,13 @@ export interface Transcript {
 }
 
 /** Why a job failed; `audio_*` concern what was sent. */
-export type JobFailure = SpeechErrorCategory | 'speakers_not_told_apart' | 'audio_unreadable' | 'audio_unsupported' | 'audio_too_long' | 'audio_too_short';
+export type JobFailure =
+  | SpeechErrorCategory
+  | 'speakers_not_told_apart'
+  | 'audio_unreadable'
+  | 'audio_unsupported'
+  | 'audio_too_long'
+  | 'audio_too_short';
 
 /** To a thread. */
 export type ToThread =
