@@ -28,6 +28,8 @@ import { openWorkerConnection, type WorkerConnection } from './worker-connection
 
 /** How long a worker has to take an offer; design.md §2. */
 const ACCEPT_MS = 500;
+/** The last one that can be asked has longer: a caller who waits a moment is better off than one who is refused. */
+const LAST_ACCEPT_MS = 2_000;
 /** A worker that has said nothing for this long has lost its link; heartbeats come every second. */
 const SILENCE_MS = 5_000;
 /** A browser's offer is answered once candidates are gathered. */
@@ -120,8 +122,8 @@ export class WorkerHub implements Dispatch, OwnWorkers {
       .filter((worker) => worker.registration.kinds.includes(offer.kind))
       // A full one is asked last, and is the one who knows: its last heartbeat may be a second old.
       .sort((a, b) => b.load.freeSlots - a.load.freeSlots);
-    for (const worker of candidates) {
-      if (await this.#offer(worker, offer)) {
+    for (const [index, worker] of candidates.entries()) {
+      if (await this.#offer(worker, offer, index === candidates.length - 1 ? LAST_ACCEPT_MS : ACCEPT_MS)) {
         const { instance_id, supervisor_run, sip_tag } = worker.registration;
         return { instanceId: instance_id, supervisorRun: supervisor_run, sipTag: sip_tag };
       }
@@ -192,8 +194,8 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     for (const worker of this.#workers.values()) worker.close();
   }
 
-  async #offer(worker: WorkerConnection, offer: JobOffer): Promise<boolean> {
-    const verdict = worker.waitForVerdict(offer, ACCEPT_MS);
+  async #offer(worker: WorkerConnection, offer: JobOffer, withinMs: number): Promise<boolean> {
+    const verdict = worker.waitForVerdict(offer, withinMs);
     worker.send({ type: 'offer', ...wire(offer), kind: offer.kind, sip_call_id: offer.sipCallId });
     const accepted = await verdict;
     // An accept that comes after its deadline must not keep a slot of a call that went elsewhere.

@@ -17,7 +17,7 @@ import { type Product, startProduct } from './product.ts';
 import { findFlaws } from './stored-books.ts';
 import { Tenant } from './tenant.ts';
 
-const RUNS = Number(process.env['KILL_RUNS'] ?? (process.env['CI'] === 'true' ? 10 : 3));
+const RUNS = Number(process.env['KILL_RUNS'] ?? (process.env['CI'] === 'true' ? 7 : 3));
 const FIRST_SEED = Number(process.env['KILL_SEED'] ?? 0);
 const CALLS = 3;
 const PORTS = { first: 43_000, last: 43_199 };
