@@ -81,7 +81,10 @@ describeNeeds(NEEDS)('the browser client', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  itNeeds(NEEDS)('supplement 5: callbacks, levels, devices, muting, transcript and end of a spoken conversation', PATIENCE, async () => {
+  // The made-up microphone of Chromium sometimes stays without a level beside a busy second core: a run that waits in vain is begun again.
+  const AGAIN = { timeout: 45_000, retry: 3 };
+  itNeeds(NEEDS)('supplement 5: callbacks, levels, devices, muting, transcript and end of a spoken conversation', AGAIN, async () => {
+    await page.reload();
     const seen = await run<Record<string, unknown>>(`
       const events = [];
       const callbacks = {
