@@ -168,8 +168,8 @@ function equip(
 ): Pick<CallDeps, 'recognizer' | 'synthesizer' | 'model' | 'createTools'> {
   const { settings, speech, egress, logger } = parts;
   return {
-    recognizer: speech.recognizerFor(plan.config.asr.model),
-    synthesizer: speech.synthesizerFor(plan.config.voice.voice_id),
+    recognizer: speech.callRecognizer(plan.config.asr.model),
+    synthesizer: speech.callSynthesizer(plan.config.voice.voice_id, plan.config.voice.speaking_language),
     model: createLanguageModel({ settings, plan, egress, clock: systemClock, logger }),
     createTools(link: ToolsLink) {
       const clientTools = plan.channel === 'web_voice' ? createClientTools((event) => link.send(event)) : null;

@@ -8,6 +8,7 @@ import { createCartesiaSynthesizer } from './cartesia.ts';
 import { createDeepgramRecognizer } from './deepgram.ts';
 import { createDeepgramSynthesizer } from './deepgram-speech.ts';
 import { createElevenlabsSynthesizer } from './elevenlabs.ts';
+import { EngineHealth, failOverRecognizer, failOverSynthesizer } from './fail-over.ts';
 import { openFlite } from './flite.ts';
 import { measureFinals } from './measured-finals.ts';
 import { createOpenaiRecognizer, createOpenaiSynthesizer } from './openai.ts';
@@ -31,6 +32,10 @@ export interface SpeechEngines {
   recognizerFor(asrModelId: string): Recognizer | null;
   /** The synthesiser of a `voice_id`, speaking with that voice unless the options name another; an unknown one is replaced by the platform's own. */
   synthesizerFor(voiceId: string): Synthesizer;
+  /** For one call: as `recognizerFor`, with the other configured vendors' engines and a local streaming model behind it. */
+  callRecognizer(asrModelId: string): Recognizer | null;
+  /** For one call: as `synthesizerFor`, with the other engines behind it that speak the language (ISO 639-1), the local one last. */
+  callSynthesizer(voiceId: string, language: string): Synthesizer;
   /** Plain lines that say which engines are in use. */
   describe(): string[];
   close(): Promise<void>;
@@ -58,17 +63,31 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
   const platformRecognizer = () => find(platformAsr) ?? find(LOCAL_RECOGNITION_ID) ?? null;
   const synthesizers = new Map<string, Synthesizer>([['local', flite], ...remoteSynthesizers(settings, clock)]);
   const platformTts = synthesizers.get(settings.TTS_PROVIDER) ?? flite;
+  const standIns = { health: new EngineHealth(clock), clock, logger };
+  const recognizerFor = (asrModelId: string) => {
+    const found = find(asrModelId) ?? platformRecognizer();
+    if (found?.id !== asrModelId && asrModelId !== LOCAL_RECOGNITION_ID)
+      logger.debug({ asrModelId, used: found?.id ?? null }, 'recognition model replaced');
+    return found;
+  };
+  const synthesizerFor = (voiceId: string) => {
+    const { provider, voice } = parseVoice(voiceId);
+    const synthesizer = synthesizers.get(provider);
+    return synthesizer ? withVoice(synthesizer, voice) : withVoice(platformTts, null);
+  };
   return {
-    recognizerFor(asrModelId) {
-      const found = find(asrModelId) ?? platformRecognizer();
-      if (found?.id !== asrModelId && asrModelId !== LOCAL_RECOGNITION_ID)
-        logger.debug({ asrModelId, used: found?.id ?? null }, 'recognition model replaced');
-      return found;
+    recognizerFor,
+    synthesizerFor,
+    callRecognizer(asrModelId) {
+      const chosen = recognizerFor(asrModelId);
+      // Pocketsphinx hears little beside its keyterms: what it made of a vendor's caller would be worse than silence.
+      const others = models.asr.flatMap(({ id }) => find(id) ?? []).filter(({ id }) => id !== 'local:pocketsphinx');
+      return chosen && failOverRecognizer([chosen, ...onePerProvider(chosen, others)], standIns);
     },
-    synthesizerFor: (voiceId) => {
-      const { provider, voice } = parseVoice(voiceId);
-      const synthesizer = synthesizers.get(provider);
-      return synthesizer ? withVoice(synthesizer, voice) : withVoice(platformTts, null);
+    callSynthesizer(voiceId, language) {
+      const chosen = synthesizerFor(voiceId);
+      const others = chosen.id === 'local' ? [] : [...synthesizers.values()].filter((engine) => speaks(engine, language)).reverse();
+      return failOverSynthesizer([chosen, ...onePerProvider(chosen, others)], standIns);
     },
     describe: () => describe(settings, platformTts, platformRecognizer()),
     close: () => closeAll([...synthesizers.values(), ...local.values()]),
@@ -126,6 +145,17 @@ function accessTo(settings: Settings, vendor: Vendor, standard: string): { baseU
 
 function isKeyOf<T extends object>(table: T, key: string): key is Extract<keyof T, string> {
   return Object.hasOwn(table, key);
+}
+
+/** The first engine of each provider other than the chosen one's. */
+function onePerProvider<Engine extends { readonly id: string }>(chosen: Engine, others: readonly Engine[]): Engine[] {
+  const providerOf = ({ id }: Engine) => id.split(':')[0];
+  const all = [chosen, ...others];
+  return all.filter((engine, index) => index > 0 && all.findIndex((other) => providerOf(other) === providerOf(engine)) === index);
+}
+
+function speaks({ voices }: Synthesizer, language: string): boolean {
+  return voices.some(({ languages }) => languages.includes(language) || languages.includes('multilingual'));
 }
 
 function parseVoice(voiceId: string): { provider: string; voice: string } {

@@ -4,16 +4,16 @@
  * One conformance suite (`test/media/speech/conformance.ts`) is passed by every implementation.
  */
 
-/** Why an engine failed, independent of the vendor; `retryable` is decided once, here. */
+/** Why an engine failed, independent of the vendor; `retryable` is decided here, or by who knows of another engine. */
 export class SpeechError extends Error {
   readonly category: SpeechErrorCategory;
   readonly retryable: boolean;
 
-  constructor(category: SpeechErrorCategory, message: string, options?: { cause?: unknown }) {
+  constructor(category: SpeechErrorCategory, message: string, options?: { cause?: unknown; retryable?: boolean }) {
     super(message, options);
     this.name = 'SpeechError';
     this.category = category;
-    this.retryable = category === 'connectivity' || category === 'overloaded' || category === 'stalled';
+    this.retryable = options?.retryable ?? (category === 'connectivity' || category === 'overloaded' || category === 'stalled');
   }
 }
 

@@ -1,0 +1,164 @@
+/**
+ * Engines that stand in for each other in a call: one that failed is passed over for a while by every call, and one that refused this call is not asked
+ * by it again. A failure is final only when nobody is left to ask.
+ */
+import type { Clock } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+import {
+  type RecognitionEvent,
+  type RecognitionOptions,
+  type RecognitionStream,
+  type Recognizer,
+  type SpeechChunk,
+  SpeechError,
+  type SynthesisOptions,
+  type Synthesizer,
+} from './speech.ts';
+
+/** How long an engine that failed is passed over where another one can serve, ms. */
+const PASSED_OVER_MS = 30_000;
+/** Longest wait for an engine's first audio while another one could speak, ms: callers hear no silence of four seconds. */
+const FIRST_AUDIO_MS = 2_500;
+
+/** Which engines of a process have failed lately; shared by its calls. */
+export class EngineHealth {
+  readonly #clock: Clock;
+  readonly #failedAtMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  isWell(engineId: string): boolean {
+    const failedAtMs = this.#failedAtMs.get(engineId);
+    return failedAtMs === undefined || this.#clock.now() - failedAtMs >= PASSED_OVER_MS;
+  }
+
+  failed(engineId: string): void {
+    this.#failedAtMs.set(engineId, this.#clock.now());
+  }
+}
+
+/** What engines stand in for each other with. */
+export interface FailOverOptions {
+  readonly health: EngineHealth;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The engines a call may ask, in order of preference. */
+class Candidates<Engine extends { readonly id: string }> {
+  readonly #engines: readonly [Engine, ...Engine[]];
+  readonly #options: FailOverOptions;
+  readonly #refused = new Set<string>();
+
+  constructor(engines: readonly [Engine, ...Engine[]], options: FailOverOptions) {
+    this.#engines = engines;
+    this.#options = options;
+  }
+
+  /** The best one that is well, else the best one that has not refused; null when all have. */
+  next(): Engine | null {
+    const willing = this.#engines.filter(({ id }) => !this.#refused.has(id));
+    return willing.find(({ id }) => this.#options.health.isWell(id)) ?? willing[0] ?? null;
+  }
+
+  /** Takes note of a failure; true when another engine, or this one later, may still serve. */
+  failed({ id }: Engine, { category, retryable }: SpeechError): boolean {
+    // What this call asks for may be refused while others are served.
+    if (category !== 'bad_request') this.#options.health.failed(id);
+    if (!retryable) this.#refused.add(id);
+    const next = this.next();
+    if (next && next.id !== id) this.#options.logger.warn({ engine: id, category, next: next.id }, 'another speech engine takes over');
+    return next !== null;
+  }
+}
+
+/**
+ * A recogniser for one call. Its stream fails as it would alone, but retryably while anybody is left: whoever opens the next one gets the next engine, and
+ * gives it the audio again.
+ */
+export function failOverRecognizer(engines: readonly [Recognizer, ...Recognizer[]], options: FailOverOptions): Recognizer {
+  const candidates = new Candidates(engines, options);
+  const best = () => candidates.next() ?? engines[0];
+  return {
+    get id() {
+      return best().id;
+    },
+    get givesInterims() {
+      return best().givesInterims;
+    },
+    get expectedFinalMs() {
+      return best().expectedFinalMs;
+    },
+    open(recognition: RecognitionOptions): RecognitionStream {
+      const engine = best();
+      const onEvent = (event: RecognitionEvent) => {
+        if (event.type !== 'failed') return recognition.onEvent(event);
+        const { category, message } = event.error;
+        const retryable = candidates.failed(engine, event.error);
+        recognition.onEvent({ type: 'failed', error: new SpeechError(category, message, { cause: event.error, retryable }) });
+      };
+      return engine.open({ ...recognition, onEvent });
+    },
+  };
+}
+
+/** A synthesiser for one call. A text whose first audio fails or is late is said by the next engine, in that one's own voice for the language. */
+export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesizer[]], options: FailOverOptions): Synthesizer {
+  const candidates = new Candidates(engines, options);
+  const [first] = engines;
+
+  /** The speech of the first engine that gives any. */
+  async function begin(text: string, synthesis: SynthesisOptions, tried: readonly Synthesizer[] = []) {
+    const engine = candidates.next() ?? first;
+    const asked = engine === first ? synthesis : { ...synthesis, voiceId: null };
+    // The last one may take its time: after it there is nobody.
+    const chunks = engine === engines.at(-1) ? engine.synthesise(text, asked) : inTime(engine, text, asked, options.clock);
+    const speech = chunks[Symbol.asyncIterator]();
+    try {
+      return { engine, speech, head: await speech.next() };
+    } catch (error) {
+      noteFailure(engine, error, synthesis.signal);
+      const next = candidates.next();
+      if (synthesis.signal.aborted || !next || [...tried, engine].includes(next)) throw error;
+      return begin(text, synthesis, [...tried, engine]);
+    }
+  }
+
+  function noteFailure(engine: Synthesizer, error: unknown, signal: AbortSignal): void {
+    if (error instanceof SpeechError && !signal.aborted) candidates.failed(engine, error);
+  }
+
+  return {
+    id: first.id,
+    voices: first.voices,
+    ...(first.needsWords === undefined ? {} : { needsWords: first.needsWords }),
+    async *synthesise(text, synthesis) {
+      const { engine, speech, head } = await begin(text, synthesis);
+      try {
+        for (let step = head; !step.done; step = await speech.next()) yield step.value;
+      } catch (error) {
+        // What was heard cannot be taken back: the rest is the reply's to say again, by an engine that is well.
+        noteFailure(engine, error, synthesis.signal);
+        throw error;
+      } finally {
+        await speech.return?.();
+      }
+    },
+  };
+}
+
+/** Speaks, or fails as stalled when the first audio is late. */
+async function* inTime(engine: Synthesizer, text: string, synthesis: SynthesisOptions, clock: Clock): AsyncGenerator<SpeechChunk> {
+  const late = new AbortController();
+  const timer = clock.after(FIRST_AUDIO_MS, () => late.abort(new SpeechError('stalled', `${engine.id} gave no audio within ${FIRST_AUDIO_MS} ms`)));
+  try {
+    for await (const chunk of engine.synthesise(text, { ...synthesis, signal: AbortSignal.any([synthesis.signal, late.signal]) })) {
+      timer.cancel();
+      yield chunk;
+    }
+  } finally {
+    timer.cancel();
+  }
+}

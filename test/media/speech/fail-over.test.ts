@@ -1,0 +1,157 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '#config/clock.ts';
+import { readSettings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { createDeepgramRecognizer } from '#media/speech/deepgram.ts';
+import { createDeepgramSynthesizer } from '#media/speech/deepgram-speech.ts';
+import { createElevenlabsSynthesizer } from '#media/speech/elevenlabs.ts';
+import { openSpeechEngines } from '#media/speech/engines.ts';
+import { EngineHealth, failOverRecognizer, failOverSynthesizer } from '#media/speech/fail-over.ts';
+import type { Recognizer } from '#media/speech/speech.ts';
+import { RecognitionFeed } from '#runtime/turn/recognition-feed.ts';
+import { collect } from '#test/collect.ts';
+import { startDeepgramServer } from '#test/fakes/deepgram-server.ts';
+import { startDeepgramSpeechServer } from '#test/fakes/deepgram-speech-server.ts';
+import { startElevenlabsServer } from '#test/fakes/elevenlabs-server.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { buzz } from './conformance.ts';
+import { saidTo, speak } from './vendor-conformance.ts';
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+const opened: { close?(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const thing of opened.splice(0).reverse()) await thing.close?.();
+});
+
+async function voices(clock: Clock) {
+  const [first, second] = [await startElevenlabsServer(), await startDeepgramSpeechServer()];
+  const access = { apiKey: undefined, clock };
+  const elevenlabs = createElevenlabsSynthesizer({ baseUrl: first.url, ...access });
+  const deepgram = createDeepgramSynthesizer({ baseUrl: second.url, ...access });
+  opened.push(first, second, elevenlabs, deepgram);
+  const options = { health: new EngineHealth(clock), clock, logger };
+  const call = () => failOverSynthesizer([elevenlabs, deepgram], options);
+  return { first, second, call };
+}
+
+describe('design §5: a voice that fails is replaced by a second one where one is configured', () => {
+  it.each([401, 429, 500])('the same text is said by the other when the vendor answers %i; it is asked again after half a minute', async (status) => {
+    const clock = new ManualClock();
+    const { first, second, call } = await voices(clock);
+    first.fault = { status };
+    expect(await collect(speak(call(), 'Good morning.', undefined, { voiceId: 'abc' }))).not.toEqual([]);
+    // In a voice of its own: the vendor's ids mean nothing to it.
+    expect(saidTo(second)[0]?.query.get('model')).toBe('aura-2-thalia-en');
+    first.fault = null;
+    await collect(speak(call(), 'Another call.'));
+    expect([saidTo(first).length, saidTo(second).length]).toEqual([0, 2]);
+    await clock.advance(30_000);
+    await collect(speak(call(), 'Good evening.'));
+    expect([saidTo(first).length, saidTo(second).length]).toEqual([1, 2]);
+  });
+
+  it('a vendor that takes the text and says nothing has 2.5 s', async () => {
+    const clock = new ManualClock();
+    const { first, second, call } = await voices(clock);
+    first.fault = { halfOpen: 'answers' };
+    const said = collect(speak(call(), 'Good morning.'));
+    await expect.poll(() => saidTo(first).length, { timeout: 20_000 }).toBe(1);
+    await clock.advance(2_500);
+    expect(await said).not.toEqual([]);
+    expect(saidTo(second)).toHaveLength(1);
+  });
+
+  it('nothing is said twice: speech that breaks off fails, and the next text is the other’s', async () => {
+    const { first, second, call } = await voices(new ManualClock());
+    const voice = call();
+    first.breaksOff = true;
+    await expect(collect(speak(voice, 'Good morning, how can I help?'))).rejects.toMatchObject({ category: 'connectivity' });
+    expect(saidTo(second)).toEqual([]);
+    await collect(speak(voice, 'Good morning.'));
+    expect(saidTo(second)).toHaveLength(1);
+  });
+
+  it('when all fail the last one’s failure is the call’s, and an abort is no failure', async () => {
+    const { first, second, call } = await voices(new ManualClock());
+    [first.fault, second.fault] = [{ status: 429 }, { status: 500 }];
+    await expect(collect(speak(call(), 'Good morning.'))).rejects.toMatchObject({ category: 'unavailable' });
+    [first.fault, second.fault] = [null, null];
+    const other = await voices(new ManualClock());
+    await expect(collect(speak(other.call(), 'Hi.', AbortSignal.abort(new Error('gone'))))).rejects.toThrow('gone');
+    await collect(speak(other.call(), 'Hi.'));
+    expect(saidTo(other.second)).toEqual([]);
+  });
+});
+
+describe('design §5: a recogniser that fails is replaced, with the audio of the gap', () => {
+  /** Listens as a call does: what fails retryably is opened again. */
+  async function listen(recognizer: Recognizer) {
+    const heard: string[] = [];
+    const failures: boolean[] = [];
+    const over = Promise.withResolvers<void>();
+    const feed = new RecognitionFeed({
+      recognizer,
+      language: 'en',
+      multilingual: false,
+      keyterms: [],
+      onEvent: (event) => {
+        if (event.type === 'final') heard.push(event.text);
+        if (event.type === 'finalised') over.resolve();
+        if (event.type !== 'failed') return;
+        failures.push(event.error.retryable);
+        if (event.error.retryable) feed.open();
+        else over.resolve();
+      },
+    });
+    feed.open();
+    const speech = buzz(8_000, 800);
+    for (let at = 0; at < speech.length; at += 160) feed.write(speech.slice(at, at + 160), 8_000);
+    feed.finalise();
+    await over.promise;
+    feed.close();
+    return { heard, failures };
+  }
+
+  async function ears() {
+    const servers = [await startDeepgramServer({ lines: ['first'] }), await startDeepgramServer({ lines: ['second'] })] as const;
+    opened.push(...servers);
+    const [first, second] = servers.map(({ url }, index) => ({
+      ...createDeepgramRecognizer('nova-3', { baseUrl: url, apiKey: undefined, clock: systemClock }),
+      id: `ear-${index + 1}`,
+    }));
+    const options = { health: new EngineHealth(systemClock), clock: systemClock, logger };
+    return { servers, call: () => failOverRecognizer([first!, second!], options) };
+  }
+
+  it.each([401, 429, 500])('refused with %i, the other hears what was said meanwhile', async (status) => {
+    const { servers, call } = await ears();
+    servers[0].fault = { status };
+    expect(await listen(call())).toEqual({ heard: ['second'], failures: [true] });
+    expect(await listen(call())).toEqual({ heard: ['second'], failures: [] });
+  });
+
+  it('refused by all, nobody is left to ask', async () => {
+    const { servers, call } = await ears();
+    for (const server of servers) server.fault = { status: 401 };
+    expect(await listen(call())).toEqual({ heard: [], failures: [true, false] });
+  });
+});
+
+it('a call’s engines: the chosen one, the other configured vendors, the local voice last where it speaks the language', async () => {
+  const [elevenlabs, deepgram] = [await startElevenlabsServer(), await startDeepgramSpeechServer()];
+  const environment = { ELEVENLABS_BASE_URL: elevenlabs.url, DEEPGRAM_BASE_URL: deepgram.url, TTS_PROVIDER: 'elevenlabs' };
+  const settings = readSettings({ DATA_DIR: mkdtempSync(join(tmpdir(), 'parley-fail-over-')), ...environment });
+  const engines = await openSpeechEngines({ settings, searchPath: '', clock: systemClock, logger });
+  opened.push(elevenlabs, deepgram, engines);
+  elevenlabs.fault = { status: 500 };
+  await collect(speak(engines.callSynthesizer('default', 'en'), 'One.'));
+  expect(saidTo(deepgram)).toHaveLength(1);
+  deepgram.fault = { status: 500 };
+  await collect(speak(engines.callSynthesizer('default', 'en'), 'Two.'));
+  await expect(collect(speak(engines.callSynthesizer('default', 'ko'), '둘.', undefined, { language: 'ko' }))).rejects.toThrow('500');
+  // A voice of this machine is not replaced by one that costs money.
+  expect(engines.callSynthesizer('local:rms', 'en').voices).toBe(engines.synthesizerFor('local:rms').voices);
+});
