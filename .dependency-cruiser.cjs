@@ -29,6 +29,7 @@ module.exports = {
     only('twilio-stays-in-its-carrier', 'twilio', 'telephony/carriers/twilio.ts'),
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc-leg.ts'),
     only('rtc-node-stays-in-livekit-leg', '@livekit/rtc-node', 'media/livekit-leg.ts'),
+    only('opentelemetry-stays-in-tracing', '@opentelemetry', 'config/tracing.ts'),
     only('livekit-server-sdk-stays-in-rooms', 'livekit-server-sdk', 'control-plane/livekit/rooms.ts'),
   ],
   options: {

@@ -1,4 +1,5 @@
 /** Composes the control plane of one process: store, coordination, money, sessions, the worker link, deliveries, and the server over them. */
+import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { systemClock } from '#config/clock.ts';
 import { loadCredentials } from '#config/credentials.ts';
@@ -7,6 +8,7 @@ import { createEgressGuard } from '#config/egress.ts';
 import { publicUrl, type Settings } from '#config/env.ts';
 import { createLogger, type Logger } from '#config/log.ts';
 import { platformModels } from '#config/platform-models.ts';
+import { openTracing } from '#config/tracing.ts';
 import { startTestRunner } from '#control-plane/agent-tests/test-runner.ts';
 import { startAnalysisRunner } from '#control-plane/analysis/analysis-runner.ts';
 import { createBell } from '#control-plane/bell.ts';
@@ -112,6 +114,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
       await server.close();
       await Promise.all(chores.map((chore) => chore.close()));
       await Promise.all([context.coordination.close(), context.egress.close(), context.speech.close()]);
+      await context.tracing?.close();
       await database.close();
     },
   };
@@ -153,6 +156,7 @@ async function buildContext(
     speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: availableParallelism() }),
     carrier: await chooseCarrier(settings, logger),
     metrics,
+    tracing: await openTracing(settings, { name: 'control-plane', instance: randomUUID() }, { clock, logger }),
     database,
   };
 }

@@ -8,6 +8,7 @@ import { systemClock } from '#config/clock.ts';
 import { createEgressGuard, type EgressGuard } from '#config/egress.ts';
 import type { Settings } from '#config/env.ts';
 import { createLogger, type Logger } from '#config/log.ts';
+import { openTracing } from '#config/tracing.ts';
 import type { JobKind } from '#config/worker-link.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
@@ -53,11 +54,12 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
   const spoolRoot = join(settings.DATA_DIR, 'spool');
   const takesPhoneCalls = settings.WORKER_KINDS.includes('phone') && settings.DRACHTIO_HOST !== undefined;
-  const [media, speech, signalling, spool] = await Promise.all([
+  const [media, speech, signalling, spool, tracing] = await Promise.all([
     startMedia(settings, logger),
     openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', clock, logger }),
     takesPhoneCalls ? connect(settings, instanceId, logger) : null,
     openSpool(spoolRoot, instanceId),
+    openTracing(settings, { name: 'worker', instance: instanceId }, { clock, logger }),
   ]);
   const adopted = await adoptSpools(spoolRoot);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
@@ -79,6 +81,7 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
     adopted,
     uploads: createUploads({ url: link.controlPlaneUrl, token: link.token, logger }),
     media,
+    tracing,
     drainMs: settings.DRAIN_SECONDS * 1000,
     hasSignalling: () => signalling?.isConnected === true,
     loopLagMs: startLagMeter(),
@@ -102,19 +105,23 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
   const isConnected = await worker.connected(CONNECT_MS);
   return {
     facts: { engines: speech.describe() },
-    lines: [
-      ...speech.describe().map((line) => `Engines      ${line}`),
-      `Takes        ${worker.kinds.join(', ')}${worker.kinds.includes('phone') ? '' : ' (phone calls too where DRACHTIO_HOST is set)'}`,
-      `Works for    ${link.controlPlaneUrl}${isConnected ? '' : ' (not reached yet; trying on)'}`,
-    ],
+    lines: [...speech.describe().map((line) => `Engines      ${line}`), ...describeWork(worker.kinds, link.controlPlaneUrl, isConnected)],
     drain: () => worker.drain(),
     async close() {
       signalling?.close();
       await worker.close();
+      await tracing?.close();
       await speech.close();
       await knowledge.close();
     },
   };
+}
+
+function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConnected: boolean): string[] {
+  return [
+    `Takes        ${kinds.join(', ')}${kinds.includes('phone') ? '' : ' (phone calls too where DRACHTIO_HOST is set)'}`,
+    `Works for    ${controlPlaneUrl}${isConnected ? '' : ' (not reached yet; trying on)'}`,
+  ];
 }
 
 /** Returns what tells the 95th percentile of the event loop's lateness since it was last asked, ms. */

@@ -77,6 +77,8 @@ export const callPlan = z.object({
   world_context: z.boolean(),
   max_duration_seconds: z.number(),
   is_preview: z.boolean(),
+  /** What the call's spans are part of (W3C Trace Context); null where nothing is traced. */
+  traceparent: z.string().nullable().default(null),
   /** How the caller can be handed to a person; null where they cannot: web calls, agents without destinations. */
   transfer: z
     .object({

@@ -134,6 +134,7 @@ const environmentSchema = z.object({
   OUTBOUND_COUNTRIES: commaList.pipe(z.array(z.string().regex(/^[A-Z]{2}$/, 'must be two-letter country codes'))).prefault('US,CA,JP,GB,IT,AU,MX'),
   DRAIN_SECONDS: z.coerce.number().min(0).default(20),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   // Told by the supervisor to the processes it starts; of no use to a person.
   INTERNAL_PORT: port.optional(),
   WORKER_INSTANCE: z.string().min(1).optional(),

@@ -9,6 +9,7 @@ import type { EgressGuard } from '#config/egress.ts';
 import type { Settings } from '#config/env.ts';
 import type { Logger } from '#config/log.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
+import type { Tracing } from '#config/tracing.ts';
 import type { Blobs } from '#media/blobs.ts';
 import type { SpeechPool } from '#media/speech/pool/speech-pool.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
@@ -95,6 +96,8 @@ export interface Context {
   /** Where numbers are searched, bought and released. */
   readonly carrier: Carrier;
   readonly metrics: Metrics;
+  /** Null where nothing is traced. */
+  readonly tracing: Tracing | null;
   /** Base of links; known once the server listens. */
   publicUrl(): string;
 }

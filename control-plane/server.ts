@@ -18,6 +18,7 @@ import { createAuthentication } from './auth.ts';
 import type { Context } from './context.ts';
 import { describeApi } from './describe-api.ts';
 import { InvalidRequest, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
+import { traceRequest } from './trace-request.ts';
 
 /** Largest JSON body: session variables (1 MiB, S§8) with room for their escapes. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
@@ -71,6 +72,7 @@ export async function createServer(context: Context, options: ServerOptions = {}
 
 function addHooks(app: ApiServer, context: Context): void {
   app.decorateRequest('caller', null);
+  app.decorateRequest('createdSession', null);
   const authenticate = createAuthentication(context);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id);
@@ -93,6 +95,7 @@ function addHooks(app: ApiServer, context: Context): void {
     const route = request.routeOptions.url ?? 'none';
     const status = `${Math.floor(reply.statusCode / 100)}xx`;
     context.metrics.requests.observe({ method: request.method, route, status }, reply.elapsedTime / 1000);
+    traceRequest(context, request, reply);
     request.log.debug({ method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   });
 }

@@ -8,9 +8,11 @@ import type { Clock } from '#config/clock.ts';
 import { Fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
 import type { AnalysisResult, EndReason } from '#config/session-record.ts';
+import type { Tracing } from '#config/tracing.ts';
 import type { AnalysisJob, ControlMessage, DurableReport, Handover, JobKind, PhoneHandover } from '#config/worker-link.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { type CallDeps, startCall } from './call.ts';
+import { traceCall } from './call-trace.ts';
 import { type ControlPlaneClient, connectControlPlane } from './control-plane-client.ts';
 import { type Job, JobTable } from './job-table.ts';
 import { joinRoom } from './room-call.ts';
@@ -50,6 +52,8 @@ export interface WorkerDeps {
   readonly adopted: ReadonlyMap<string, Spool>;
   readonly uploads: Uploads;
   readonly media: MediaHost;
+  /** Null where nothing is traced. */
+  readonly tracing: Tracing | null;
   /** How long live calls get once the worker drains, ms. */
   readonly drainMs: number;
   /** Whether an INVITE could reach this worker now. */
@@ -116,8 +120,9 @@ export class Worker {
 
   /** Starts the call of a job whose plan has come, or goes on with one; it waits for its leg. Throws when an engine of the plan cannot be made. */
   startCall(job: Job, plan: CallPlan, handover: Handover | null = null): void {
-    const { clock, logger, random, uploads } = this.#deps;
+    const { clock, logger, random, tracing, uploads } = this.#deps;
     const session = { sessionId: job.sessionId, epoch: job.epoch };
+    const trace = traceCall(tracing, plan, clock.wallTime());
     const call = startCall({
       plan,
       clock,
@@ -125,7 +130,10 @@ export class Worker {
       logger: logger.child({ sessionId: job.sessionId }),
       ...this.#deps.equip(plan),
       handover,
-      report: (report) => this.#client.report(session, report),
+      report: (report) => {
+        trace.note(report);
+        this.#client.report(session, report);
+      },
       live: (event) => this.#client.send({ type: 'live', session_id: job.sessionId, epoch: job.epoch, event }),
       saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
         const query = `epoch=${job.epoch}&start_ms=${Math.round(this.#wallTimeOf(startMs))}&rate_hz=${rateHz}`;
@@ -252,6 +260,8 @@ export class Worker {
     const job = this.#jobs.get(message.session_id, message.epoch);
     if (!job) return;
     this.#jobs.keep(message.session_id, message.epoch);
+    const { clock, tracing } = this.#deps;
+    const startMs = clock.wallTime();
     this.#deps
       .analyse(message.job)
       .catch((error: unknown): AnalysisResult => {
@@ -259,7 +269,11 @@ export class Worker {
         const cause = error instanceof Error ? error.message : 'analysis failed';
         return { status: 'error', summary: null, data: [], criteria_results: [], error: cause };
       })
-      .then((result) => this.report(job, { type: 'analysis', job_id: message.job.job_id, result }))
+      .then((result) => {
+        const error = result.status === 'error' ? 'failed' : null;
+        tracing?.record({ name: 'analysis', startMs, endMs: clock.wallTime(), parent: message.job.plan.traceparent, error });
+        this.report(job, { type: 'analysis', job_id: message.job.job_id, result });
+      })
       .finally(() => this.#free(job))
       .catch((error: unknown) => this.#deps.logger.error({ err: error }, 'analysis report'));
   }

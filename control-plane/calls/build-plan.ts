@@ -1,6 +1,7 @@
 /** Builds the `CallPlan` of a session from a version's frozen configuration: overrides applied, variables merged, secrets it needs opened. */
 import { type AgentConfig, agentConfig, type Variables } from '#config/agent-config.ts';
 import { CALL_PLAN_VERSION, type CallPlan, type SystemVariables } from '#config/call-plan.ts';
+import { callTraceparent } from '#config/tracing.ts';
 import { isE164 } from '#telephony/e164.ts';
 import type { Context } from '../context.ts';
 import { invalidField } from '../problems.ts';
@@ -53,7 +54,7 @@ export function overrideFields(overrides: Overrides): OverrideField[] {
 }
 
 /** Makes the plan. */
-export function buildPlan(context: Pick<Context, 'secretBox' | 'clock'>, input: PlanInput): CallPlan {
+export function buildPlan(context: Pick<Context, 'secretBox' | 'clock' | 'tracing'>, input: PlanInput): CallPlan {
   const config = withOverrides(agentConfig.parse(input.version.config), input.overrides);
   return {
     version: CALL_PLAN_VERSION,
@@ -75,6 +76,7 @@ export function buildPlan(context: Pick<Context, 'secretBox' | 'clock'>, input: 
     world_context: input.worldContext,
     max_duration_seconds: sessionSeconds(config, input.isPreview),
     is_preview: input.isPreview,
+    traceparent: context.tracing ? callTraceparent(input.sessionId) : null,
     transfer: input.transfer ?? null,
     transport: input.transport,
   };

@@ -39,6 +39,7 @@ export function registerPhoneCallRoutes(app: ApiServer, context: Context): void 
         await placeCall(context, caller, id, body);
         return id;
       });
+      request.createdSession = sessionId;
       return reply.code(201).send({ session_id: sessionId, status: 'queued' as const });
     },
   );

@@ -48,7 +48,7 @@ export async function confirmSession(context: Context, draft: SessionDocument, t
 
 /** Posts what a finished session is due; does nothing when there is nothing left to do. */
 export async function settleSession(
-  context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics'>,
+  context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing'>,
   sessionId: string,
 ): Promise<void> {
   const session = await loadSession(context, sessionId);
@@ -61,7 +61,7 @@ export async function settleSession(
 
 /** Gives back the charge of a creation that nobody finished: a zero entry under the hold's key keeps a late hold out, or finds the one that is there. */
 export async function voidHold(
-  context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics'>,
+  context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing'>,
   session: SessionDocument,
 ): Promise<void> {
   const held =

@@ -52,6 +52,7 @@ export function registerCreateSessionRoutes(app: ApiServer, context: Context): v
       const created = request.caller
         ? await createByKey(context, request.caller, agentId, wanted)
         : await createPublicly(context, { origin: request.headers.origin, ip: request.ip }, agentId, wanted);
+      request.createdSession = created.session_id;
       return reply.code(201).send(created);
     },
   );

@@ -9,6 +9,7 @@ import { type OutboxEvent, type SessionDocument, toBuffer } from '../store/model
 import { payloadOf, rankOf } from '../webhooks/payload.ts';
 import { type SessionChange, type SessionEvent, step } from './session-machine.ts';
 import { tellSessionNews } from './session-news.ts';
+import { traceSession } from './trace-session.ts';
 
 /** What is written along with a change: more fields, more list entries, or a report's sequence number. */
 export interface Amendment {
@@ -19,7 +20,7 @@ export interface Amendment {
   readonly analysis?: WebhookAnalysis;
 }
 
-type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics'>;
+type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics' | 'tracing'>;
 
 /** Reads a session as stored. */
 export function loadSession(context: Pick<Context, 'models'>, sessionId: string): Promise<SessionDocument | null> {
@@ -66,7 +67,10 @@ export async function storeChange(
     .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after' })
     .lean<SessionDocument>();
   if (stored) tellSessionNews(context, stored);
-  if (stored && (set.status === 'completed' || set.status === 'failed')) context.metrics.callsEnded.inc({ reason: stored.end_reason ?? 'none' });
+  if (stored && (set.status === 'completed' || set.status === 'failed')) {
+    context.metrics.callsEnded.inc({ reason: stored.end_reason ?? 'none' });
+    traceSession(context, stored);
+  }
   return stored;
 }
 

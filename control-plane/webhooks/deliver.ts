@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Timer } from '#config/clock.ts';
 import { LIMITS } from '#config/limits.ts';
+import { callTraceparent } from '#config/tracing.ts';
 import { SIGNATURE_HEADER } from '#config/webhook-events.ts';
 import { type ChoreLoop, createChoreLoop } from '../chore-loop.ts';
 import { type Context, now } from '../context.ts';
@@ -82,6 +83,7 @@ function claim(context: Pick<Context, 'models' | 'clock'>): Promise<DeliveryDocu
 
 async function attemptDelivery(context: Context, delivery: DeliveryDocument, closing: AbortSignal): Promise<void> {
   const payload = await openPayload(context, delivery);
+  const startMs = context.clock.wallTime();
   const outcome = payload ? await post(context, { delivery, payload }, closing) : { isDelivered: false, result: 'payload was erased' };
   if (closing.aborted && !outcome.isDelivered) {
     // Cut off by the end of the program, not by the endpoint: it does not count, and is due at once.
@@ -89,6 +91,15 @@ async function attemptDelivery(context: Context, delivery: DeliveryDocument, clo
     await context.models.deliveries.updateOne({ _id: delivery._id, lease: delivery.lease }, giveBack);
     return;
   }
+  context.tracing?.record({
+    name: `webhook ${delivery.event}`,
+    kind: 'client',
+    startMs,
+    endMs: context.clock.wallTime(),
+    parent: callTraceparent(delivery.session_id),
+    attributes: { 'server.address': new URL(delivery.url).host, 'parley.attempt': delivery.attempts, 'parley.result': outcome.result },
+    error: outcome.isDelivered ? null : outcome.result,
+  });
   const isOver = outcome.isDelivered || !payload || delivery.attempts >= LIMITS.webhookAttempts;
   const at = now(context);
   const backoffMs = LIMITS.webhookBackoffMs[delivery.attempts - 1] ?? 0;

@@ -88,6 +88,7 @@ export async function openTestApi(environment: Record<string, string> = {}, over
     speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: 1 }),
     carrier: createTestCatalogue(),
     metrics,
+    tracing: null,
     publicUrl: () => settings.PUBLIC_URL ?? 'http://127.0.0.1:8080',
     ...over,
   };

@@ -34,6 +34,7 @@ export function testPlan(changes: Readonly<Record<string, object>> = {}): CallPl
     world_context: true,
     max_duration_seconds: 300,
     is_preview: false,
+    traceparent: null,
     transfer: null,
     transport: { type: 'sip_inbound', sip_call_id: 'x', from_number: '', to_number: '' },
   };

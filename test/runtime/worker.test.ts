@@ -90,6 +90,7 @@ describe('worker', () => {
       adopted: new Map(),
       uploads: createUploads({ url, token: TOKEN, logger }),
       media,
+      tracing: null,
       drainMs: options.drainMs ?? 0,
       hasSignalling: () => hasSignalling,
       loopLagMs: () => 0,

@@ -46,6 +46,7 @@ export function simulatedPlan(random: Random): CallPlan {
     world_context: false,
     max_duration_seconds: random.chance(0.1) ? 60 : 300,
     is_preview: false,
+    traceparent: null,
     transfer: canTransfer
       ? {
           from_number: '+15550100001',
