@@ -93,18 +93,18 @@ export class MediaThread {
 
   #flush(nowMs: number): void {
     this.#detector.flush(nowMs);
-    this.#postEvents();
+    this.#postEvents(nowMs);
   }
 
-  #postEvents(): void {
-    const taken = this.#events.take();
+  #postEvents(nowMs: number): void {
+    const taken = this.#events.take(nowMs);
     if (taken) this.#post({ type: 'events', batch: taken.batch }, taken.transfer);
   }
 
   async #stop(): Promise<void> {
     await Promise.all([...this.#legs.values()].map((leg) => leg.close()));
     this.#pacer.close();
-    this.#postEvents();
+    this.#postEvents(systemClock.now());
     await this.#detector.close();
     this.#post({ type: 'stopped' });
   }

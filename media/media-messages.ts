@@ -1,6 +1,6 @@
 /**
- * What the call loop's thread and the media thread say to each other: one batched message per 5 ms each way.
- * Caller audio of a whole batch travels in one transferred buffer; everything rarer travels as the event itself.
+ * What the call loop's thread and the media thread say to each other: one batched message per 5 ms each way at most.
+ * Caller audio of all legs travels in one transferred buffer, three frames at a time; everything rarer travels as the event itself.
  */
 import type { FaultCode } from '#config/errors.ts';
 import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegCommand, type LegEvent } from './leg.ts';
@@ -59,60 +59,103 @@ export interface OpenedLeg {
 
 /** One batch of events: `records` keeps their order; caller audio stands in `samples`, every other event in `events`. */
 export interface EventBatch {
-  /** Six numbers per event: leg, kind of frame (−1: the next of `events`), slot, time in ms, offset and length in `samples`. */
+  /** Seven numbers per event: leg, count of frames (0: the next of `events`), their kinds (two bits each), slot, time in ms, offset and length in `samples`. */
   readonly records: Float64Array;
   readonly samples: Int16Array;
   readonly events: readonly LegEvent[];
 }
 
-const RECORD_NUMBERS = 6;
-const OTHER_EVENT = -1;
-/** Room for the frames of 50 narrow-band legs; grows with use. */
+const RECORD_NUMBERS = 7;
+const KIND_BITS = 2;
+/**
+ * Caller audio goes up this often, all legs at once: recognisers take it in pieces of this length, and a message, a write and a system call for every
+ * frame of every call would cost more than all the rest. Whatever else a leg tells goes at once, and takes the audio before it along.
+ */
+const AUDIO_FRAMES = 3;
+const AUDIO_MS = AUDIO_FRAMES * FRAME_MS;
+/** Room for the audio of 20 narrow-band legs; grows with use. */
 const FIRST_CAPACITY_SAMPLES = 8192;
 const FIRST_CAPACITY_RECORDS = 64;
 
+/** Consecutive frames of one leg that wait to go up. */
+interface WaitingAudio {
+  slot: number;
+  atMs: number;
+  frames: number;
+  kinds: number;
+  readonly samples: Int16Array;
+}
+
 /** Collects the events of every leg between two batches. */
 export class EventBatcher {
+  readonly #waiting = new Map<number, WaitingAudio>();
   #records = new Float64Array(FIRST_CAPACITY_RECORDS * RECORD_NUMBERS);
   #recorded = 0;
   #samples = new Int16Array(FIRST_CAPACITY_SAMPLES);
   #used = 0;
   #events: LegEvent[] = [];
+  #audioDueMs = Number.NEGATIVE_INFINITY;
 
   /** Adds one frame of caller audio; the samples are copied. */
   addAudio(leg: number, frame: { readonly slot: number; readonly atMs: number; readonly kind: FrameKind }, samples: Int16Array): void {
-    if (this.#used + samples.length > this.#samples.length) {
-      const larger = new Int16Array(this.#samples.length * 2 + samples.length);
-      larger.set(this.#samples.subarray(0, this.#used));
-      this.#samples = larger;
+    let audio = this.#waiting.get(leg);
+    if (!audio) {
+      audio = { slot: 0, atMs: 0, frames: 0, kinds: 0, samples: new Int16Array(AUDIO_FRAMES * samples.length) };
+      this.#waiting.set(leg, audio);
     }
-    this.#samples.set(samples, this.#used);
-    this.#record([leg, FRAME_KINDS.indexOf(frame.kind), frame.slot, frame.atMs, this.#used, samples.length]);
-    this.#used += samples.length;
+    if (audio.frames === AUDIO_FRAMES || frame.slot !== audio.slot + audio.frames) this.#recordAudio(leg, audio);
+    if (audio.frames === 0) {
+      audio.slot = frame.slot;
+      audio.atMs = frame.atMs;
+      audio.kinds = 0;
+    }
+    audio.samples.set(samples, audio.frames * samples.length);
+    audio.kinds |= FRAME_KINDS.indexOf(frame.kind) << (KIND_BITS * audio.frames);
+    audio.frames++;
   }
 
-  /** Adds any other event. */
+  /** Adds any other event, behind the audio of its leg so far. */
   add(leg: number, event: LegEvent): void {
+    const audio = this.#waiting.get(leg);
+    if (audio) this.#recordAudio(leg, audio);
+    if (event.type === 'closed') this.#waiting.delete(leg);
     this.#events.push(event);
-    this.#record([leg, OTHER_EVENT, 0, 0, 0, 0]);
+    this.#record(leg, 0, 0, 0, 0, 0, 0);
   }
 
-  /** The batch so far and the buffers to transfer with it, or null when there is nothing; the batcher starts anew. */
-  take(): { readonly batch: EventBatch; readonly transfer: ArrayBuffer[] } | null {
+  /** What is to go up at `nowMs` and the buffers to transfer with it, or null when there is nothing. */
+  take(nowMs: number): { readonly batch: EventBatch; readonly transfer: ArrayBuffer[] } | null {
+    if (nowMs >= this.#audioDueMs) {
+      this.#audioDueMs = nowMs - this.#audioDueMs < AUDIO_MS ? this.#audioDueMs + AUDIO_MS : nowMs + AUDIO_MS;
+      for (const [leg, audio] of this.#waiting) this.#recordAudio(leg, audio);
+    }
     if (this.#recorded === 0) return null;
     const records = this.#records.slice(0, this.#recorded);
-    const samples = this.#samples.subarray(0, this.#used);
-    const transfer = [records.buffer, this.#samples.buffer];
+    const samples = this.#samples.slice(0, this.#used);
+    const transfer = [records.buffer, samples.buffer];
     for (const event of this.#events) if (event.type === 'recording') transfer.push(event.samples.buffer as ArrayBuffer);
     const batch = { records, samples, events: this.#events };
     this.#recorded = 0;
     this.#used = 0;
     this.#events = [];
-    this.#samples = new Int16Array(this.#samples.length);
     return { batch, transfer };
   }
 
-  #record(numbers: readonly number[]): void {
+  #recordAudio(leg: number, audio: WaitingAudio): void {
+    if (audio.frames === 0) return;
+    const length = (audio.samples.length / AUDIO_FRAMES) * audio.frames;
+    if (this.#used + length > this.#samples.length) {
+      const larger = new Int16Array(this.#samples.length * 2 + length);
+      larger.set(this.#samples.subarray(0, this.#used));
+      this.#samples = larger;
+    }
+    this.#samples.set(audio.samples.subarray(0, length), this.#used);
+    this.#record(leg, audio.frames, audio.kinds, audio.slot, audio.atMs, this.#used, length);
+    this.#used += length;
+    audio.frames = 0;
+  }
+
+  #record(...numbers: [leg: number, frames: number, kinds: number, slot: number, atMs: number, offset: number, length: number]): void {
     if (this.#recorded + RECORD_NUMBERS > this.#records.length) {
       const larger = new Float64Array(this.#records.length * 2);
       larger.set(this.#records);
@@ -128,15 +171,15 @@ export function unpackEvents(batch: EventBatch): Map<number, LegEvent[]> {
   const byLeg = new Map<number, LegEvent[]>();
   let other = 0;
   for (let at = 0; at < batch.records.length; at += RECORD_NUMBERS) {
-    const [leg, kind, slot, atMs, offset, length] = batch.records.subarray(at, at + RECORD_NUMBERS) as unknown as [number, ...number[]];
+    const [leg = 0, frames = 0, packed = 0, slot = 0, atMs = 0, offset = 0, length = 0] = batch.records.subarray(at, at + RECORD_NUMBERS);
     const events = byLeg.get(leg) ?? [];
     byLeg.set(leg, events);
-    if (kind === OTHER_EVENT) {
+    if (frames === 0) {
       events.push(batch.events[other++] as LegEvent);
       continue;
     }
-    const samples = batch.samples.subarray(offset, (offset as number) + (length as number));
-    events.push({ type: 'audio', slot: slot as number, atMs: atMs as number, kinds: Uint8Array.of(kind as number), samples });
+    const kinds = Uint8Array.from({ length: frames }, (_, frame) => (packed >> (KIND_BITS * frame)) & 3);
+    events.push({ type: 'audio', slot, atMs, kinds, samples: batch.samples.subarray(offset, offset + length) });
   }
   return byLeg;
 }

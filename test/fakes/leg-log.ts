@@ -1,8 +1,16 @@
 /** Collects a leg's events for a test, and waits for the one that matters with a deadline. */
 import { systemClock } from '#config/clock.ts';
-import type { Leg, LegEvent } from '#media/leg.ts';
+import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegEvent } from '#media/leg.ts';
 
 type Of<T extends LegEvent['type']> = Extract<LegEvent, { type: T }>;
+
+/** One 20 ms frame of caller audio. */
+export interface HeardFrame {
+  readonly slot: number;
+  readonly atMs: number;
+  readonly kind: FrameKind | undefined;
+  readonly samples: Int16Array;
+}
 
 export class LegLog {
   readonly events: LegEvent[] = [];
@@ -18,6 +26,19 @@ export class LegLog {
   /** Every event of this type so far. */
   all<T extends LegEvent['type']>(type: T): Of<T>[] {
     return this.events.filter((event): event is Of<T> => event.type === type);
+  }
+
+  /** Caller audio so far, frame by frame: an event carries several. */
+  frames(): HeardFrame[] {
+    return this.all('audio').flatMap(({ slot, atMs, kinds, samples }) => {
+      const length = samples.length / kinds.length;
+      return Array.from(kinds, (kind, n) => ({
+        slot: slot + n,
+        atMs: atMs + n * FRAME_MS,
+        kind: FRAME_KINDS[kind],
+        samples: samples.subarray(n * length, (n + 1) * length),
+      }));
+    });
   }
 
   /** The first event of this type that matches, past or future. */

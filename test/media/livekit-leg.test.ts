@@ -64,7 +64,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
     leg.send({ do: 'play', replyId: 'r', pieceId: 0, samples: tone(leg.outRateHz, 600, 880), marks: Int32Array.of(), last: true });
     await caller.speak(tone(48_000, 800, 440));
     await log.next('playout.finished', undefined, LIMIT_MS);
-    await expect.poll(() => log.all('audio').filter(({ samples }) => isLoud(samples)).length, PATIENCE).toBeGreaterThan(20);
+    await expect.poll(() => log.frames().filter(({ samples }) => isLoud(samples)).length, PATIENCE).toBeGreaterThan(20);
     await expect.poll(() => caller.loudBlocks, PATIENCE).toBeGreaterThan(40);
     await caller.leave();
     expect(await log.next('closed', undefined, LIMIT_MS)).toMatchObject({ reason: 'remote' });

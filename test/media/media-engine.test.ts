@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createLogger } from '#config/log.ts';
 import type { LegEvent } from '#media/leg.ts';
 import { MediaEngine } from '#media/media-engine.ts';
-import { EventBatcher, type FromMediaThread, type ToMediaThread } from '#media/media-messages.ts';
+import { EventBatcher, type FromMediaThread, type ToMediaThread, unpackEvents } from '#media/media-messages.ts';
 import type { RunnerListener } from '#media/media-runner.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
@@ -70,8 +70,8 @@ describe('the media engine', () => {
     batcher.addAudio(1, { slot: 0, atMs: 5, kind: 'audio' }, Int16Array.of(1, 2));
     batcher.addAudio(2, { slot: 9, atMs: 6, kind: 'absent' }, Int16Array.of(3, 4));
     batcher.add(1, { type: 'connected', atMs: 7 });
-    const taken = batcher.take();
-    expect(batcher.take()).toBeNull();
+    const taken = batcher.take(10);
+    expect(batcher.take(80)).toBeNull();
     if (taken) tell({ type: 'events', batch: taken.batch });
     const heard: LegEvent[][] = [[], []];
     first.listen((events) => heard[0]?.push(...events));
@@ -86,6 +86,40 @@ describe('the media engine', () => {
         { type: 'audio', slot: 9, atMs: 6, kinds: Uint8Array.of(3), samples: Int16Array.of(3, 4) },
       ],
     ]);
+  });
+
+  it('sends the audio of all legs up three frames at a time, and what a leg tells at once with the audio before it', () => {
+    const batcher = new EventBatcher();
+    const frame = (leg: number, slot: number) =>
+      batcher.addAudio(leg, { slot, atMs: slot * 20, kind: slot % 2 === 0 ? 'audio' : 'concealed' }, Int16Array.of(slot, leg));
+    const at = (nowMs: number) => {
+      const taken = batcher.take(nowMs);
+      return taken ? Object.fromEntries(unpackEvents(taken.batch)) : null;
+    };
+    frame(1, 0);
+    expect(at(0)).toMatchObject({ 1: [{ type: 'audio', slot: 0 }] });
+    frame(1, 1);
+    frame(2, 1);
+    expect(at(20)).toBeNull();
+    frame(1, 2);
+    frame(2, 2);
+    batcher.add(2, { type: 'connected', atMs: 41 });
+    expect(at(40)).toEqual({
+      2: [
+        { type: 'audio', slot: 1, atMs: 20, kinds: Uint8Array.of(1, 0), samples: Int16Array.of(1, 2, 2, 2) },
+        { type: 'connected', atMs: 41 },
+      ],
+    });
+    frame(1, 3);
+    frame(2, 5);
+    expect(at(60)).toEqual({
+      1: [{ type: 'audio', slot: 1, atMs: 20, kinds: Uint8Array.of(1, 0, 1), samples: Int16Array.of(1, 1, 2, 1, 3, 1) }],
+      2: [{ type: 'audio', slot: 5, atMs: 100, kinds: Uint8Array.of(1), samples: Int16Array.of(5, 2) }],
+    });
+    // A slot left out begins another piece.
+    frame(1, 4);
+    frame(1, 6);
+    expect(at(120)).toMatchObject({ 1: [{ slot: 4 }, { slot: 6 }] });
   });
 
   it('does not take away the arrays it is given to play', async () => {

@@ -72,12 +72,12 @@ describe('a web leg', () => {
     leg.send({ do: 'play', replyId: 'r', pieceId: 1, samples: tone(leg.outRateHz, 600, 880), marks: Int32Array.of(), last: true });
     await browser.speak(tone(48_000, 800, 440));
     await log.next('playout.finished');
-    await log.next('audio', () => log.all('audio').filter((event) => event.samples.some((sample) => sample > 4000)).length > 20);
+    await log.next('audio', () => log.frames().filter((event) => event.samples.some((sample) => sample > 4000)).length > 20);
     const loud = browser.heard.filter((block) => block.samples.some((sample) => sample > 4000));
     expect(loud.length).toBeGreaterThan(45);
     const middle = loud[Math.floor(loud.length / 2)]?.samples ?? new Int16Array(1);
     expect(Math.abs(pitchHz(Int16Array.from([...middle]), 48_000) - 880)).toBeLessThan(60);
-    const heard = log.all('audio').filter((event) => event.samples.some((sample) => sample > 4000));
+    const heard = log.frames().filter((event) => event.samples.some((sample) => sample > 4000));
     expect(Math.abs(pitchHz(Int16Array.from(heard.slice(5, 15).flatMap((event) => [...event.samples])), 16_000) - 440)).toBeLessThan(20);
     browser.close();
     expect(await log.next('closed')).toMatchObject({ reason: 'remote' });

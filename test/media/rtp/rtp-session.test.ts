@@ -51,7 +51,7 @@ describe('an RTP session', () => {
     );
     const reported: LegEvent[] = [];
     const report = () => {
-      const taken = events.take();
+      const taken = events.take(Number.POSITIVE_INFINITY);
       if (taken) reported.push(...(unpackEvents(taken.batch).get(1) ?? []));
       return reported;
     };
