@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
+import { processorWaitMs, Standstill } from './standstill.ts';
 
 /** The processes of one machine. */
 export type Role = 'control-plane' | 'signalling' | 'worker';
@@ -22,7 +23,7 @@ export type SupervisorMessage =
   /** Take no new call; end the live ones within `DRAIN_SECONDS`, then exit 0. */
   | { readonly type: 'drain' };
 
-/** A process standing still this long is killed; design.md §2. */
+/** A process standing still this long is killed; design.md §2. Time in which the machine did not let it run does not count. */
 const HANG_MS = 2_000;
 /** A supervisor that was itself late by this much judges nobody in that round. */
 const OWN_LATENESS_MS = 300;
@@ -54,6 +55,8 @@ export interface SupervisorDeps {
   onReady(child: { readonly name: string; readonly role: Role; readonly facts: Readonly<Record<string, unknown>> }): void;
   /** A child ended by itself before it ever became ready: the start has failed. */
   onStartFailed(name: string): void;
+  /** What the main thread of a process has waited for a processor in its life, ms; null where nobody tells. The system's own account unless a test says otherwise. */
+  readonly processorWaitMs?: (pid: number) => Promise<number | null>;
 }
 
 interface Child {
@@ -63,7 +66,7 @@ interface Child {
   isReady: boolean;
   wasEverReady: boolean;
   startedMs: number;
-  lastAliveMs: number;
+  standstill: Standstill;
   backoffMs: number;
 }
 
@@ -92,7 +95,7 @@ export class Supervisor {
       isReady: false,
       wasEverReady: false,
       startedMs: now,
-      lastAliveMs: now,
+      standstill: new Standstill(now),
       backoffMs: BACKOFF_FIRST_MS,
     };
     this.#children.push(child);
@@ -133,7 +136,7 @@ export class Supervisor {
     child.instanceId = `${child.spec.name}-${randomUUID().slice(0, 8)}`;
     child.isReady = false;
     child.startedMs = clock.now();
-    child.lastAliveMs = child.startedMs;
+    child.standstill = new Standstill(child.startedMs);
     const process = fork(program, [child.spec.role], {
       env: { ...baseEnvironment, ...child.spec.environment(child.instanceId) },
       // A terminal's Ctrl-C reaches the supervisor alone, which then stops the others in order.
@@ -150,7 +153,7 @@ export class Supervisor {
   }
 
   #receive(child: Child, message: ChildMessage): void {
-    child.lastAliveMs = this.#deps.clock.now();
+    child.standstill.alive(this.#deps.clock.now());
     if (message.type !== 'ready') return;
     child.isReady = true;
     child.wasEverReady = true;
@@ -186,18 +189,22 @@ export class Supervisor {
     const now = this.#deps.clock.now();
     const ownLatenessMs = now - this.#lastCheckMs - CHECK_MS;
     this.#lastCheckMs = now;
-    if (ownLatenessMs > OWN_LATENESS_MS) {
-      // The whole machine stood still; nobody is to blame.
-      for (const child of this.#children) child.lastAliveMs = now;
-      return;
-    }
     for (const child of this.#children) {
-      const limitMs = child.isReady ? HANG_MS : START_MS;
-      if (!child.process || now - child.lastAliveMs < limitMs) continue;
-      this.#deps.logger.error({ name: child.spec.name }, 'process stands still; killing it');
-      child.lastAliveMs = now;
-      child.process.kill('SIGKILL');
+      // The whole machine stood still; nobody is to blame.
+      if (ownLatenessMs > OWN_LATENESS_MS) child.standstill.skip(now);
+      else if (child.process) void this.#judge(child, child.process);
     }
+  }
+
+  /** Signs of life that wait to be read are read before the verdict, which comes after an answer of the system. */
+  async #judge(child: Child, process: ChildProcess): Promise<void> {
+    const { clock, logger, processorWaitMs: readWaitMs = processorWaitMs } = this.#deps;
+    const waitedMs = process.pid === undefined ? null : await readWaitMs(process.pid);
+    if (child.process !== process) return;
+    const stoodMs = child.standstill.look(clock.now(), waitedMs);
+    if (stoodMs < (child.isReady ? HANG_MS : START_MS)) return;
+    logger.error({ name: child.spec.name, stoodMs: Math.round(stoodMs) }, 'process stands still; killing it');
+    process.kill('SIGKILL');
   }
 
   #tell(child: Child, message: SupervisorMessage): void {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
@@ -25,7 +25,11 @@ describe('supervisor', () => {
     readonly failed: string[];
   }
 
-  function start(roles: readonly Role[], environment: (role: Role, starts: number) => Record<string, string> = () => ({})): Started {
+  function start(
+    roles: readonly Role[],
+    environment: (role: Role, starts: number) => Record<string, string> = () => ({}),
+    processorWait: { readonly processorWaitMs?: (pid: number) => Promise<number | null> } = {},
+  ): Started {
     const started: Started = { ready: [], failed: [] };
     const starts = new Map<Role, number>();
     supervisor = new Supervisor({
@@ -35,6 +39,7 @@ describe('supervisor', () => {
       baseEnvironment: { ...process.env, TOLD_FILE: toldFile },
       onReady: ({ name, facts }) => started.ready.push({ name, facts }),
       onStartFailed: (name) => started.failed.push(name),
+      ...processorWait,
     });
     for (const role of roles) {
       supervisor.start({
@@ -73,6 +78,16 @@ describe('supervisor', () => {
   it('kills a process whose event loop stands still, and starts it again', async () => {
     const started = start(['worker'], (_, starts) => ({ BEHAVIOUR_worker: 'hang', ...(starts === 1 ? { HANG_ONCE: '1' } : {}) }));
     await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 15_000 });
+  });
+
+  it('leaves a process alone that the machine does not let run', async () => {
+    // It stands for 4 s, in which a busy machine would have let it run hardly ever.
+    const processorWaitMs = async () => performance.now() * 0.9;
+    const started = start(['worker'], () => ({ BEHAVIOUR_worker: 'hang', HANG_MS: '4000' }), { processorWaitMs });
+    await vi.waitFor(() => expect(started.ready).toHaveLength(1), { timeout: 15_000 });
+    await expect.poll(() => existsSync(toldFile), { timeout: 20_000 }).toBe(true);
+    expect(readFileSync(toldFile, 'utf8')).toBe('hung\n');
+    expect(supervisor.deadWorkers).toEqual([]);
   });
 
   it('a process that never becomes ready makes the start fail', async () => {

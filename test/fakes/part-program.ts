@@ -12,12 +12,21 @@ void runPart(createLogger({ level: 'silent', name: role }), async () => ({
   lines: [],
   drain: async () => undefined,
   close: async () => undefined,
-  workerDied: (instanceId: string) => {
-    appendFileSync(process.env['TOLD_FILE'] ?? '/dev/null', `${instanceId}\n`);
-  },
+  workerDied: (instanceId: string) => tell(instanceId),
 }));
-if (behaviour === 'hang' && process.env['HANG_ONCE'] !== undefined) {
+if (behaviour === 'hang' && process.env['HANG_ONCE'] !== undefined) setTimeout(() => standFor(Number.POSITIVE_INFINITY), 200);
+if (behaviour === 'hang' && process.env['HANG_MS'] !== undefined) {
   setTimeout(() => {
-    for (;;);
+    standFor(Number(process.env['HANG_MS']));
+    tell('hung');
   }, 200);
+}
+
+function standFor(ms: number): void {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+}
+
+function tell(line: string): void {
+  appendFileSync(process.env['TOLD_FILE'] ?? '/dev/null', `${line}\n`);
 }
