@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { type OtlpReceiver, openOtlpReceiver } from '#test/fakes/otlp-receiver.ts';
+import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { type Product, startProduct } from './product.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -15,14 +17,21 @@ const OPERATOR = '00000000000000000000000000000001';
 
 let product: Product;
 let folder: string;
+let collector: OtlpReceiver;
+let tenant: WebhookReceiver;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'parley-operator-'));
   // Nothing that waits for its participant gives its money back during the run.
-  product = await startProduct({ environment: { SESSION_JOIN_SECONDS: '600', LOG_LEVEL: 'warn', DRAIN_SECONDS: '0' } });
+  [collector, tenant] = await Promise.all([openOtlpReceiver(), openWebhookReceiver()]);
+  product = await startProduct({
+    environment: { SESSION_JOIN_SECONDS: '600', LOG_LEVEL: 'warn', DRAIN_SECONDS: '0', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+  });
 }, 60_000);
 afterAll(async () => {
   await product?.close();
+  await collector?.close();
+  await tenant?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -157,7 +166,10 @@ it('a backup taken under load, and the product killed under it: nothing acknowle
 it('the doctor calls an agent and finds that each side hears the other', { timeout: 240_000 }, async () => {
   const agent = await product.ask('POST', '/v1/agent/agents', {
     name: 'Patient',
-    config: { prompt: { system_prompt: 'You answer.', first_message_mode: 'fixed', first_message: 'Hello, this is the doctor’s patient.' } },
+    config: {
+      prompt: { system_prompt: 'You answer.', first_message_mode: 'fixed', first_message: 'Hello, this is the doctor’s patient.' },
+      webhooks: { post_call: [{ url: `${tenant.url}/hook` }] },
+    },
   });
   await product.ask('POST', `/v1/agent/agents/${agent.agent_id}/publish`);
   const number = '+15550100321';
@@ -169,7 +181,23 @@ it('the doctor calls an agent and finds that each side hears the other', { timeo
   const [session] = await json(['sessions', 'list', '--agent', 'Patient']);
   const shown = await parley(['sessions', 'show', session.session_id]);
   expect(shown.out).toContain('Agent   Hello, this is the doctor’s patient.');
+  await expectTrace(session.session_id);
 });
+
+/** The call as one trace: its root from the control plane, its parts from the worker, its webhooks; and requests about it linked with it. */
+async function expectTrace(sessionId: string): Promise<void> {
+  const spans = () => collector.spans.filter(({ traceId }) => traceId === sessionId);
+  const named = (name: string) => spans().find((span) => span.name === name);
+  await product.until('the call’s trace is whole', () => ['session phone_inbound', 'join', 'webhook call.ended'].every(named), 60_000);
+  const root = named('session phone_inbound');
+  expect(root).toMatchObject({ service: 'parley-control-plane', parentId: null, attributes: { 'parley.status': 'completed' } });
+  expect(named('join')).toMatchObject({ service: 'parley-worker', parentId: root?.spanId });
+  expect(named('webhook call.ended')).toMatchObject({ service: 'parley-control-plane', parentId: root?.spanId, status: 0 });
+  await product.until('a request about it is linked with it', () =>
+    collector.spans.some(({ name, links }) => name === 'GET /v1/agent/sessions/:session_id' && links.includes(sessionId)),
+  );
+  expect(JSON.stringify(collector.spans)).not.toMatch(/doctor’s patient|5550100321/);
+}
 
 /** Tops the operator's credit up by a dollar again and again, each until it is acknowledged. */
 function topUps() {
