@@ -8,7 +8,7 @@ import type { AudioPiece, Segment } from '#media/speech/pool/speech-jobs.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
 import type { Caller } from '../auth.ts';
 import { type Context, newId } from '../context.ts';
-import { languageOf, resolveVoices } from '../voices/resolve-voice.ts';
+import { languageOf, requestedVoices } from '../voices/resolve-voice.ts';
 import { LiveText } from './live-text.ts';
 import { readMsgpack } from './speech-body.ts';
 import { synthesisModel } from './speech-models.ts';
@@ -114,9 +114,7 @@ class LiveSession {
 
   #start(request: z.output<typeof liveRequest>): void {
     const { context, caller, slot, model } = this.#deps;
-    // What the engine cannot do is told at once, also where no text ever comes.
-    speakOptions(request, 'en');
-    const voices = resolveVoices(context, caller, request.reference_id);
+    const voices = requestedVoices(context, caller, request, this.#closed.signal);
     const script = voices.then((resolved) => new Script(resolved, request.pronunciation_dictionary));
     const text = new LiveText({ least: request.min_chunk_length, most: request.chunk_length });
     const synthesis: Synthesis = { text, script, segments: new TextQueue(), said: script.then(() => {}) };

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { sendBare } from '../problems.ts';
 import type { ApiServer } from '../server.ts';
+import { isReasonableMsgpack } from './msgpack-shape.ts';
 
 /** Kinds of body a scope may take besides JSON, which the server itself parses. */
 type BodyKind = 'msgpack' | 'multipart' | 'urlencoded';
@@ -56,6 +57,7 @@ const decoder = new Decoder();
 
 /** Reads one MessagePack value. Throws `malformed_body`. */
 export function readMsgpack(bytes: Uint8Array): unknown {
+  if (!isReasonableMsgpack(bytes)) throw fault('malformed_body', { kind: 'MessagePack' });
   try {
     return decoder.decode(bytes);
   } catch (error) {

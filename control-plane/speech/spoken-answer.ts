@@ -6,7 +6,7 @@ import { LIMITS } from '#config/limits.ts';
 import type { AudioPiece } from '#media/speech/pool/speech-jobs.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
-import { languageOf, resolveVoices } from '../voices/resolve-voice.ts';
+import { languageOf, requestedVoices } from '../voices/resolve-voice.ts';
 import { retryLater } from './retry-later.ts';
 import type { SynthesisModel } from './speech-models.ts';
 import { admit, synthesise } from './speech-service.ts';
@@ -25,13 +25,10 @@ export interface SpeechAsked {
 
 /**
  * Starts to speak and resolves once there is a first piece: until then a refusal can still be told. Whatever becomes of the answer, sent or broken off, the
- * work stops with it and the place is free. Throws what `admit`, `resolveVoices` and `synthesise` throw, and `speech_silent`.
+ * work stops with it and the place is free. Throws what `admit`, `requestedVoices` and `synthesise` throw, and `speech_silent`.
  */
 export async function startSpeech(context: Context, reply: FastifyReply, asked: SpeechAsked): Promise<AsyncGenerator<AudioPiece>> {
   const { caller, requestId, model, request } = asked;
-  const voices = await resolveVoices(context, caller, request.reference_id);
-  const options = speakOptions(request, asked.language ?? languageOf(context, voices[0] ?? null));
-  const segments = new Script(voices, request.pronunciation_dictionary).segments(request.text);
   const slot = await retryLater(reply, () => admit(context, caller, 'synthesis'));
   const gone = new AbortController();
   finished(reply.raw, () => {
@@ -39,8 +36,11 @@ export async function startSpeech(context: Context, reply: FastifyReply, asked: 
     slot.release();
   });
   const silence = context.clock.after(LIMITS.firstByteMs, () => gone.abort(fault('speech_silent')));
-  const pieces = synthesise(context, { caller, requestId, model, slot }, { options, segments }, gone.signal);
   try {
+    const voices = await requestedVoices(context, caller, request, gone.signal);
+    const options = speakOptions(request, asked.language ?? languageOf(context, voices[0] ?? null));
+    const segments = new Script(voices, request.pronunciation_dictionary).segments(request.text);
+    const pieces = synthesise(context, { caller, requestId, model, slot }, { options, segments }, gone.signal);
     return startingWith(await pieces.next(), pieces);
   } catch (error) {
     slot.release();

@@ -37,10 +37,11 @@ const fields = {
     .default(null)
     .meta({ description: 'Voice model, or one for each speaker in order' }),
   references: z
-    .array(z.union([reference, z.array(reference)]))
+    .array(z.union([reference, z.array(reference).min(1).max(LIMITS.voiceSamples)]))
+    .max(LIMITS.voiceSamples)
     .nullable()
     .default(null)
-    .meta({ description: 'Samples to clone, where the engine can; MessagePack only' }),
+    .meta({ description: 'Samples to clone, where the engine can, for this request only; a list for each speaker of a dialogue. MessagePack only' }),
   temperature: z.number().min(0).max(1).default(0.7).meta({ description: 'For engines that sample; no effect on others' }),
   top_p: z.number().min(0).max(1).default(0.7).meta({ description: 'As temperature' }),
   prosody: z
@@ -98,12 +99,8 @@ export const CONTENT_TYPES = { wav: 'audio/wav', pcm: 'audio/pcm', mp3: 'audio/m
 /** Names of everything a request may say. */
 export const TTS_FIELDS: readonly string[] = Object.keys(fields);
 
-/** How the request is spoken, in a language (ISO 639-1). Throws `bad_request` for what this deployment's engine cannot do. */
+/** How the request is spoken, in a language (ISO 639-1). */
 export function speakOptions(request: TtsRequest, language: string): SpeakOptions {
-  if (request.references !== null && request.references.length > 0)
-    throw fault('bad_request', {
-      detail: 'references: the synthesis engine of this deployment cannot clone voices; use reference_id with a voice of GET /model',
-    });
   return {
     output: output(request),
     language,

@@ -1,10 +1,9 @@
 /** Voice models in the store and their samples in the blobs (supplement 4.12). */
 import { fault } from '#config/errors.ts';
-import { SpeechError } from '#media/speech/speech.ts';
-import { voiceCloning } from '#media/speech/voice-cloning.ts';
 import type { Caller } from '../auth.ts';
 import { type Context, newId, now } from '../context.ts';
 import type { VoiceDocument } from '../store/models/voice-model.ts';
+import { cloneVoice, forgetVoice } from './clone-voice.ts';
 import type { VoiceInput, VoicePatch } from './voice-record.ts';
 
 /** What a team may read besides its own: whatever is not private. */
@@ -19,15 +18,12 @@ export async function findVoice(context: Context, teamId: string, id: string): P
   return voice;
 }
 
-/** Longest wait for the engine to make a voice; its own limit is shorter. */
-const CLONE_MS = 180_000;
-
 /** Stores a model with its samples; `texts` are what is said in them. Where the engine clones, it makes the voice first, so that what it refuses is not stored. */
 export async function createVoice(context: Context, caller: Caller, input: VoiceInput, texts: readonly string[]): Promise<VoiceDocument> {
   const user = await context.models.users.findById(caller.userId).lean();
   const id = newId();
   const at = now(context);
-  const cloned = await cloneVoice(context, input);
+  const cloned = await cloneVoice(context, { name: input.title, samples: input.voices });
   await Promise.all(input.voices.map((sample, index) => context.blobs.put(sampleKey(id, index), sample)));
   if (input.cover_image) await context.blobs.put(coverKey(id), input.cover_image);
   const voice: VoiceDocument = {
@@ -68,10 +64,7 @@ export async function deleteVoice(context: Context, teamId: string, id: string):
   const deleted = await context.models.voices.findOneAndDelete({ _id: id, team_id: teamId }).lean<VoiceDocument>();
   if (!deleted) throw fault('not_found');
   await context.blobs.deletePrefix(`voices/${id}/`);
-  if (!deleted.is_cloned) return;
-  await voiceCloning(context.settings)
-    ?.forget(deleted.engine_voice_id)
-    .catch((error: unknown) => context.logger.warn({ err: error, voice: deleted.engine_voice_id }, 'a cloned voice was not deleted at its engine'));
+  if (deleted.is_cloned) await forgetVoice(context, deleted.engine_voice_id);
 }
 
 /** Where a sample lies. */
@@ -82,17 +75,6 @@ export function sampleKey(id: string, index: number): string {
 /** Where the cover image lies. */
 export function coverKey(id: string): string {
   return `voices/${id}/cover`;
-}
-
-/** Null where the engine cannot clone. Throws `bad_request` for samples it refuses, `speech_unavailable` where it fails. */
-async function cloneVoice({ settings }: Pick<Context, 'settings'>, { title, voices }: VoiceInput): Promise<string | null> {
-  const request = { name: title, samples: voices, signal: AbortSignal.timeout(CLONE_MS) };
-  try {
-    return (await voiceCloning(settings)?.clone(request)) ?? null;
-  } catch (error) {
-    if (!(error instanceof SpeechError)) throw error;
-    throw fault(error.category === 'bad_request' ? 'bad_request' : 'speech_unavailable', { detail: error.message }, { cause: error });
-  }
 }
 
 /** Where the engine does not clone from samples, a model keeps one of the platform engine's voices, so that two models of a dialogue can be told apart. */

@@ -142,3 +142,29 @@ it('supplement 4.12: an engine that clones makes the voice from the samples, and
     await engine.close();
   }
 });
+
+it('supplement 4.9: samples that come with a request are its voices, one for each speaker, and gone with it', async () => {
+  const engine = await startElevenlabsServer();
+  const cloning = await openTestApi({ TTS_PROVIDER: 'elevenlabs', ELEVENLABS_BASE_URL: engine.url });
+  const spokenBy = () => engine.connections.filter(({ messages }) => messages.length > 0).map(({ path }) => path.split('/')[3]);
+  try {
+    const { key } = await cloning.createUser();
+    const sample = { audio: new Uint8Array(SAMPLE), text: 'This is my own voice.' };
+    const say = (body: object) =>
+      cloning.request('POST', '/v1/tts', { key, headers: { 'content-type': 'application/msgpack' }, raw: Buffer.from(encode({ format: 'pcm', ...body })) });
+    expect((await say({ text: 'Hello.', references: [sample, sample] })).status).toBe(200);
+    expect(spokenBy()).toEqual(['clone1']);
+    await expect.poll(() => engine.voices.size, { timeout: 60_000 }).toBe(0);
+    expect((await say({ text: '<|speaker:0|>Hello.<|speaker:1|>Hi.', references: [[sample], [sample]] })).status).toBe(200);
+    expect(new Set(spokenBy())).toEqual(new Set(['clone1', 'clone2']));
+    await expect.poll(() => engine.voices.size, { timeout: 60_000 }).toBe(0);
+    expect((await say({ text: '<|speaker:1|>Hello.', references: [sample] })).status).toBe(200);
+    engine.fault = { status: 400 };
+    expect((await say({ text: 'Hello.', references: [sample] })).status).toBe(400);
+    engine.fault = { status: 429 };
+    expect((await say({ text: 'Hello.', references: [sample] })).status).toBe(503);
+  } finally {
+    await cloning.close();
+    await engine.close();
+  }
+});
