@@ -3,6 +3,7 @@
  * A transport gives it what was received and asks it, once per slot, for what to send.
  */
 import type { Clock } from '#config/clock.ts';
+import { EchoPath } from './echo-path.ts';
 import type { FrameKind, LegCommand, LegEvent } from './leg.ts';
 import type { LegRecording } from './media-host.ts';
 import { type EventBatcher, frameSamples, rtpLegNumber } from './media-messages.ts';
@@ -54,6 +55,7 @@ export class LegAudio {
   readonly #shared: MediaShared;
   readonly #playout: Playout;
   readonly #recorder: Recorder | null;
+  readonly #echo = new EchoPath();
   readonly #voice: VoiceTap;
   readonly #inRateHz: number;
   readonly #outRateHz: number;
@@ -74,7 +76,7 @@ export class LegAudio {
     this.sent = new Int16Array(frameSamples(options.outRateHz));
     const emit = (event: LegEvent) => this.emit(event);
     this.#playout = new Playout(options.outRateHz, emit);
-    this.#voice = shared.detector.open(options.inRateHz, emit);
+    this.#voice = shared.detector.open(options.inRateHz, emit, this.#echo);
     this.#inRateHz = options.inRateHz;
     this.#outRateHz = options.outRateHz;
     this.#side = new SideAudio(options.outRateHz, this.sent.length);
@@ -108,7 +110,7 @@ export class LegAudio {
         this.#playout.clear(nowMs);
         return true;
       case 'watchVoice':
-        this.#voice.watch(command.reachMs);
+        this.#voice.watch(command.reachMs, command.unsureReachMs);
         return true;
       case 'bridge':
         this.#bridge(command.otherLegId === null ? null : (this.#shared.audios.get(rtpLegNumber(command.otherLegId)) ?? null));
@@ -123,6 +125,7 @@ export class LegAudio {
 
   /** Takes caller audio for speech detection as it arrives, ahead of any jitter buffer; its first sample was spoken at `atMs`. */
   hear(samples: Int16Array, atMs: number): void {
+    this.#echo.hear(samples, this.#inRateHz, atMs);
     this.#voice.push(samples, atMs);
     if (this.#shared.detector.hasQueued) this.#shared.pacer.wake();
   }
@@ -133,6 +136,7 @@ export class LegAudio {
     if (!canSend) this.sent.fill(0);
     this.#said.set(this.sent);
     if (canSend) this.#side.addTo(this.sent);
+    this.#echo.play(this.sent, this.#outRateHz, atMs);
     return count;
   }
 

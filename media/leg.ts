@@ -38,8 +38,11 @@ export type LegCommand =
   | { readonly do: 'sendDigits'; readonly digits: string }
   /** Sends one JSON message on the reliable data channel (web legs; ignored on phone legs). */
   | { readonly do: 'sendMessage'; readonly json: string }
-  /** Duration of voiced audio within one speech, in ms, at which `voice.reached` is reported; 0 turns it off. */
-  | { readonly do: 'watchVoice'; readonly reachMs: number }
+  /**
+   * Duration of voiced audio within one speech, in ms, at which `voice.reached` is reported; 0 turns it off.
+   * `unsureReachMs` takes its place for speech that begins while our own sound may come back and nothing is known of that echo yet.
+   */
+  | { readonly do: 'watchVoice'; readonly reachMs: number; readonly unsureReachMs?: number }
   /** Changes where an RTP leg sends to and how (outbound answer, re-INVITE). */
   | {
       readonly do: 'setRemote';

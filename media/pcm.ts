@@ -6,12 +6,15 @@
 /** Level reported for digital silence, dBFS. */
 export const SILENCE_DB = -96;
 
-/** RMS level of a block in dBFS (a full-scale square wave is 0). */
-export function levelDb(samples: Int16Array): number {
+/** RMS level of a block, or of its samples from `from` up to `to`, in dBFS (a full-scale square wave is 0). */
+export function levelDb(samples: Int16Array, from = 0, to = samples.length): number {
   let energy = 0;
-  for (const sample of samples) energy += sample * sample;
-  if (energy === 0 || samples.length === 0) return SILENCE_DB;
-  return Math.max(SILENCE_DB, 10 * Math.log10(energy / samples.length / (32768 * 32768)));
+  for (let index = from; index < to; index++) {
+    const sample = samples[index] as number;
+    energy += sample * sample;
+  }
+  if (energy === 0 || to <= from) return SILENCE_DB;
+  return Math.max(SILENCE_DB, 10 * Math.log10(energy / (to - from) / (32768 * 32768)));
 }
 
 /** Filter length per phase when the rate rises; longer in proportion when it falls, so that the transition band stays the same width. */

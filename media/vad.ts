@@ -5,6 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#config/clock.ts';
+import type { EchoPath } from './echo-path.ts';
 import type { LegEvent } from './leg.ts';
 import { LevelGate } from './level-gate.ts';
 import { levelDb, SILENCE_DB } from './pcm.ts';
@@ -41,6 +42,8 @@ interface HeardWindow {
   readonly levelDb: number;
   /** Verdict by level alone. */
   readonly fallback: number;
+  /** No more than what comes back of our own sound. */
+  readonly isEcho: boolean;
 }
 
 /** Judges the windows of every leg of a media thread. */
@@ -65,10 +68,10 @@ export class SpeechDetector {
     this.#log = log;
   }
 
-  /** Opens one leg's tap; the first starts the detector's thread. */
-  open(rateHz: VoiceRateHz, emit: (event: VoiceEvent) => void): VoiceTap {
+  /** Opens one leg's tap; the first starts the detector's thread. `echo`: where something is played to the far end. */
+  open(rateHz: VoiceRateHz, emit: (event: VoiceEvent) => void, echo: EchoPath | null = null): VoiceTap {
     const stream = this.#nextStream++;
-    const tap = new VoiceTap({ stream, rateHz, emit, detector: this, clock: this.#clock });
+    const tap = new VoiceTap({ stream, rateHz, emit, echo, detector: this, clock: this.#clock });
     this.#taps.set(stream, tap);
     if (this.#worker) this.#post({ type: 'open', stream, rateHz });
     else if (this.#canStart && !this.#restartTimer) this.#start();
@@ -160,6 +163,15 @@ export class SpeechDetector {
   }
 }
 
+interface VoiceTapOptions {
+  readonly stream: number;
+  readonly rateHz: VoiceRateHz;
+  readonly emit: (event: VoiceEvent) => void;
+  readonly echo: EchoPath | null;
+  readonly detector: SpeechDetector;
+  readonly clock: Clock;
+}
+
 /** One leg's ear. */
 export class VoiceTap {
   readonly rateHz: VoiceRateHz;
@@ -167,6 +179,7 @@ export class VoiceTap {
   readonly #emit: (event: VoiceEvent) => void;
   readonly #detector: SpeechDetector;
   readonly #clock: Clock;
+  readonly #echo: EchoPath | null;
   readonly #gate = new LevelGate();
   readonly #pending: PendingWindow[] = [];
   readonly #preRoll: HeardWindow[] = [];
@@ -176,15 +189,19 @@ export class VoiceTap {
   #endMs = Number.NEGATIVE_INFINITY;
   #nextWindow = 0;
   #speech: SpeechState = QUIET;
+  /** The `voice.reached` threshold, and the one that takes its place while echo may come of which nothing is known. */
+  #reachMs = 0;
+  #unsureReachMs = 0;
   /** Level of the running speech's loudest window. */
   #loudestDb = SILENCE_DB;
 
-  constructor(options: { stream: number; rateHz: VoiceRateHz; emit: (event: VoiceEvent) => void; detector: SpeechDetector; clock: Clock }) {
+  constructor(options: VoiceTapOptions) {
     this.rateHz = options.rateHz;
     this.#stream = options.stream;
     this.#emit = options.emit;
     this.#detector = options.detector;
     this.#clock = options.clock;
+    this.#echo = options.echo;
     this.#window = new Int16Array(windowSamples(options.rateHz));
   }
 
@@ -201,8 +218,10 @@ export class VoiceTap {
     }
   }
 
-  /** Sets the `voice.reached` threshold. */
-  watch(reachMs: number): void {
+  /** Sets the `voice.reached` threshold, and the one for speech that begins while echo may come of which nothing is known. */
+  watch(reachMs: number, unsureReachMs = reachMs): void {
+    this.#reachMs = reachMs;
+    this.#unsureReachMs = unsureReachMs;
     this.#step({ type: 'watch.set', reachMs, nowMs: this.#clock.now() });
   }
 
@@ -238,7 +257,8 @@ export class VoiceTap {
     this.#filled = 0;
     const level = levelDb(samples);
     const passes = this.#gate.pass(level, this.#speech.phase === 'speaking');
-    this.#preRoll.push({ samples, startMs, levelDb: level, fallback: this.#gate.probabilityOf(level) });
+    const isEcho = this.#echo?.covers(level, startMs, WINDOW_MS) ?? false;
+    this.#preRoll.push({ samples, startMs, levelDb: level, fallback: this.#gate.probabilityOf(level), isEcho });
     if (!passes) {
       if (this.#preRoll.length > PRE_ROLL_WINDOWS) this.#preRoll.shift();
       return;
@@ -258,7 +278,14 @@ export class VoiceTap {
     const { startMs } = window;
     this.#loudestDb = this.#speech.phase === 'speaking' ? Math.max(this.#loudestDb, window.levelDb) : window.levelDb;
     const audibleEndMs = startMs + this.#audibleMs(window.samples);
-    this.#step({ type: 'window.scored', startMs, audibleEndMs, probability, nowMs: this.#clock.now() });
+    const nowMs = this.#clock.now();
+    const reachMs = this.#reachAt(startMs);
+    if (this.#speech.phase === 'quiet' && this.#speech.reachMs !== reachMs) this.#step({ type: 'watch.set', reachMs, nowMs });
+    this.#step({ type: 'window.scored', startMs, audibleEndMs, probability: window.isEcho ? 0 : probability, nowMs });
+  }
+
+  #reachAt(atMs: number): number {
+    return this.#echo?.isUnsure(atMs) ? this.#unsureReachMs : this.#reachMs;
   }
 
   /** Where the last audible block of a window ends; 0 when none is. */

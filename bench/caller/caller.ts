@@ -3,7 +3,7 @@
  * One implementation per way of calling (a phone: `phone-caller.ts`). Callers act on their own event loop, but no time is read from it:
  * what a call took is measured in the packet capture that ran beside it (`measure.ts`).
  */
-import type { Scene } from './scene.ts';
+import type { Line, Meaning, Scene } from './scene.ts';
 
 /** One way of calling. */
 export interface Caller {
@@ -18,6 +18,8 @@ export interface CallRequest {
   readonly scene: Scene;
   /** Hangs up (before the answer: cancels) when aborted. */
   readonly signal?: AbortSignal;
+  /** Told of each line as its first packet is due. */
+  readonly onLine?: (line: Line) => void;
 }
 
 /** What became of a call. */
@@ -30,7 +32,7 @@ export type CallOutcome =
 /** One line as it went out: RTP timestamps of its first and last packet. */
 export interface SaidLine {
   readonly text: string;
-  readonly isInterruption: boolean;
+  readonly means: Meaning;
   readonly firstTimestamp: number;
   readonly lastTimestamp: number;
 }

@@ -4,9 +4,8 @@ import type { CallRecord } from './caller.ts';
 import type { CapturedDatagram } from './pcap.ts';
 import { isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, type RtpPacket } from './rtp.ts';
 import { parseSip } from './sip-message.ts';
+import { addVoice, type Stretch, type Timeline } from './timeline.ts';
 
-/** A pause of the agent longer than this ends one stretch of its speech, ms. */
-const STRETCH_GAP_MS = 200;
 const TIMESTAMPS_PER_MS = PACKET_SAMPLES / PACKET_MS;
 
 /** What one call took. Times are ms; null where the thing did not happen. */
@@ -47,11 +46,6 @@ interface Seen extends RtpPacket {
   readonly isVoiced: boolean;
 }
 
-interface Stretch {
-  readonly firstMs: number;
-  readonly lastMs: number;
-}
-
 /** Measures one call out of a capture. */
 export function measureCall(datagrams: readonly CapturedDatagram[], record: CallRecord, options: MeasureOptions): CallMeasures {
   const { signalling, media } = record.ports;
@@ -73,7 +67,7 @@ export function measureCall(datagrams: readonly CapturedDatagram[], record: Call
       replyAfterMs: replyAfter({ stretches, lastMs: voiced.at(-1)?.atMs, untilMs: said[index + 1]?.voiced[0]?.atMs }),
     })),
     bargeIns: said
-      .filter(({ line }) => line.isInterruption)
+      .filter(({ line }) => line.means === 'interruption')
       .map(({ line, voiced }) => ({ text: line.text, stoppedAfterMs: stoppedAfter(stretches, voiced, options.bargeInWaitMs) })),
     pacing: pacingOf(received),
   };
@@ -99,13 +93,20 @@ function seenOn(datagrams: readonly CapturedDatagram[]): Seen[] {
 
 function stretchesOf(packets: readonly Seen[]): Stretch[] {
   const stretches: { firstMs: number; lastMs: number }[] = [];
-  for (const { atMs, isVoiced: isAudible } of packets) {
-    if (!isAudible) continue;
-    const current = stretches.at(-1);
-    if (current && atMs - current.lastMs <= STRETCH_GAP_MS) current.lastMs = atMs;
-    else stretches.push({ firstMs: atMs, lastMs: atMs });
-  }
+  for (const packet of packets) if (packet.isVoiced) addVoice(stretches, packet.atMs);
   return stretches;
+}
+
+/** Who was heard when in one call of a capture. A line lasts as long as its packets, whatever can be heard of them. */
+export function timelineOf(datagrams: readonly CapturedDatagram[], record: CallRecord): Timeline {
+  const { media } = record.ports;
+  const sent = seenOn(datagrams.filter((datagram) => datagram.sourcePort === media));
+  const agent = stretchesOf(seenOn(datagrams.filter((datagram) => datagram.destinationPort === media)));
+  const lines = record.lines.map(({ text, means, firstTimestamp, lastTimestamp }) => {
+    const packets = sent.filter(({ timestamp }) => isBetween(timestamp, firstTimestamp, lastTimestamp));
+    return { text, means, firstMs: packets[0]?.atMs ?? Number.NaN, lastMs: packets.at(-1)?.atMs ?? Number.NaN };
+  });
+  return { agent, lines };
 }
 
 /** The reply is the first stretch that begins after the line and before the caller's next one. */

@@ -1,8 +1,9 @@
 /** A phone caller: SIP over UDP, PCMU, keys as telephone events. One call is two local ports, signalling and media, out of a range that a capture can watch. */
 import { createSocket, type Socket } from 'node:dgram';
 import type { Caller, CallOutcome, CallRecord, CallRequest, SaidLine } from './caller.ts';
-import { type MediaRemote, RtpStream, SPEECH_GAP_MS } from './rtp-stream.ts';
-import type { Action, Scene } from './scene.ts';
+import { LineSound } from './line-sound.ts';
+import { playScene } from './play-scene.ts';
+import { type MediaRemote, RtpStream } from './rtp-stream.ts';
 import { addressOf, SipCall } from './sip-call.ts';
 import type { Credentials } from './sip-digest.ts';
 
@@ -74,14 +75,17 @@ async function place({ request, signalling, media, localAddress, options }: Plac
     const outcome: CallOutcome = signal?.aborted ? { type: 'cancelled' } : { type: 'refused', status: answer.status, reason: answer.reason };
     return { outcome, callId: call.callId, ports, lines: [], heard: new Int16Array() };
   }
-  const stream = new RtpStream(media, () => (scene.random() * 2 - 1) * scene.noisePeak);
+  const stream = new RtpStream(media, new LineSound(scene), { ...scene.conditions, random: scene.random });
   stream.start(remoteOf(answer.sdp, addressOf(request.target).host));
   call.onOffer((sdp) => {
     if (sdp !== '') stream.redirect(remoteOf(sdp, addressOf(request.target).host));
   });
   const lines: SaidLine[] = [];
   const endedBy = await Promise.race([
-    playScene(scene, stream, lines),
+    playScene(scene, stream, {
+      onLine: request.onLine,
+      onSaid: ({ text, means }, span) => lines.push({ text, means, ...span }),
+    }).then(() => 'caller' as const),
     call.hungUp.then(() => 'agent' as const),
     stream.until(() => stream.starvedForMs > LOST_MS, Number.POSITIVE_INFINITY).then(() => 'lost' as const),
     aborted(signal),
@@ -90,40 +94,6 @@ async function place({ request, signalling, media, localAddress, options }: Plac
   stream.stop();
   call.close();
   return { outcome: { type: 'answered', endedBy }, callId: call.callId, ports, lines, heard: stream.heard() };
-}
-
-async function playScene(scene: Scene, stream: RtpStream, lines: SaidLine[]): Promise<'caller'> {
-  for (const action of scene.actions) await act(action, stream, lines);
-  return 'caller';
-}
-
-async function act(action: Action, stream: RtpStream, lines: SaidLine[]): Promise<void> {
-  switch (action.do) {
-    case 'listen': {
-      // An answer still to come is waited for: what was heard before this step does not count.
-      const before = stream.lastVoicedMs;
-      await stream.until(() => stream.lastVoicedMs !== before && stream.agentQuietForMs() >= action.quietMs, action.timeoutMs);
-      return;
-    }
-    case 'pause':
-      await stream.until(() => false, action.ms);
-      return;
-    case 'say': {
-      const over = action.over;
-      if (over) await stream.until(() => stream.agentSpokeForMs(SPEECH_GAP_MS) >= over.afterMs, over.timeoutMs);
-      const span = await stream.say(action.line.samples);
-      lines.push({ text: action.line.text, isInterruption: over !== null, ...span });
-      return;
-    }
-    case 'press':
-      await stream.press(action.digits);
-      return;
-    case 'await_hang_up':
-      await stream.until(() => false, action.timeoutMs);
-      return;
-    default:
-      action satisfies never;
-  }
 }
 
 function aborted(signal: AbortSignal | undefined): Promise<'caller'> {

@@ -1,8 +1,10 @@
 /** The caller's media: an RTP stream paced at 20 ms that never stops (voice, keys, or the noise of the line), and an ear for the agent's. */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
-import { encodeUlaw, ULAW_SILENCE } from './g711.ts';
+import { encodeUlaw } from './g711.ts';
+import type { LineSound } from './line-sound.ts';
 import { pace } from './pace.ts';
+import { type CallerStream, SPEECH_GAP_MS } from './play-scene.ts';
 import { DIGIT_EVENTS, isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, samplesOf, writeRtp } from './rtp.ts';
 
 const DIGIT_PACKETS = 5;
@@ -31,16 +33,24 @@ interface Sending {
   readonly done: (span: SentSpan) => void;
 }
 
+/** What the network does to packets: they are lost by chance, or late. */
+export interface Network {
+  readonly lossShare: number;
+  readonly jitterMs: number;
+  readonly random: () => number;
+}
+
 /** One RTP stream each way. The socket must be bound; it stays the owner's. */
-export class RtpStream {
+export class RtpStream implements CallerStream<SentSpan> {
   readonly #socket: Socket;
-  readonly #noise: () => number;
+  readonly #line: LineSound;
+  readonly #network: Network;
   readonly #ssrc = randomBytes(4).readUInt32BE(0);
   #remote: MediaRemote | null = null;
   #stopPacing: (() => void) | null = null;
   #sequence = randomBytes(2).readUInt16BE(0) >> 1;
   #timestamp = randomBytes(4).readUInt32BE(0) >>> 1;
-  #line: Sending | null = null;
+  #saying: Sending | null = null;
   #keys: (() => boolean)[] = [];
   #afterEachPacket = new Set<() => void>();
   readonly #heard: { readonly timestamp: number; readonly payload: Buffer }[] = [];
@@ -52,9 +62,10 @@ export class RtpStream {
   /** Added to the timestamps of the source that is heard. */
   #shift = 0;
 
-  constructor(socket: Socket, noise: () => number) {
+  constructor(socket: Socket, line: LineSound, network: Network) {
     this.#socket = socket;
-    this.#noise = noise;
+    this.#line = line;
+    this.#network = network;
     socket.on('message', (datagram) => this.#hear(datagram));
   }
 
@@ -78,7 +89,7 @@ export class RtpStream {
   /** Says samples; resolves when the last packet of them has been sent. */
   say(samples: Int16Array): Promise<SentSpan> {
     return new Promise((done) => {
-      this.#line = { samples, position: 0, firstTimestamp: null, done };
+      this.#saying = { samples, position: 0, firstTimestamp: null, done };
     });
   }
 
@@ -145,18 +156,18 @@ export class RtpStream {
   }
 
   #sendAudio(): void {
-    const payload = Buffer.alloc(PACKET_SAMPLES, ULAW_SILENCE);
-    for (let index = 0; index < PACKET_SAMPLES; index++) payload[index] = encodeUlaw(Math.round(this.#noise()));
-    const line = this.#line;
+    const frame = new Int16Array(PACKET_SAMPLES);
+    const line = this.#saying;
     if (line) {
       line.firstTimestamp ??= this.#timestamp;
-      const part = line.samples.subarray(line.position, line.position + PACKET_SAMPLES);
-      for (const [index, sample] of part.entries()) payload[index] = encodeUlaw(sample);
+      frame.set(line.samples.subarray(line.position, line.position + PACKET_SAMPLES));
       line.position += PACKET_SAMPLES;
     }
+    this.#line.addTo(frame);
+    const payload = Buffer.from(Array.from(frame, encodeUlaw));
     this.#send({ payloadType: PAYLOAD_PCMU, marker: line?.position === PACKET_SAMPLES, timestamp: this.#timestamp, payload });
     if (!line || line.position < line.samples.length || line.firstTimestamp === null) return;
-    this.#line = null;
+    this.#saying = null;
     line.done({ firstTimestamp: line.firstTimestamp, lastTimestamp: this.#timestamp });
   }
 
@@ -180,7 +191,13 @@ export class RtpStream {
   #send(packet: { readonly payloadType: number; readonly marker: boolean; readonly timestamp: number; readonly payload: Buffer }): void {
     const remote = this.#remote;
     if (!remote) return;
-    this.#socket.send(writeRtp({ ...packet, sequence: this.#sequence++ % 0x1_0000, ssrc: this.#ssrc }), remote.port, remote.address);
+    const datagram = writeRtp({ ...packet, sequence: this.#sequence++ % 0x1_0000, ssrc: this.#ssrc });
+    const { lossShare, jitterMs, random } = this.#network;
+    if (lossShare > 0 && random() < lossShare) return;
+    const send = () => this.#socket.send(datagram, remote.port, remote.address);
+    // What is still on its way when the call ends is lost with it.
+    if (jitterMs > 0) setTimeout(() => this.#stopPacing && send(), random() * jitterMs);
+    else send();
   }
 
   /** Another source has timestamps of its own: they go on from the last one, after the silence there was between them. */
@@ -200,11 +217,9 @@ export class RtpStream {
     if (packet.payloadType !== PAYLOAD_PCMU) return;
     this.#follow(packet, idleMs);
     this.#heard.push({ timestamp: (packet.timestamp + this.#shift) >>> 0, payload: Buffer.from(packet.payload) });
+    this.#line.hear(samplesOf(packet.payload));
     if (!isVoiced(packet.payload)) return;
     if (this.#lastVoicedMs === null || now - this.#lastVoicedMs > SPEECH_GAP_MS) this.#voicedSinceMs = now;
     this.#lastVoicedMs = now;
   }
 }
-
-/** A pause up to this long is part of one speech, ms. */
-export const SPEECH_GAP_MS = 300;

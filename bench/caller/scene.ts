@@ -7,6 +7,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { speak } from '#test/fakes/spoken.ts';
 import { VOICED_PEAK } from './rtp.ts';
+import { type Background, backgroundSound, scaled, shortSound } from './sounds.ts';
 import { readWav } from './wav.ts';
 
 /** Rate of everything a phone caller says, Hz. */
@@ -21,16 +22,24 @@ const step = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('listen'), quiet_ms: z.number().positive().default(800), timeout_ms: z.number().positive().default(15_000) }),
   /** Stays silent; a pair is a range drawn from the seed. */
   z.strictObject({ do: z.literal('pause'), ms: range }),
-  /** Says a line, spoken by Flite. */
-  z.strictObject({ do: z.literal('say'), text, voice: voice.optional() }),
+  /** Says a line, spoken by Flite. `is_unfinished`: the caller means to go on with the next one. */
+  z.strictObject({ do: z.literal('say'), text, voice: voice.optional(), is_unfinished: z.boolean().default(false) }),
   /** Plays a WAV file (8 kHz, mono), its path relative to the scene. */
   z.strictObject({ do: z.literal('play'), wav: z.string().min(1) }),
-  /** Waits until the agent has been speaking for `after_ms`, then says the line over it. */
+  /** Waits until the agent has been speaking for `after_ms`, then says the line over it; `is_backchannel`: without wanting the floor. */
   z.strictObject({
     do: z.literal('interrupt'),
     text,
+    is_backchannel: z.boolean().default(false),
     after_ms: range.default(700),
     voice: voice.optional(),
+    timeout_ms: z.number().positive().default(15_000),
+  }),
+  /** Makes a sound nobody means anything by, while the agent has been speaking for `after_ms`. */
+  z.strictObject({
+    do: z.literal('sound'),
+    sound: z.enum(['cough', 'door']),
+    after_ms: range.default(700),
     timeout_ms: z.number().positive().default(15_000),
   }),
   /** Presses keys (RFC 4733). */
@@ -50,6 +59,14 @@ const sceneFile = z.strictObject({
     .min(0)
     .max(VOICED_PEAK / 2)
     .default(12),
+  /** How loud the caller is, against Flite's own voice. */
+  voice_db: z.number().min(-40).max(12).default(0),
+  /** What is heard behind the caller all the time; 0 dB is as loud as Flite's voice. */
+  background: z.strictObject({ sound: z.enum(['noise', 'television']), level_db: z.number().min(-60).max(0) }).optional(),
+  /** The caller's telephone gives back what the agent says. */
+  echo: z.strictObject({ delay_ms: z.number().min(0).max(600), loss_db: z.number().min(0).max(60) }).optional(),
+  /** What the network does to the caller's packets (phones only). */
+  network: z.strictObject({ loss: z.number().min(0).max(0.5).default(0), jitter_ms: z.number().min(0).max(200).default(0) }).optional(),
   /** The caller hangs up after the last one. */
   steps: z.array(step).min(1).max(500),
 });
@@ -65,10 +82,26 @@ export type Action =
   | { readonly do: 'press'; readonly digits: string }
   | { readonly do: 'await_hang_up'; readonly timeoutMs: number };
 
+/** What a line wants: an answer, to be gone on with, the floor, to show that one listens, or nothing as it is but a sound. */
+export type Meaning = 'turn' | 'part' | 'interruption' | 'backchannel' | 'sound';
+
 /** Something the caller says. `samples` begin and end with voice. */
 export interface Line {
   readonly text: string;
+  readonly means: Meaning;
   readonly samples: Int16Array;
+  /** When each word is over, ms from the first sample. */
+  readonly words: readonly { readonly text: string; readonly endMs: number }[];
+}
+
+/** What is on the line beside the caller's voice. */
+export interface LineConditions {
+  readonly background: Background | null;
+  readonly echo: { readonly delayMs: number; readonly lossDb: number } | null;
+  /** Share of the packets that never arrive. */
+  readonly lossShare: number;
+  /** Each packet is late by up to this much. */
+  readonly jitterMs: number;
 }
 
 /** A scene ready to be played. */
@@ -76,6 +109,7 @@ export interface Scene {
   readonly name: string;
   readonly actions: readonly Action[];
   readonly noisePeak: number;
+  readonly conditions: LineConditions;
   /** Numbers from 0 up to 1, the same sequence for the same seed. */
   readonly random: () => number;
 }
@@ -92,10 +126,8 @@ export function prepareScene(file: unknown, folder = '.'): Scene {
   const scene = parsed.data;
   const random = seededRandom(scene.seed);
   const drawn = (value: number | readonly [number, number]) => (typeof value === 'number' ? value : value[0] + random() * (value[1] - value[0]));
-  const spoken = (line: { readonly text: string; readonly voice?: string | undefined }): Line => ({
-    text: line.text,
-    samples: trimmed(speak(line.text, { rateHz: CALLER_RATE_HZ, voice: line.voice ?? scene.voice }).samples),
-  });
+  const spoken = (line: { readonly text: string; readonly voice?: string | undefined }, means: Meaning): Line =>
+    spokenLine(line.text, means, { voice: line.voice ?? scene.voice, gainDb: scene.voice_db });
   const actions = scene.steps.map((item): Action => {
     switch (item.do) {
       case 'listen':
@@ -103,11 +135,19 @@ export function prepareScene(file: unknown, folder = '.'): Scene {
       case 'pause':
         return { do: 'pause', ms: drawn(item.ms) };
       case 'say':
-        return { do: 'say', line: spoken(item), over: null };
-      case 'interrupt':
-        return { do: 'say', line: spoken(item), over: { afterMs: drawn(item.after_ms), timeoutMs: item.timeout_ms } };
-      case 'play':
-        return { do: 'say', line: { text: item.wav, samples: trimmed(recorded(resolve(folder, item.wav))) }, over: null };
+        return { do: 'say', line: spoken(item, item.is_unfinished ? 'part' : 'turn'), over: null };
+      case 'interrupt': {
+        const line = spoken(item, item.is_backchannel ? 'backchannel' : 'interruption');
+        return { do: 'say', line, over: { afterMs: drawn(item.after_ms), timeoutMs: item.timeout_ms } };
+      }
+      case 'sound': {
+        const line: Line = { text: item.sound, means: 'sound', samples: shortSound(item.sound, CALLER_RATE_HZ, random), words: [] };
+        return { do: 'say', line, over: { afterMs: drawn(item.after_ms), timeoutMs: item.timeout_ms } };
+      }
+      case 'play': {
+        const { samples } = trimmed(recorded(resolve(folder, item.wav)));
+        return { do: 'say', line: { text: item.wav, means: 'turn', samples, words: [] }, over: null };
+      }
       case 'press':
         return { do: 'press', digits: item.digits };
       case 'await_hang_up':
@@ -116,13 +156,30 @@ export function prepareScene(file: unknown, folder = '.'): Scene {
         return item satisfies never;
     }
   });
-  return { name: scene.name, actions, noisePeak: scene.noise_peak, random };
+  return { name: scene.name, actions, noisePeak: scene.noise_peak, conditions: conditionsOf(scene, random), random };
+}
+
+function conditionsOf({ background, echo, network }: z.output<typeof sceneFile>, random: () => number): LineConditions {
+  return {
+    background: background ? backgroundSound(background.sound, background.level_db, { rateHz: CALLER_RATE_HZ, random }) : null,
+    echo: echo ? { delayMs: echo.delay_ms, lossDb: echo.loss_db } : null,
+    lossShare: network?.loss ?? 0,
+    jitterMs: network?.jitter_ms ?? 0,
+  };
+}
+
+function spokenLine(said: string, means: Meaning, { voice: speaker, gainDb }: { readonly voice: string; readonly gainDb: number }): Line {
+  const spoken = speak(said, { rateHz: CALLER_RATE_HZ, voice: speaker });
+  const { samples, skippedMs } = trimmed(spoken.samples);
+  const words = spoken.words.map(({ textStart, textEnd, endMs }) => ({ text: said.slice(textStart, textEnd), endMs: endMs - skippedMs }));
+  return { text: said, means, samples: scaled(samples, gainDb), words };
 }
 
 /** Without what is inaudible around it, so that the end of the line is the end of the voice. */
-function trimmed(samples: Int16Array): Int16Array {
+function trimmed(samples: Int16Array): { readonly samples: Int16Array; readonly skippedMs: number } {
   const isAudible = (sample: number) => Math.abs(sample) >= VOICED_PEAK;
-  return samples.slice(Math.max(0, samples.findIndex(isAudible)), samples.findLastIndex(isAudible) + 1);
+  const first = Math.max(0, samples.findIndex(isAudible));
+  return { samples: samples.slice(first, samples.findLastIndex(isAudible) + 1), skippedMs: (first * 1_000) / CALLER_RATE_HZ };
 }
 
 function recorded(path: string): Int16Array {

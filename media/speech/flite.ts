@@ -76,7 +76,8 @@ function toChunk(answer: FliteAnswer, at: { words: string; textStart: number; el
   return { samples: samples.subarray(skipped), sampleRateHz, words };
 }
 
-function parsePhones(printed: string): TimedPhone[] {
+/** Reads the phones Flite prints. */
+export function parsePhones(printed: string): TimedPhone[] {
   return [...printed.matchAll(/(\S+):(\d+(?:\.\d+)?)/g)].map((match) => ({ name: match[1] ?? '', endMs: Number(match[2]) * 1_000 }));
 }
 

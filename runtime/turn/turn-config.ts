@@ -141,3 +141,8 @@ function menuOf(plan: CallPlan, render: (text: string) => string): KeypadMenu | 
 
 /** Voiced audio that pauses the agent, by sensitivity (design §5). */
 export const INTERRUPTION_VOICE_MS = { high: 128, balanced: 256, low: 512 } as const satisfies Record<TurnConfig['sensitivity'], number>;
+
+/** The same while the echo of the caller's line is not known: balanced counts as low (design §5). */
+export function unsureReachMs(reachMs: number): number {
+  return reachMs === INTERRUPTION_VOICE_MS.balanced ? INTERRUPTION_VOICE_MS.low : reachMs;
+}

@@ -21,7 +21,7 @@ import { ChatRequests } from './chat-requests.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
 import { ReplyRunner } from './reply-runner.ts';
 import { type NotedSilence, SilenceLog } from './silence-log.ts';
-import type { TurnConfig, VariableTexts } from './turn-config.ts';
+import { type TurnConfig, unsureReachMs, type VariableTexts } from './turn-config.ts';
 import type { Effect, TimelineItem, TurnWaterfall } from './turn-effects.ts';
 import type { TimerName, ToolMode, TurnFact, TurnInput } from './turn-inputs.ts';
 import { step } from './turn-machine.ts';
@@ -226,6 +226,8 @@ export class TurnLoop {
         this.#stopTimer(effect.name);
         break;
       case 'watchVoice':
+        this.#leg?.send({ ...effect, unsureReachMs: unsureReachMs(effect.reachMs) });
+        break;
       case 'pause':
       case 'resume':
         this.#leg?.send(effect);

@@ -33,7 +33,7 @@ function record(lines: CallRecord['lines']): CallRecord {
 }
 
 function line(firstPacket: number, lastPacket: number, isInterruption = false): CallRecord['lines'][number] {
-  return { text: 'line', isInterruption, firstTimestamp: firstPacket * 160, lastTimestamp: lastPacket * 160 };
+  return { text: 'line', means: isInterruption ? 'interruption' : 'turn', firstTimestamp: firstPacket * 160, lastTimestamp: lastPacket * 160 };
 }
 
 const options = { bargeInWaitMs: 100 };

@@ -47,8 +47,12 @@ export interface OpenaiServerOptions {
   readonly transcripts?: readonly string[];
   /** Milliseconds of audio per word of `/audio/speech`. Default 200. */
   readonly wordMs?: number;
+  /** What `/audio/speech` says, 24 kHz; takes the place of the tones. */
+  readonly voice?: (text: string) => Int16Array;
   /** Before the first byte of any answer, ms. Default 0. */
   readonly firstByteMs?: number;
+  /** Before the first byte of a chat answer on top of that, ms. Default 0. */
+  readonly chatFirstByteMs?: number;
   /** Between pieces, ms. Default 0. */
   readonly pieceMs?: number;
   /** When set, another bearer token is answered 401. */
@@ -133,6 +137,7 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
       `data: ${JSON.stringify({ ...head, choices: [], usage })}\n\n`,
       'data: [DONE]\n\n',
     ];
+    if (options.chatFirstByteMs) await pause(options.chatFirstByteMs);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     await stream(response, events, 2);
   }
@@ -140,6 +145,8 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
   async function speech(input: string, response: ServerResponse) {
     const words = input.split(/\s+/).filter((word) => word !== '');
     response.writeHead(200, { 'content-type': 'audio/pcm' });
+    const voiced = options.voice?.(input);
+    if (voiced) return void response.end(Buffer.from(voiced.buffer, voiced.byteOffset, voiced.byteLength));
     await stream(
       response,
       words.map((_, index) => tone(200 + 20 * (index % 10), options.wordMs ?? 200)),

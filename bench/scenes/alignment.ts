@@ -1,0 +1,27 @@
+/** Are the tracks of a recording where the call was? The time between the agent's first sound and the caller's, in the recording and on the wire. */
+import type { Product } from '#test/journeys/product.ts';
+import { PACKET_SAMPLES, VOICED_PEAK } from '../caller/rtp.ts';
+import { CALLER_RATE_HZ } from '../caller/scene.ts';
+import type { Timeline } from '../caller/timeline.ts';
+import { readWav } from '../caller/wav.ts';
+
+/** How much later than on the wire the caller stands behind the agent in the recording, ms; null when one of them was not heard. */
+export async function alignmentMs(product: Product, sessionId: string, timeline: Timeline, heard: Int16Array): Promise<number | null> {
+  const [greeting, line] = [timeline.agent[0], timeline.lines[0]];
+  const first = firstVoiced(heard);
+  if (!greeting || !line || first < 0) return null;
+  // Packet times are those of a packet's first sample.
+  const greetingMs = greeting.firstMs + ((first % PACKET_SAMPLES) * 1_000) / CALLER_RATE_HZ;
+  const read = () => product.ask('GET', `/v1/agent/sessions/${sessionId}/recording`);
+  await product.until('the recording is complete', async () => (await read()).status === 'complete', 20_000);
+  const onsets = new Map<string, number>();
+  for (const { role, url } of (await read()).tracks) {
+    const { samples, rateHz } = readWav(Buffer.from(await (await fetch(url)).arrayBuffer()));
+    onsets.set(role, (firstVoiced(samples) * 1_000) / rateHz);
+  }
+  return (onsets.get('user') ?? Number.NaN) - (onsets.get('agent') ?? Number.NaN) - (line.firstMs - greetingMs);
+}
+
+function firstVoiced(samples: Int16Array): number {
+  return samples.findIndex((sample) => Math.abs(sample) >= VOICED_PEAK);
+}

@@ -1,0 +1,121 @@
+/** Plays one scene to the product, over SIP or WebRTC, and judges it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Product } from '#test/journeys/product.ts';
+import { startCapture } from '../caller/capture.ts';
+import { timelineOf } from '../caller/measure.ts';
+import { PhoneCaller } from '../caller/phone-caller.ts';
+import { type Line, prepareScene, type Scene } from '../caller/scene.ts';
+import type { Timeline } from '../caller/timeline.ts';
+import { callOverWeb } from '../caller/web-caller.ts';
+import { alignmentMs } from './alignment.ts';
+import { GREETING_TEXT, REPLY_MARK, RESPONSE_WAIT_MS, type SceneCase } from './catalogue.ts';
+import { judgeScene, type SessionView, type Verdict } from './judge.ts';
+import type { SceneStandIns } from './stand-ins.ts';
+import { piecesOf, wordsHeard } from './voice.ts';
+
+/** Factor of `response_wait_ms` for turns that seem unfinished (design §5), and what a slow speaker adds to it. */
+const LONGEST_WAIT = 3;
+const PORTS_PER_CALL = 2;
+
+/** What plays scenes. */
+export interface Stage {
+  readonly product: Product;
+  readonly standIns: SceneStandIns;
+  /** First of the caller's UDP ports; each lane has its own. */
+  readonly firstPort: number;
+}
+
+/** One call of a scene. */
+export interface Played {
+  readonly verdict: Verdict;
+  /** How far the recording's tracks lie apart from what was on the line, ms; null where it was not looked at. */
+  readonly alignmentMs: number | null;
+  /** What it was judged by. */
+  readonly timeline: Timeline;
+  readonly session: SessionView;
+}
+
+/** Plays a scene once; `run` tells the repetitions apart. Throws when the call did not come about. */
+export async function playCase(
+  stage: Stage,
+  item: SceneCase,
+  call: { readonly name: string; readonly number: string; readonly seed: number },
+): Promise<Played> {
+  const { product, standIns } = stage;
+  const agentId = await createAgent(product, item, call.name);
+  const scene = prepareScene({ ...item.scene, name: call.name, seed: call.seed });
+  const onLine = (line: Line) => {
+    const now = Date.now();
+    standIns.hear({ call: call.name, words: line.words.map(({ text, endMs }) => ({ text, endMs: now + endMs })) });
+  };
+  const { timeline, sessionId, recordingMs } =
+    item.over === 'phone' ? await byPhone(stage, { agentId, scene, onLine, number: call.number }) : await byWeb(product, { agentId, scene, onLine });
+  const session = await settled(product, sessionId);
+  const { reply, conversation } = item.agent;
+  const waitMs = Number(conversation['response_wait_ms'] ?? RESPONSE_WAIT_MS);
+  const pieces = piecesOf(reply, standIns.spoken);
+  const verdict = judgeScene(timeline, session, {
+    reply,
+    longestWaitMs: LONGEST_WAIT * waitMs,
+    wordsHeard: (heardMs) => wordsHeard(pieces, heardMs),
+  });
+  return { verdict, alignmentMs: recordingMs, timeline, session };
+}
+
+interface Placing {
+  readonly agentId: string;
+  readonly scene: Scene;
+  readonly onLine: (line: Line) => void;
+}
+
+interface Heard {
+  readonly timeline: Timeline;
+  readonly sessionId: string;
+  readonly recordingMs: number | null;
+}
+
+async function byPhone({ product, firstPort }: Stage, { agentId, scene, onLine, number }: Placing & { readonly number: string }): Promise<Heard> {
+  await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: number, agent_id: agentId });
+  const ports = { first: firstPort, last: firstPort + PORTS_PER_CALL - 1 };
+  const capture = await startCapture(ports);
+  const record = await new PhoneCaller({ ports }).call({ target: product.sipAddress(number), scene, onLine });
+  const datagrams = await capture.stop();
+  if (record.outcome.type !== 'answered') throw new Error(`the call was not answered: ${JSON.stringify(record.outcome)}`);
+  const timeline = timelineOf(datagrams, record);
+  const sessionId = await sessionOf(product, agentId);
+  await settled(product, sessionId);
+  const hasNoise = scene.conditions.background !== null || scene.conditions.echo !== null;
+  return { timeline, sessionId, recordingMs: hasNoise ? null : await alignmentMs(product, sessionId, timeline, record.heard) };
+}
+
+async function byWeb(product: Product, { agentId, scene, onLine }: Placing): Promise<Heard> {
+  const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: agentId });
+  const timeline = await callOverWeb(grant, scene, onLine);
+  return { timeline, sessionId: grant.session_id, recordingMs: null };
+}
+
+async function createAgent(product: Product, { agent }: SceneCase, name: string): Promise<string> {
+  const { agent_id: agentId } = await product.ask('POST', '/v1/agent/agents', { name });
+  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
+    prompt: { first_message_mode: 'fixed', first_message: GREETING_TEXT, system_prompt: `${REPLY_MARK}${agent.reply}${REPLY_MARK}` },
+    conversation: agent.conversation,
+    voice: { voice_id: agent.voice },
+    asr: { model: agent.recogniser ?? 'deepgram:nova-3', keyterms: [name] },
+  });
+  await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
+  return agentId;
+}
+
+async function sessionOf(product: Product, agentId: string): Promise<string> {
+  const list = () => product.ask('GET', `/v1/agent/sessions?agent_id=${agentId}`);
+  await product.until('the session is listed', async () => (await list()).sessions.length > 0);
+  return (await list()).sessions[0].session_id;
+}
+
+/** The session once it is over and its last reports are in. */
+async function settled(product: Product, sessionId: string): Promise<SessionView> {
+  const session = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
+  await product.until('the session is over', async () => ['completed', 'failed'].includes((await session()).status), 20_000);
+  await sleep(300);
+  return session();
+}

@@ -1,0 +1,85 @@
+/**
+ * A stand-in for Deepgram's live recognition that hears what a scene's script says is being said, when it is said: interims word by word,
+ * finals 300 ms after the last word or at `Finalize`. The connection is told apart by its first key term, which names the call.
+ */
+import { startVendorServer, type VendorConnection, type VendorServer } from '#test/fakes/vendor-sockets.ts';
+
+/** From the end of a word in the caller's mouth to its interim: the way there, and what such an engine takes. */
+const WORD_DELAY_MS = 180;
+const ENDPOINTING_MS = 300;
+const INTERIM_EVERY_MS = 150;
+/** Silence is reported on, too. */
+const EMPTY_EVERY_MS = 1_000;
+
+/** A word with the wall time of its end. */
+export interface ScriptedWord {
+  readonly text: string;
+  readonly endMs: number;
+}
+
+/** The running stand-in. */
+export interface ScriptRecogniser extends VendorServer {
+  /** Words that are about to be said in the call of this name. */
+  hear(call: string, words: readonly ScriptedWord[]): void;
+}
+
+/** Starts it on a free port of 127.0.0.1. */
+export async function startScriptRecogniser(): Promise<ScriptRecogniser> {
+  const coming = new Map<string, ScriptedWord[]>();
+  const queueOf = (call: string) => {
+    const queue = coming.get(call) ?? [];
+    coming.set(call, queue);
+    return queue;
+  };
+  const server = await startVendorServer({
+    mayEnter: () => true,
+    accept: (connection) => (connection.path === '/v1/listen' ? listen(connection, queueOf(connection.query.get('keyterm') ?? '')) : null),
+  });
+  return Object.assign(server, {
+    hear: (call: string, words: readonly ScriptedWord[]) => void queueOf(call).push(...words),
+  });
+}
+
+function listen(connection: VendorConnection, queue: ScriptedWord[]) {
+  const bytesPerMs = (2 * Number(connection.query.get('sample_rate') ?? 16_000)) / 1_000;
+  let [heardMs, utteranceMs] = [0, 0];
+  let words: string[] = [];
+  let told = 0;
+  let [lastWordMs, lastToldMs] = [0, 0];
+
+  const send = (text: string, flags: { readonly is_final: boolean; readonly from_finalize?: boolean }) =>
+    connection.say({
+      type: 'Results',
+      channel_index: [0, 1],
+      start: utteranceMs / 1_000,
+      duration: (heardMs - utteranceMs) / 1_000,
+      speech_final: flags.is_final,
+      ...flags,
+      channel: { alternatives: [{ transcript: text, confidence: text === '' ? 0 : 0.99, words: [] }] },
+    });
+  const settle = (isAsked: boolean) => {
+    send(words.join(' '), isAsked ? { is_final: true, from_finalize: true } : { is_final: true });
+    [words, told, utteranceMs] = [[], 0, heardMs];
+  };
+  return {
+    onAudio(bytes: Buffer) {
+      const now = Date.now();
+      heardMs += bytes.length / bytesPerMs;
+      for (let next = queue[0]; next && next.endMs + WORD_DELAY_MS <= now; next = queue[0]) {
+        words.push(next.text);
+        lastWordMs = next.endMs;
+        queue.shift();
+      }
+      const isNew = words.length > told && now - lastToldMs >= INTERIM_EVERY_MS;
+      if (isNew || (words.length === 0 && now - lastToldMs >= EMPTY_EVERY_MS)) {
+        [told, lastToldMs] = [words.length, now];
+        send(words.join(' '), { is_final: false });
+      }
+      if (words.length > 0 && now - lastWordMs >= ENDPOINTING_MS + WORD_DELAY_MS && queue.length === 0) settle(false);
+    },
+    onJson({ type }: Record<string, unknown>) {
+      if (type === 'CloseStream') connection.close(1000);
+      if (type === 'Finalize') settle(true);
+    },
+  };
+}

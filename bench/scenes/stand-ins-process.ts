@@ -1,0 +1,37 @@
+/** Entry of the process `stand-ins.ts` starts: a recogniser that follows the scenes' scripts, a model that says what its prompt tells it, and a real voice. */
+import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { REPLY_MARK } from './catalogue.ts';
+import { type ScriptedWord, startScriptRecogniser } from './script-recogniser.ts';
+import { voicePiece } from './voice.ts';
+
+/** First told to the parent; afterwards each text the voice was given. */
+export type FromStandIns = { readonly openai: string; readonly deepgram: string } | { readonly spoken: string };
+/** What the caller is about to say. */
+export interface ToStandIns {
+  readonly call: string;
+  readonly words: readonly ScriptedWord[];
+}
+
+/** As a hosted model does: some hundred milliseconds to the first token. */
+const FIRST_TOKEN_MS = 250;
+
+const tell = (message: FromStandIns) => void process.send?.(message);
+const [openai, deepgram] = await Promise.all([
+  startOpenaiServer({
+    chat: ({ messages }) => say(replyIn(messages.find(({ role }) => role === 'system')?.content)),
+    chatFirstByteMs: FIRST_TOKEN_MS,
+    voice: (text) => {
+      tell({ spoken: text });
+      return voicePiece(text).samples;
+    },
+  }),
+  startScriptRecogniser(),
+]);
+process.on('message', ({ call, words }: ToStandIns) => deepgram.hear(call, words));
+process.on('disconnect', () => process.exit(0));
+tell({ openai: openai.url, deepgram: deepgram.url });
+
+function replyIn(prompt: unknown): string {
+  const text = typeof prompt === 'string' ? prompt : JSON.stringify(prompt ?? '');
+  return text.split(REPLY_MARK)[1] ?? 'OK.';
+}

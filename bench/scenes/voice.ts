@@ -1,0 +1,52 @@
+/** The stand-in's voice: Flite at 24 kHz, with the true times of its words, by which the product's estimate of what was heard is judged. */
+import { speak } from '#test/fakes/spoken.ts';
+
+const RATE_HZ = 24_000;
+/** Silence left in front of the first sound. */
+const LEAD_IN_MS = 20;
+
+/** A text as it is spoken; word ends in ms from the first sample. */
+export interface VoicedText {
+  readonly samples: Int16Array;
+  readonly durationMs: number;
+  readonly wordEndsMs: readonly number[];
+}
+
+const voiced = new Map<string, VoicedText>();
+
+/** Speaks one piece; the second time without effort. */
+export function voicePiece(text: string): VoicedText {
+  const known = voiced.get(text) ?? speakPiece(text);
+  voiced.set(text, known);
+  return known;
+}
+
+function speakPiece(text: string): VoicedText {
+  const { samples, startMs, words } = speak(text, { rateHz: RATE_HZ });
+  const skippedMs = Math.max(0, startMs - LEAD_IN_MS);
+  const kept = samples.subarray(Math.round((skippedMs * RATE_HZ) / 1_000));
+  return { samples: kept, durationMs: (kept.length * 1_000) / RATE_HZ, wordEndsMs: words.map(({ endMs }) => endMs - skippedMs) };
+}
+
+/** How many words of a reply were over after `heardMs` of it, if it was spoken in these pieces. */
+export function wordsHeard(pieces: readonly string[], heardMs: number): number {
+  let [startMs, count] = [0, 0];
+  for (const piece of pieces) {
+    const { durationMs, wordEndsMs } = voicePiece(piece);
+    count += wordEndsMs.filter((endMs) => startMs + endMs <= heardMs).length;
+    startMs += durationMs;
+  }
+  return count;
+}
+
+/** The pieces a reply was spoken in, found among everything the voice was given. */
+export function piecesOf(reply: string, spoken: ReadonlySet<string>): string[] {
+  const pieces: string[] = [];
+  for (let rest = reply; rest !== ''; ) {
+    const piece = [...spoken].filter((text) => rest.startsWith(text)).sort((one, other) => other.length - one.length)[0];
+    if (piece === undefined) return pieces;
+    pieces.push(piece);
+    rest = rest.slice(piece.length).trimStart();
+  }
+  return pieces;
+}

@@ -1,0 +1,101 @@
+/** design §5: what is known of a line's echo after the agent has spoken for a while, with real speech on both sides. */
+import { describe, expect, it } from 'vitest';
+import { EchoPath } from '#media/echo-path.ts';
+import { levelDb } from '#media/pcm.ts';
+import { speak } from '#test/fakes/spoken.ts';
+
+const RATE_HZ = 8_000;
+const FRAME = 160;
+const WINDOW = 256;
+const AGENT = speak('The restaurant at the old harbour opens every day at noon, and the kitchen serves fresh pasta until ten in the evening.', {
+  rateHz: RATE_HZ,
+}).samples;
+const CALLER = speak('Do you have a table for two people on the terrace tomorrow at seven, or is it too cold for that already?', {
+  rateHz: RATE_HZ,
+  voice: 'rms',
+}).samples;
+
+/** What is heard of the agent after `delayMs`, `lossDb` weaker, over noise. */
+function echoOf(samples: Int16Array, delayMs: number, lossDb: number, noisePeak = 10): Int16Array {
+  const delay = (delayMs * RATE_HZ) / 1_000;
+  let seed = 1;
+  const noise = () => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fff_ffff;
+    return (seed / 0x4000_0000 - 1) * noisePeak;
+  };
+  return samples.map((_, index) => (samples[index - delay] ?? 0) * 10 ** (-lossDb / 20) + noise());
+}
+
+function run(path: EchoPath, played: Int16Array, heard: Int16Array, fromMs = 0): void {
+  for (let at = 0; at + FRAME <= played.length; at += FRAME) {
+    const atMs = fromMs + (at * 1_000) / RATE_HZ;
+    path.play(played.subarray(at, at + FRAME), RATE_HZ, atMs);
+    path.hear(heard.subarray(at, at + FRAME), RATE_HZ, atMs);
+  }
+}
+
+function learned(heard: Int16Array) {
+  const path = new EchoPath();
+  run(path, AGENT, heard);
+  return path;
+}
+
+const sum = (one: Int16Array, other: Int16Array) => one.map((sample, index) => sample + (other[index] ?? 0));
+
+describe('the echo path', () => {
+  it.each([
+    [0, 6],
+    [120, 20],
+    [200, 25],
+    [580, 15],
+  ])('learns a delay of %i ms and a loss of %i dB', (delayMs, lossDb) => {
+    const { echo } = learned(echoOf(AGENT, delayMs, lossDb));
+    if (typeof echo === 'string') throw new Error(`it is ${echo}`);
+    expect(Math.abs(echo.delayMs - delayMs)).toBeLessThanOrEqual(20);
+    expect(Math.abs(echo.lossDb - lossDb)).toBeLessThan(5);
+  });
+
+  it('learns within three seconds of speech, and is unsure until then', () => {
+    const path = new EchoPath();
+    expect(path.isUnsure(0)).toBe(false);
+    const begun = AGENT.subarray(0, 0.4 * RATE_HZ);
+    run(path, begun, echoOf(begun, 120, 20));
+    expect(path.isUnsure(400)).toBe(true);
+    const more = AGENT.subarray(0, 3 * RATE_HZ);
+    run(path, more, echoOf(more, 120, 20), 400);
+    expect(path.echo).toMatchObject({ delayMs: expect.any(Number) });
+    expect(path.isUnsure(3_400)).toBe(false);
+  });
+
+  it('finds none on a quiet line, on a noisy one, and where somebody else speaks all the time', () => {
+    expect(learned(new Int16Array(AGENT.length)).echo).toBe('none');
+    expect(learned(echoOf(AGENT, 0, 90, 400)).echo).toBe('none');
+    expect(typeof learned(sum(CALLER, new Int16Array(AGENT.length))).echo).toBe('string');
+  });
+
+  it('takes the echo for echo, and a caller above it for somebody', () => {
+    const heard = echoOf(AGENT, 120, 25);
+    const path = learned(heard);
+    const later = (AGENT.length * 1_000) / RATE_HZ;
+    run(path, AGENT, heard, later);
+    // The last two seconds are still remembered, window by window.
+    const starts = Array.from({ length: 60 }, (_, index) => AGENT.length - (index + 4) * WINDOW);
+    const isCovered = (sound: Int16Array) => (at: number) => path.covers(levelDb(sound, at, at + WINDOW), later + (at * 1_000) / RATE_HZ, 32);
+    const echoes = starts.filter((at) => levelDb(heard, at, at + WINDOW) > -55);
+    const spoken = starts.filter((at) => levelDb(CALLER, at, at + WINDOW) > -25);
+    expect(Math.min(echoes.length, spoken.length)).toBeGreaterThan(10);
+    expect(echoes.filter(isCovered(heard)).length / echoes.length).toBeGreaterThan(0.95);
+    expect(spoken.filter(isCovered(sum(heard, CALLER))).length / spoken.length).toBeLessThan(0.1);
+  });
+
+  it('gives an echo up that is gone, but not for a word of the caller', () => {
+    const path = learned(echoOf(AGENT, 120, 20));
+    const lengthMs = (AGENT.length * 1_000) / RATE_HZ;
+    const word = CALLER.subarray(0, RATE_HZ / 2);
+    const spoken = AGENT.subarray(0, RATE_HZ);
+    run(path, spoken, sum(echoOf(spoken, 120, 20), word), lengthMs);
+    expect(path.echo).toMatchObject({ delayMs: expect.any(Number) });
+    for (let again = 1; again <= 3; again++) run(path, AGENT, new Int16Array(AGENT.length), again * lengthMs + 1_000);
+    expect(path.echo).toBe('none');
+  });
+});
