@@ -17,11 +17,14 @@ import { fault } from '#config/errors.ts';
 import { createAuthentication } from './auth.ts';
 import type { Context } from './context.ts';
 import { describeApi } from './describe-api.ts';
+import { hasMoreValuesThan } from './json-values.ts';
 import { InvalidRequest, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
 import { traceRequest } from './trace-request.ts';
 
 /** Largest JSON body: session variables (1 MiB, S§8) with room for their escapes. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
+/** Values of a body beyond that, which only audio makes so large. */
+const LARGE_BODY_VALUES = 100_000;
 
 /** How long a request may take to arrive. */
 const REQUEST_TIMEOUT_MS = 120_000;
@@ -124,6 +127,7 @@ function parseJsonBodies(app: ApiServer): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     // An empty body is no body: a bare 415 where one is needed, nothing where it is not.
     if (body.length === 0) done(null, undefined);
+    else if (body.length > BODY_LIMIT_BYTES && hasMoreValuesThan(String(body), LARGE_BODY_VALUES)) done(new SyntaxError('too many values'));
     else void parse(request, String(body), (error, value) => done(error ? new SyntaxError('malformed JSON') : null, value));
   });
 }

@@ -55,8 +55,10 @@ export interface SpeechPool {
   close(): Promise<void>;
 }
 
-/** Streams one thread carries: the engines' own work happens elsewhere, so most of a stream is waiting. */
-const STREAMS_PER_THREAD = 32;
+/** Streams a core carries without one of them falling behind its listener: a second of MP3 costs 74 ms with the local voice, half of it the voice's. */
+const STREAMS_PER_CORE = { local: 10, vendor: 20 };
+/** Encoding alone fills a thread with about as many. */
+const STREAMS_PER_THREAD = 20;
 /** A recording is decoded at full speed. */
 const RECORDINGS_PER_THREAD = 4;
 const MOST_THREADS = 4;
@@ -65,8 +67,11 @@ const MOST_THREADS = 4;
 export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
   const data: SpeechThreadData = { settings: options.settings, searchPath: options.searchPath };
   const count = Math.max(1, Math.min(MOST_THREADS, options.cores - 1));
+  const speakers = Math.max(2, count);
+  const streams = options.cores * STREAMS_PER_CORE[options.settings.TTS_PROVIDER === 'local' ? 'local' : 'vendor'];
+  const streamsPerThread = Math.min(STREAMS_PER_THREAD, Math.ceil(streams / speakers));
   const threads = {
-    synthesis: Array.from({ length: Math.max(2, count) }, () => new SpeechThread(data, STREAMS_PER_THREAD)),
+    synthesis: Array.from({ length: speakers }, () => new SpeechThread(data, streamsPerThread)),
     recognition: Array.from({ length: count }, () => new SpeechThread(data, RECORDINGS_PER_THREAD)),
   };
   return {

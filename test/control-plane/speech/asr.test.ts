@@ -103,8 +103,11 @@ describeNeeds(['ffmpeg'])('every common format is heard in its whole length', ()
     expect(Math.abs(body.duration - SECONDS)).toBeLessThan(0.12);
   });
 
-  it('AAC is of no kind that can be read here, and the answer says which are', async () => {
-    const child = promisify(execFile)('ffmpeg', ['-v', 'error', '-i', '-', '-c:a', 'aac', '-f', 'adts', '-'], { encoding: 'buffer' });
+  it.each([
+    ['AAC', ['-f', 'adts']],
+    ['AAC in MP4', ['-movflags', 'frag_keyframe+empty_moov', '-f', 'ipod']],
+  ])('%s is of no kind that can be read here, and the answer says which are', async (_, args) => {
+    const child = promisify(execFile)('ffmpeg', ['-v', 'error', '-i', '-', '-c:a', 'aac', ...args, '-'], { encoding: 'buffer' });
     child.child.stdin?.end(WAV);
     const { status, body } = await asr({ audio: (await child).stdout });
     expect([status, body.message]).toEqual([415, expect.stringContaining('WAV, MP3, FLAC')]);

@@ -151,7 +151,11 @@ it('supplement 4.9: samples that come with a request are its voices, one for eac
     const { key } = await cloning.createUser();
     const sample = { audio: new Uint8Array(SAMPLE), text: 'This is my own voice.' };
     const say = (body: object) =>
-      cloning.request('POST', '/v1/tts', { key, headers: { 'content-type': 'application/msgpack' }, raw: Buffer.from(encode({ format: 'pcm', ...body })) });
+      cloning.request('POST', '/v1/tts', {
+        key,
+        headers: { 'content-type': 'application/msgpack' },
+        raw: Buffer.from(encode({ format: 'pcm', ...body })),
+      });
     expect((await say({ text: 'Hello.', references: [sample, sample] })).status).toBe(200);
     expect(spokenBy()).toEqual(['clone1']);
     await expect.poll(() => engine.voices.size, { timeout: 60_000 }).toBe(0);
