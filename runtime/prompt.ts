@@ -24,6 +24,7 @@ const MANIPULATION =
 // Making one of these takes longer than the rest of a prompt, and every call needs them; there are some four hundred time zones.
 const DAY = new Intl.DateTimeFormat('en-US', { weekday: 'long', month: 'long', day: 'numeric', year: 'numeric', timeZone: 'UTC' });
 const LANGUAGES = new Intl.DisplayNames(['en'], { type: 'language' });
+const TIMES = new Map<string, Intl.DateTimeFormat>();
 const OFFSETS = new Map<string, Intl.DateTimeFormat>();
 
 /** The part of the prompt that stays the same for the whole call. `render` fills placeholders. */
@@ -73,7 +74,8 @@ function dayLine(plan: CallPlan): string {
 }
 
 function timeLine(timezone: string, atMs: number): string {
-  const format = new Intl.DateTimeFormat('en-US', { dateStyle: 'full', timeStyle: 'short', timeZone: timezone });
+  const format = TIMES.get(timezone) ?? new Intl.DateTimeFormat('en-US', { dateStyle: 'full', timeStyle: 'short', timeZone: timezone });
+  TIMES.set(timezone, format);
   return `It is now ${format.format(atMs)} (${timezone}).`;
 }
 

@@ -8,10 +8,20 @@ import { applyTestReport, loseTestRuns } from '../agent-tests/test-runner.ts';
 import { type Context, now } from '../context.ts';
 import { carryOn } from '../sessions/carry-on.ts';
 import { type SessionChange, step } from '../sessions/session-machine.ts';
-import { type Amendment, changeSession, loadSession, sealerOf, storeChange } from '../sessions/session-store.ts';
+import {
+  type Amendment,
+  changeSession,
+  loadSession,
+  loadSessionHead,
+  type SessionHead,
+  sealerOf,
+  storeAddition,
+  storeChange,
+} from '../sessions/session-store.ts';
 import { sealItems } from '../sessions/timeline.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import type { ReportOutcome, ReportSink } from './report-sink.ts';
+import { ReportedSessions } from './reported-sessions.ts';
 import { placeAgain, takeOver } from './take-over.ts';
 
 /** A worker that is back gets this long to send what it had spooled before a session it no longer runs is given up. */
@@ -20,9 +30,14 @@ const NO_CHANGE: SessionChange = { set: {}, events: [] };
 
 /** Makes the sink over a control plane's context. */
 export function createReportSink(context: Context): ReportSink {
+  const reported = new ReportedSessions();
   return {
-    apply: (envelope) =>
-      envelope.report.type === 'agent_test' ? applyTestReport(context, envelope, envelope.report.result) : applyReport(context, envelope),
+    apply: async (envelope) => {
+      if (envelope.report.type === 'agent_test') return applyTestReport(context, envelope, envelope.report.result);
+      if (!changesState(envelope.report)) return applyAddition(context, reported, envelope);
+      reported.take(envelope);
+      return applyChange(context, envelope);
+    },
     workerLost: async (instanceId) => {
       for (const { _id } of await sessionsOf(context, instanceId, ['active'])) {
         if (await changeSession(context, _id, { type: 'link.lost', at: now(context) })) context.logger.warn({ sessionId: _id }, 'session unknown');
@@ -92,13 +107,44 @@ export async function giveUp(context: Context, sessionId: string, epoch: number,
   await carryOn(context, ended);
 }
 
-async function applyReport(context: Context, envelope: ReportEnvelope): Promise<ReportOutcome> {
+/** True of a report that moves its session on; every other one adds to it. */
+function changesState({ type }: DurableReport): boolean {
+  return type === 'joined' || type === 'dial' || type === 'ended' || type === 'analysis';
+}
+
+/** What becomes of a report without being stored: of another epoch, there already, or ahead of one that is missing. */
+function refusalOf(session: SessionHead, { epoch, seq }: ReportEnvelope): ReportOutcome | null {
+  if (session.epoch !== epoch) return { outcome: 'stale' };
+  if (seq <= session.last_seq) return { outcome: 'stored', seq: session.last_seq };
+  return seq > session.last_seq + 1 ? { outcome: 'gap', fromSeq: session.last_seq + 1 } : null;
+}
+
+/** One trip to the store for each of the many reports of a running call: the guard of the update tells when what is remembered is no longer true. */
+async function applyAddition(context: Context, reported: ReportedSessions, envelope: ReportEnvelope): Promise<ReportOutcome> {
+  for (;;) {
+    const session = reported.take(envelope) ?? (await loadSessionHead(context, envelope.session_id));
+    if (!session) return { outcome: 'stale' };
+    const refusal = refusalOf(session, envelope);
+    if (refusal) return refusal;
+    if (session.status === 'unknown') {
+      // Whatever a worker reports, it is still there.
+      await changeSession(context, session._id, { type: 'link.back', at: now(context) });
+      continue;
+    }
+    const stored = await storeAddition(context, session, { ...(await additionOf(context, session, envelope)), lastSeq: envelope.seq });
+    if (!stored) continue;
+    reported.keep(stored);
+    return { outcome: 'stored', seq: envelope.seq };
+  }
+}
+
+async function applyChange(context: Context, envelope: ReportEnvelope): Promise<ReportOutcome> {
   for (;;) {
     const session = await loadSession(context, envelope.session_id);
-    if (!session || session.epoch !== envelope.epoch) return { outcome: 'stale' };
-    if (envelope.seq <= session.last_seq) return { outcome: 'stored', seq: session.last_seq };
-    if (envelope.seq > session.last_seq + 1) return { outcome: 'gap', fromSeq: session.last_seq + 1 };
-    const { change, amendment } = await fold(context, session, envelope);
+    if (!session) return { outcome: 'stale' };
+    const refusal = refusalOf(session, envelope);
+    if (refusal) return refusal;
+    const { change, amendment } = changeOf(context, session, envelope.report);
     const stored = await storeChange(context, session, change ?? signOfLife(session, now(context)), { ...amendment, lastSeq: envelope.seq });
     if (!stored) continue;
     if (change) await announce(context, stored, envelope.report);
@@ -106,7 +152,7 @@ async function applyReport(context: Context, envelope: ReportEnvelope): Promise<
   }
 }
 
-/** Whatever a worker reports, it is still there: a session we had lost sight of is active again. */
+/** A session we had lost sight of is active again. */
 function signOfLife(session: SessionDocument, at: Date): SessionChange {
   return step(session, { type: 'link.back', at }) ?? NO_CHANGE;
 }
@@ -116,49 +162,51 @@ interface Folded {
   readonly amendment?: Amendment;
 }
 
-async function fold(context: Context, session: SessionDocument, { report, epoch, seq }: ReportEnvelope): Promise<Folded> {
-  const sealer = sealerOf(context, session);
+function changeOf(context: Context, session: SessionDocument, report: DurableReport): Folded {
   switch (report.type) {
     case 'joined':
       return { change: step(session, { type: 'joined', at: new Date(report.at) }) };
-    case 'dialog':
-      if (!sealer) return { change: null };
-      return {
-        change: null,
-        amendment: { set: { dialog: sealer.seal(JSON.stringify(report), 'dialog'), sip_call_id: session.sip_call_id ?? report.sip_call_id } },
-      };
     case 'dial':
       return {
         change: step(session, { type: 'dialled', at: new Date(report.at), dialStatus: report.dial_status }),
         amendment: { set: { sip_call_id: report.sip_call_id } },
       };
-    case 'items':
-      if (!sealer) return { change: null };
-      return {
-        change: null,
-        amendment: { push: { timeline: [await sealItems(context, sealer, { sessionId: session._id, epoch, seq }, report.items)] } },
-      };
-    case 'turn':
-      return { change: null, amendment: { push: { turns: [report.latency] } } };
-    case 'silence':
-      return { change: null, amendment: { push: { silences: [report.silence] } } };
-    case 'usage': {
-      const { type: _, ...usage } = report;
-      return { change: null, amendment: { push: { usage: [usage] } } };
-    }
-    case 'recording':
-      return { change: null, amendment: { set: { tracks: report.tracks } } };
-    case 'media':
-      return { change: null, amendment: { set: { media_quality: report.quality } } };
     case 'ended':
       return { change: step(session, { type: 'ended', at: new Date(report.at), reason: report.end_reason }) };
     case 'analysis':
       return session.analysis.job_id === report.job_id ? analysed(context, session, report.result) : { change: null };
-    case 'agent_test':
-      // Not about a session: taken by `applyTestReport`.
-      return { change: null };
     default:
-      return report satisfies never;
+      return { change: null };
+  }
+}
+
+/** What a report adds to its session; nothing of what would be sealed once the session's key has been destroyed. */
+async function additionOf(context: Context, session: SessionHead, { report, epoch, seq }: ReportEnvelope): Promise<Amendment> {
+  switch (report.type) {
+    case 'dialog': {
+      const sealer = sealerOf(context, session);
+      if (!sealer) return {};
+      return { set: { dialog: sealer.seal(JSON.stringify(report), 'dialog'), sip_call_id: session.sip_call_id ?? report.sip_call_id } };
+    }
+    case 'items': {
+      const sealer = sealerOf(context, session);
+      if (!sealer) return {};
+      return { push: { timeline: [await sealItems(context, sealer, { sessionId: session._id, epoch, seq }, report.items)] } };
+    }
+    case 'turn':
+      return { push: { turns: [report.latency] } };
+    case 'silence':
+      return { push: { silences: [report.silence] } };
+    case 'usage': {
+      const { type: _, ...usage } = report;
+      return { push: { usage: [usage] } };
+    }
+    case 'recording':
+      return { set: { tracks: report.tracks } };
+    case 'media':
+      return { set: { media_quality: report.quality } };
+    default:
+      return {};
   }
 }
 

@@ -4,8 +4,7 @@ import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import { workersOnly } from '../internal-access.ts';
 import type { ApiServer } from '../server.ts';
-import { loadSession } from '../sessions/session-store.ts';
-import type { SessionDocument } from '../store/models/session-model.ts';
+import { loadSessionHead, type SessionHead } from '../sessions/session-store.ts';
 import { putFlightLog, putSegment, TRACK_ROLES } from './recording-store.ts';
 
 /** Five seconds at 48 kHz are 480 kB. */
@@ -56,8 +55,8 @@ export async function registerUploadRoutes(app: ApiServer, context: Context): Pr
 }
 
 /** The session an upload belongs to: any epoch it has had may still be sending what it recorded. */
-async function findOwner(context: Context, sessionId: string, ofEpoch: number): Promise<SessionDocument> {
-  const session = await loadSession(context, sessionId);
+async function findOwner(context: Context, sessionId: string, ofEpoch: number): Promise<SessionHead> {
+  const session = await loadSessionHead(context, sessionId);
   if (!session || ofEpoch > session.epoch) throw fault('not_found');
   return session;
 }

@@ -22,6 +22,17 @@ export interface Amendment {
 
 type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics' | 'tracing'>;
 
+/** Lists that grow with the call: whoever does not look at them does not have them read and carried over. */
+export const WITHOUT_LISTS = { timeline: 0, turns: 0, silences: 0, usage: 0 } as const;
+
+/** A session without the lists that grow with it. */
+export type SessionHead = Omit<SessionDocument, keyof typeof WITHOUT_LISTS>;
+
+/** Reads a session without the lists that grow with it. */
+export function loadSessionHead(context: Pick<Context, 'models'>, sessionId: string): Promise<SessionHead | null> {
+  return context.models.sessions.findById(sessionId, WITHOUT_LISTS).lean<SessionHead>();
+}
+
 /** Reads a session as stored. */
 export function loadSession(context: Pick<Context, 'models'>, sessionId: string): Promise<SessionDocument | null> {
   return context.models.sessions.findById(sessionId).lean<SessionDocument>();
@@ -74,6 +85,19 @@ export async function storeChange(
   return stored;
 }
 
+/** Stores what a report adds to a session it changes in nothing else; returns it as it now is, or null when it has changed since it was read. */
+export async function storeAddition(context: Parts, session: SessionHead, { set, push, lastSeq }: Amendment): Promise<SessionHead | null> {
+  const update = {
+    $set: { ...set, last_seq: lastSeq },
+    ...(push ? { $push: Object.fromEntries(Object.entries(push).map(([field, entries]) => [field, { $each: entries }])) } : {}),
+  };
+  const stored = await context.models.sessions
+    .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after', projection: WITHOUT_LISTS })
+    .lean<SessionHead>();
+  if (stored) tellSessionNews(context, stored);
+  return stored;
+}
+
 /** What seals this session's data; null once its key has been destroyed. */
 export function sealerOf(context: Pick<Context, 'dataKeys'>, session: Pick<SessionDocument, '_id' | 'wrapped_key'>): Sealer | null {
   return session.wrapped_key ? context.dataKeys.open(session._id, toBuffer(session.wrapped_key)) : null;
@@ -84,8 +108,10 @@ export function payloadContext(outboxId: string): string {
   return `payload:${outboxId}`;
 }
 
-function guardOf(session: SessionDocument): Record<string, unknown> {
+function guardOf(session: SessionHead): Record<string, unknown> {
   return {
+    // What was sealed with a key that has been destroyed meanwhile is not stored.
+    ...(session.wrapped_key === null ? {} : { wrapped_key: { $ne: null } }),
     status: session.status,
     epoch: session.epoch,
     last_seq: session.last_seq,

@@ -12,7 +12,7 @@ import { promoteNext, relayOutbox } from '../webhooks/relay.ts';
 import { carryOn } from './carry-on.ts';
 import { settleSession, voidHold } from './charge.ts';
 import type { Pulse } from './pulse.ts';
-import { changeSession, loadSession } from './session-store.ts';
+import { changeSession, loadSession, WITHOUT_LISTS } from './session-store.ts';
 
 /** A worker that lost its link ends its calls after 120 s alone; only then does the control plane end them too. */
 const UNKNOWN_MS = 150_000;
@@ -129,5 +129,5 @@ async function promoteStranded(context: Context, before: Date): Promise<void> {
 }
 
 function find(context: Context, filter: Record<string, unknown>): Promise<SessionDocument[]> {
-  return context.models.sessions.find(filter, { timeline: 0, turns: 0, silences: 0, usage: 0 }).limit(BATCH).lean<SessionDocument[]>();
+  return context.models.sessions.find(filter, WITHOUT_LISTS).limit(BATCH).lean<SessionDocument[]>();
 }

@@ -69,6 +69,21 @@ describe('a worker’s reports', () => {
     expect(await api.balance(user.userId)).toBe(60_000 - 150_000);
   });
 
+  it('follow one another without the session being read again, and see what somebody else did to it in between', async () => {
+    const id = await joined();
+    const { sessions } = api.context.models;
+    const silent = { type: 'turn', latency: LATENCY } as const;
+    await api.report(id, silent);
+    await sessions.updateOne({ _id: id }, { $set: { status: 'unknown' } });
+    await api.report(id, silent);
+    expect(await read(id)).toMatchObject({ status: 'active', turns: [LATENCY, LATENCY] });
+    await sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
+    await api.report(id, { type: 'items', items: [message('said after the erasure', api.at(1_000))] });
+    await api.report(id, silent);
+    const stored = await loadSession(api.context, id);
+    expect([stored?.timeline.length, stored?.turns.length]).toEqual([0, 3]);
+  });
+
   it('one that ends before anybody joined is failed, free and unanalysed', async () => {
     const id = await session();
     await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
