@@ -96,6 +96,8 @@ class LivekitSession implements TransportLeg, Paced {
   #isAudible = false;
   #isConnected = false;
   #isReconnecting = false;
+  /** The attribute as it was last set. */
+  #state: RoomMessage | null = null;
   #ending: Promise<void> | null = null;
 
   constructor(library: Library, options: LivekitSessionOptions, shared: MediaShared) {
@@ -258,6 +260,8 @@ class LivekitSession implements TransportLeg, Paced {
 
   #reconnecting(isReconnecting: boolean): void {
     this.#isReconnecting = isReconnecting;
+    // A server that was started again knows no attributes, and one that was set meanwhile went nowhere.
+    if (!isReconnecting) this.#tellState();
   }
 
   /** The library has given up reconnecting, or the server has sent us away. */
@@ -276,8 +280,10 @@ class LivekitSession implements TransportLeg, Paced {
     const message = this.#messages.route(json);
     if (!message) return;
     // The state stays: who comes later reads it.
-    if (message.as === 'attribute') this.#deliver(message).catch((error: unknown) => this.#undelivered(error));
-    else if (this.#waiting < MAX_WAITING) {
+    if (message.as === 'attribute') {
+      this.#state = message;
+      this.#tellState();
+    } else if (this.#waiting < MAX_WAITING) {
       this.#waiting++;
       this.#outgoing = this.#outgoing
         .then(() => this.#deliver(message))
@@ -286,6 +292,10 @@ class LivekitSession implements TransportLeg, Paced {
           this.#waiting--;
         });
     }
+  }
+
+  #tellState(): void {
+    if (this.#state) this.#deliver(this.#state).catch((error: unknown) => this.#undelivered(error));
   }
 
   #undelivered(error: unknown): void {

@@ -165,12 +165,18 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
     const { leg, log, caller } = await connect();
     const samples = tone(leg.outRateHz, 3_000, 440);
     leg.send({ do: 'play', replyId: 'r', pieceId: 0, samples, marks: Int32Array.of(leg.outRateHz / 2), last: true });
+    leg.send({ do: 'sendMessage', json: '{"type":"state","state":"speaking"}' });
+    await expect.poll(() => caller.states.at(-1), PATIENCE).toBe('speaking');
     await log.next('playout.mark', undefined, LIMIT_MS);
     await server.close();
+    // Set while there is nobody to tell.
+    leg.send({ do: 'sendMessage', json: '{"type":"state","state":"listening"}' });
     server = await startLivekitServer({ port: server.port });
     await log.next('playout.finished', undefined, 60_000);
     leg.send({ do: 'sendMessage', json: '{"type":"error","code":"provider_error"}' });
     await expect.poll(() => caller.events.length, PATIENCE).toBe(1);
+    const stateSeen = () => [...caller.room.remoteParticipants.values()].at(0)?.attributes['lk.agent.state'];
+    await expect.poll(stateSeen, PATIENCE).toBe('listening');
     await caller.leave();
     expect(await log.next('closed', undefined, LIMIT_MS)).toMatchObject({ reason: 'remote' });
   });

@@ -37,9 +37,16 @@ class LivekitTransport implements Transport {
       .on(RoomEvent.ParticipantAttributesChanged, (_changed, participant) => {
         if (participant.isAgent) this.#tellState(participant.attributes);
       })
+      // One who comes back, or is found when we do, brings the state along without a change of it.
+      .on(RoomEvent.ParticipantConnected, (participant) => {
+        if (participant.isAgent) this.#tellState(participant.attributes);
+      })
       .on(RoomEvent.SignalReconnecting, () => listener.onReconnecting(true))
       .on(RoomEvent.Reconnecting, () => listener.onReconnecting(true))
-      .on(RoomEvent.Reconnected, () => listener.onReconnecting(false))
+      .on(RoomEvent.Reconnected, () => {
+        listener.onReconnecting(false);
+        for (const participant of this.room.remoteParticipants.values()) if (participant.isAgent) this.#tellState(participant.attributes);
+      })
       .on(RoomEvent.Disconnected, () => listener.onLost());
     this.room.registerTextStreamHandler(TRANSCRIPTION, (reader, { identity }) => {
       // A stream that breaks off leaves its segment as it was; the final one follows or the session is over.
