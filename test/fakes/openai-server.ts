@@ -30,14 +30,12 @@ export function callTool(name: string, args: Readonly<Record<string, string>>, t
   return { ...say(text), toolCalls: [{ name, arguments: JSON.stringify(args) }] };
 }
 
-/** What every request meets while it is set. */
-type OpenaiFault =
-  /** Answers with this status. */
-  | { readonly status: number }
-  /** Accepts and says nothing: `at` decides whether before the headers, or after the first piece. */
-  | { readonly halfOpen: 'headers' | 'body' }
-  /** Destroys the socket: before answering, or after the first piece. */
-  | { readonly cut: 'headers' | 'body' };
+/** What every request meets while it is set, or every one whose path ends in `path`. */
+export type OpenaiFault = { readonly path?: string } & (
+  | /** Answers with this status. */ { readonly status: number }
+  | /** Accepts and says nothing: before the headers, or after the first piece. */ { readonly halfOpen: 'headers' | 'body' }
+  | /** Destroys the socket: before answering, or after the first piece. */ { readonly cut: 'headers' | 'body' }
+);
 
 /** How the stand-in behaves. Lists are used in order, their last entry again and again. */
 export interface OpenaiServerOptions {
@@ -113,7 +111,7 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
 
   /** Carries out the fault that is set for this place; true when the request is over with. */
   function strikes(place: 'headers' | 'body', response: ServerResponse): boolean {
-    if (fault === null) return false;
+    if (fault === null || !(response.req.url ?? '').endsWith(fault.path ?? '')) return false;
     if ('status' in fault) {
       if (place === 'headers') refuse(response, fault.status, 'scripted');
       return place === 'headers';

@@ -1,0 +1,49 @@
+/** What a side costs: CPU of all its processes, those that come and go with a call too, and memory with shared pages counted once. */
+import { readFileSync } from 'node:fs';
+import { cpuSeconds, type Process } from '#test/journeys/process-tree.ts';
+
+const EVERY_MS = 500;
+const KIB = 1_024;
+
+/** A measurement under way. */
+export interface CostMeter {
+  /** Ends it: CPU seconds used since it began, and the most memory held at once. */
+  stop(): { readonly cpuSeconds: number; readonly peakBytes: number; readonly seconds: number };
+}
+
+/** Begins to measure. A process's last half second may be missed when it ends. */
+export function startCostMeter(processes: () => readonly Process[]): CostMeter {
+  const startedMs = performance.now();
+  const before = new Map(processes().map((item) => [item.pid, cpuSeconds([item])]));
+  const used = new Map<number, number>();
+  let peakBytes = 0;
+  const sample = () => {
+    const running = processes();
+    for (const item of running) used.set(item.pid, Math.max(used.get(item.pid) ?? 0, cpuSeconds([item]) - (before.get(item.pid) ?? 0)));
+    peakBytes = Math.max(
+      peakBytes,
+      running.reduce((sum, { pid }) => sum + proportionalBytes(pid), 0),
+    );
+  };
+  const timer = setInterval(sample, EVERY_MS);
+  sample();
+  return {
+    stop() {
+      clearInterval(timer);
+      sample();
+      return {
+        cpuSeconds: [...used.values()].reduce((sum, seconds) => sum + seconds, 0),
+        peakBytes,
+        seconds: (performance.now() - startedMs) / 1_000,
+      };
+    },
+  };
+}
+
+function proportionalBytes(pid: number): number {
+  try {
+    return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) * KIB;
+  } catch {
+    return 0;
+  }
+}

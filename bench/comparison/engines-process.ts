@@ -1,0 +1,27 @@
+/** Entry of the process `engines.ts` starts: one side's engines, with the delays real ones have. */
+import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import type { EngineOrder, EngineUrls } from './engines.ts';
+import { startCuedRecogniser } from './recogniser.ts';
+import { replyTo, WORD_MS } from './script.ts';
+
+const FIRST_BYTE_MS = 150;
+const PIECE_MS = 15;
+const RECOGNITION_MS = 150;
+
+const openai = await startOpenaiServer({
+  chat: ({ messages }) => say(replyTo(JSON.stringify(messages.findLast(({ role }) => role === 'user')?.content ?? ''))),
+  wordMs: WORD_MS,
+  firstByteMs: FIRST_BYTE_MS,
+  pieceMs: PIECE_MS,
+});
+const recogniser = await startCuedRecogniser({ delayMs: RECOGNITION_MS });
+process.on('message', (order: EngineOrder) => {
+  if ('cue' in order) recogniser.cue(order.cue);
+  else {
+    openai.fault = order.fault?.openai ?? null;
+    recogniser.isMute = order.fault?.recogniser === 'mute';
+    if (order.fault?.recogniser === 'cut') recogniser.cut();
+  }
+});
+process.on('disconnect', () => process.exit(0));
+process.send?.({ openai: openai.url, deepgram: recogniser.url } satisfies EngineUrls);

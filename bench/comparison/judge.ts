@@ -1,0 +1,112 @@
+/** What one call was like, from what the caller heard and what the agent keeps as said. Pure. */
+import type { RoomCall } from '../caller/room-caller.ts';
+import type { Stretch, TimedLine } from '../caller/timeline.ts';
+import { GREETING, LONG_REPLY, replyTo, WORD_MS } from './script.ts';
+
+const BLOCK_MS = 10;
+/** After this much of an interruption the agent should be silent, ms. */
+const STOP_WITHIN_MS = 1_500;
+/** A gap in the agent's speech that is no pause of its voice, ms. */
+const HELD_MS = 300;
+/** Of a reply heard out, what may be lost at its edges, ms. */
+const EDGE_MS = 500;
+
+/** What was heard of one call; lists hold every sample. */
+export interface Heard {
+  /** Joined to the first sound of the agent. Null: never heard. */
+  readonly greetingMs: number | null;
+  /** End of a line that asks for an answer to the answer's first sound. */
+  readonly replyMs: readonly number[];
+  readonly unanswered: number;
+  /** Pauses for thought, and those into which the agent spoke. */
+  readonly pauses: number;
+  readonly premature: number;
+  /** Beginning of an interruption to the agent's last sound. */
+  readonly stopMs: readonly number[];
+  readonly interruptions: number;
+  readonly missed: number;
+  /** Long answers over which somebody listened aloud, and those that were not said to their end. */
+  readonly listenedTo: number;
+  readonly brokenOff: number;
+  /** How long the agent fell silent at each sound that wanted nothing; 0 where it went on. */
+  readonly heldMs: readonly number[];
+  /** Of every interrupted answer: words it keeps as said, less words heard. */
+  readonly wordsOff: readonly number[];
+  /** It was sent away, or the connection broke. */
+  readonly lost: number;
+}
+
+/** Judges one call; `said` are the agent's own messages, null when it kept none. */
+export function judgeCall(call: RoomCall, said: readonly string[] | null): Heard {
+  const { agent, lines } = call;
+  const asks = lines.flatMap((line, index) => (line.means === 'turn' || line.means === 'interruption' ? [{ line, next: lines[index + 1] }] : []));
+  // An answer that is spoken over may have begun before: it is not waited for.
+  const replies = asks.map(({ line, next }) => replyAfter(agent, line, next));
+  const interruptions = lines.flatMap((line, index) => (line.means === 'interruption' ? [stopOf(call, line, lines[index - 1])] : []));
+  const stops = interruptions.flatMap(({ stopMs }) => (stopMs === null ? [] : [stopMs]));
+  const asides = lines.filter(({ means }) => means === 'backchannel' || means === 'sound');
+  const listening = asides.length > 0 ? 1 : 0;
+  const parts = lines.flatMap((line, index) => (line.means === 'part' ? [{ line, next: lines[index + 1] }] : []));
+  return {
+    greetingMs: agent[0] ? agent[0].firstMs - call.joinedMs : null,
+    replyMs: replies.filter((ms) => ms !== null),
+    unanswered: replies.filter((ms) => ms === null).length,
+    pauses: parts.length,
+    premature: parts.filter(({ line, next }) => agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs < (next?.lastMs ?? line.lastMs)))
+      .length,
+    stopMs: stops,
+    interruptions: stops.length,
+    missed: stops.filter((ms) => ms > STOP_WITHIN_MS).length,
+    listenedTo: listening,
+    brokenOff: listening === 1 && !isHeardOut(call, said) ? 1 : 0,
+    heldMs: asides.flatMap((line) => heldAt(call.voicedMs, line)),
+    wordsOff: wordsOff(interruptions, said),
+    lost: call.endedByCaller ? 0 : 1,
+  };
+}
+
+/** Messages that are none of the script's: apologies, and whatever else an agent says of its own accord. */
+export function ownWords(said: readonly string[]): string[] {
+  const scripted = [GREETING, LONG_REPLY, replyTo('')];
+  return said.filter((text) => text.trim() !== '' && !scripted.some((script) => script.startsWith(text.trim().slice(0, 12))));
+}
+
+/** The answer is the first stretch that begins after the line and before the caller's next one. */
+export function replyAfter(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): number | null {
+  const reply = agent.find(({ firstMs }) => firstMs > line.lastMs && (next === undefined || firstMs < next.firstMs));
+  return reply ? reply.firstMs - line.lastMs : null;
+}
+
+/** When the agent's last sound under the interruption was, and how many words had been heard since the question. Null: it was silent already. */
+function stopOf({ voicedMs }: RoomCall, line: TimedLine, question: TimedLine | undefined) {
+  const answer = voicedMs.filter((atMs) => question !== undefined && atMs > question.lastMs && atMs <= line.lastMs);
+  const wasSpeaking = answer.some((atMs) => atMs > line.firstMs - 200 && atMs <= line.firstMs + 50);
+  return { stopMs: wasSpeaking ? (answer.at(-1) ?? line.firstMs) - line.firstMs : null, words: (answer.length * BLOCK_MS) / WORD_MS };
+}
+
+/** Both by the agent's own account and in the caller's ear. */
+function isHeardOut({ voicedMs, lines }: RoomCall, said: readonly string[] | null): boolean {
+  const question = lines.find(({ means }) => means === 'turn');
+  const heardMs = voicedMs.filter((atMs) => question !== undefined && atMs > question.lastMs).length * BLOCK_MS;
+  const kept = said?.some((text) => wordsOf(text).length >= wordsOf(LONG_REPLY).length) ?? true;
+  return kept && heardMs >= wordsOf(LONG_REPLY).length * WORD_MS - EDGE_MS;
+}
+
+/** Empty where the agent was not speaking, so that nothing could be interrupted. */
+function heldAt(voicedMs: readonly number[], line: TimedLine): number[] {
+  if (!voicedMs.some((atMs) => atMs > line.firstMs - 200 && atMs <= line.firstMs + 50)) return [];
+  const around = voicedMs.filter((atMs) => atMs > line.firstMs - 200);
+  const at = around.findIndex((atMs, index) => (around[index + 1] ?? Number.POSITIVE_INFINITY) - atMs > HELD_MS);
+  const [last = 0, next] = [around[at], around[at + 1]];
+  return [next === undefined || last > line.lastMs + STOP_WITHIN_MS ? 0 : next - last];
+}
+
+function wordsOff(interrupted: readonly { readonly stopMs: number | null; readonly words: number }[], said: readonly string[] | null): number[] {
+  const answers = said?.filter((text) => LONG_REPLY.startsWith(text.trim().slice(0, 3)) && text.trim() !== '') ?? [];
+  if (said === null) return [];
+  return interrupted.flatMap(({ stopMs, words }, index) => (stopMs === null ? [] : [wordsOf(answers[index] ?? '').length - words]));
+}
+
+function wordsOf(text: string): string[] {
+  return text.split(/\s+/).filter((word) => /\w/.test(word));
+}

@@ -1,0 +1,65 @@
+/**
+ * An agent as the documentation of `@livekit/agents` builds one: AgentSession with Silero VAD loaded in `prewarm`, the end-of-turn model that runs
+ * on the machine, and the plugins for Deepgram and OpenAI, pointed at the same engines as the other side. What it keeps as said is written to
+ * a file when the session closes.
+ */
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cli, defineAgent, inference, type JobContext, type JobProcess, ServerOptions, voice } from '@livekit/agents';
+import * as deepgram from '@livekit/agents-plugin-deepgram';
+import * as openai from '@livekit/agents-plugin-openai';
+import * as silero from '@livekit/agents-plugin-silero';
+
+/** What main.ts says in the environment. */
+const {
+  COMPARISON_OPENAI_URL: engineUrl = '',
+  COMPARISON_DEEPGRAM_URL: recogniserUrl = '',
+  COMPARISON_HISTORY: historyFolder = '.',
+  COMPARISON_GREETING: greeting = '',
+  COMPARISON_INSTRUCTIONS: instructions = '',
+  COMPARISON_WAIT_MS: waitMs = '300',
+  COMPARISON_INTERRUPT_MS: interruptMs = '500',
+} = process.env;
+
+// The framework loads the file in a process of its own and takes its default export.
+// biome-ignore lint/style/noDefaultExport: required by the framework
+export default defineAgent({
+  prewarm: async (worker: JobProcess) => {
+    worker.userData['vad'] = await silero.VAD.load();
+  },
+  entry: async (context: JobContext) => {
+    const session = new voice.AgentSession({
+      vad: context.proc.userData['vad'] as silero.VAD,
+      stt: new deepgram.STT({ apiKey: 'stand-in', baseUrl: recogniserUrl }),
+      llm: new openai.LLM({ apiKey: 'stand-in', baseURL: engineUrl, model: 'gpt-4.1-mini' }),
+      tts: new openai.TTS({ apiKey: 'stand-in', baseURL: engineUrl }),
+      turnHandling: {
+        turnDetection: new inference.TurnDetector({ version: 'v1-mini' }),
+        endpointing: { minDelay: Number(waitMs) },
+        interruption: { minDuration: Number(interruptMs) },
+      },
+    });
+    const historyFile = join(historyFolder, `${context.job.room?.name}.json`);
+    session.on(voice.AgentSessionEventTypes.Close, () => {
+      // Whole or not at all: somebody waits for the file.
+      writeFileSync(`${historyFile}.part`, JSON.stringify(session.history.toJSON({ excludeTimestamp: false })));
+      renameSync(`${historyFile}.part`, historyFile);
+    });
+    await session.start({ agent: new voice.Agent({ instructions }), room: context.room });
+    await context.connect();
+    session.say(greeting);
+  },
+});
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  cli.runApp(
+    // A crowded machine takes longer than ten seconds to start its processes.
+    new ServerOptions({
+      agent: fileURLToPath(import.meta.url),
+      agentName: 'comparison',
+      host: '127.0.0.1',
+      port: 0,
+      initializeProcessTimeout: 60_000,
+    }),
+  );

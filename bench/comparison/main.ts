@@ -1,0 +1,199 @@
+/**
+ * `npm run compare [-- --rounds <n>]`: the neutral caller plays the same scenes to Parley and to an agent of LiveKit's framework, in rooms of one
+ * LiveKit server, with engines that answer alike. Writes docs/comparison.md, its plots, and bench/comparison/results.json. Needs livekit-server in the PATH.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { startLivekitServer } from '#test/fakes/livekit-server.ts';
+import type { SceneFile } from '../caller/scene.ts';
+import { quantile } from '../statistics.ts';
+import { startCostMeter } from './cost.ts';
+import { type EngineFault, FAULTS } from './engines.ts';
+import { type Heard, judgeCall, ownWords, replyAfter } from './judge.ts';
+import { installLivekitAgents, startLivekitAgents } from './livekit-agents-side.ts';
+import { startParley } from './parley-side.ts';
+import { placeCall } from './place-call.ts';
+import { plot } from './plot.ts';
+import { type ComparisonResults, type FaultOutcome, type SideResults, toMarkdown } from './report.ts';
+import { FAULT_LINES, FAULT_SCENE, LOAD_SCENE, LOAD_WORDS, SCENES } from './script.ts';
+import { SETTINGS, type Side } from './side.ts';
+
+const IDLE_MS = 8_000;
+const LOAD_CALLS = 4;
+const DOCS = new URL('../../docs/', import.meta.url);
+const startedMs = performance.now();
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' }, 'fault-rounds': { type: 'string', default: '2' } } });
+installLivekitAgents();
+const loadBefore = loadavg()[0] ?? 0;
+const server = await startLivekitServer();
+try {
+  await compare();
+} finally {
+  await server.close();
+}
+process.exit(0);
+
+async function compare(): Promise<void> {
+  progress('starting both sides');
+  const sides = [await startParley(server.environment), await startLivekitAgents(server.environment)];
+  try {
+    const results = new Map(sides.map((side) => [side, blank(side)]));
+    const of = (side: Side) => results.get(side) as Writable;
+    for (const side of sides) await warmUp(side);
+    for (const side of sides) of(side).idle = await whileIdle(side);
+    await playRounds(sides, of);
+    for (const side of sides) of(side).load = await underLoad(side);
+    await breakEngines(sides, of);
+    write([...results.values()]);
+  } finally {
+    for (const side of sides) await side.close();
+  }
+}
+
+type Writable = { -readonly [Key in keyof SideResults]: SideResults[Key] } & {
+  calls: { scene: string; heard: Heard }[];
+  faults: FaultOutcome[];
+  latenessMs: number[];
+};
+
+function blank({ name, version }: Side): Writable {
+  return { name, version, calls: [], faults: [], latenessMs: [], failed: 0, idle: { cpuShare: 0, bytes: 0 }, load: null };
+}
+
+/** The first call of a process compiles code; it is played and not counted. */
+async function warmUp(side: Side): Promise<void> {
+  progress(`${side.name}: a first call, not counted`);
+  await played(side, SCENES[0] as SceneFile).catch((error: unknown) => progress(`${side.name}: ${error}`));
+}
+
+async function whileIdle(side: Side) {
+  const meter = startCostMeter(() => side.processes());
+  await new Promise((done) => setTimeout(done, IDLE_MS));
+  const { cpuSeconds, peakBytes, seconds } = meter.stop();
+  return { cpuShare: cpuSeconds / seconds, bytes: peakBytes };
+}
+
+/** Each scene on one side, then on the other, the first one changing with every round. */
+async function playRounds(sides: readonly Side[], of: (side: Side) => Writable): Promise<void> {
+  const rounds = Number(values.rounds);
+  for (let round = 0; round < rounds; round++) {
+    for (const scene of SCENES) {
+      for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+        progress(`round ${round + 1} of ${rounds}: ${scene.name}, ${side.name}`);
+        try {
+          const { heard, latenessMs } = await played(side, { ...scene, seed: round + 1 });
+          of(side).calls.push({ scene: scene.name, heard });
+          of(side).latenessMs.push(quantile(latenessMs, 0.99));
+        } catch (error) {
+          of(side).failed++;
+          progress(`${side.name}: no call: ${error}`);
+        }
+      }
+    }
+  }
+}
+
+async function played(side: Side, scene: SceneFile) {
+  const { grant, said } = await side.prepare();
+  const call = await placeCall({ grant, scene }, (words) => side.engines.order({ cue: { words, isStanding: false } }));
+  return { heard: judgeCall(call, await said()), latenessMs: call.latenessMs };
+}
+
+/** Calls at once, for what each of them costs. */
+async function underLoad(side: Side): Promise<SideResults['load']> {
+  progress(`${LOAD_CALLS} calls at once: ${side.name}`);
+  side.engines.order({ cue: { words: LOAD_WORDS, isStanding: true } });
+  const meter = startCostMeter(() => side.processes());
+  const calls = await Promise.allSettled(
+    Array.from({ length: LOAD_CALLS }, async (_, index) => {
+      const { grant } = await side.prepare();
+      const begunMs = performance.now();
+      const call = await placeCall({ grant, scene: { ...LOAD_SCENE, seed: 100 + index } }, () => undefined);
+      return { replyMs: judgeCall(call, null).replyMs, minutes: (performance.now() - begunMs) / 60_000 };
+    }),
+  );
+  const cost = meter.stop();
+  const done = calls.flatMap((call) => (call.status === 'fulfilled' ? [call.value] : []));
+  if (done.length === 0) return null;
+  const minutes = done.reduce((sum, call) => sum + call.minutes, 0);
+  return {
+    calls: done.length,
+    minutes,
+    cpuSeconds: cost.cpuSeconds,
+    seconds: cost.seconds,
+    peakBytes: cost.peakBytes,
+    replyMs: done.flatMap(({ replyMs }) => replyMs),
+  };
+}
+
+/** Both sides at once: what is asked is what the caller hears within seconds, not milliseconds. */
+async function breakEngines(sides: readonly Side[], of: (side: Side) => Writable): Promise<void> {
+  for (const fault of FAULTS) {
+    for (let round = 0; round < Number(values['fault-rounds']); round++) {
+      progress(`${fault.name} (${round + 1})`);
+      await Promise.all(
+        sides.map(async (side) => {
+          try {
+            of(side).faults.push(await withFault(side, fault));
+          } catch (error) {
+            progress(`${side.name}: no call: ${error}`);
+            of(side).failed++;
+          }
+        }),
+      );
+    }
+  }
+}
+
+async function withFault(side: Side, fault: EngineFault): Promise<FaultOutcome> {
+  const { grant, said } = await side.prepare();
+  try {
+    const call = await placeCall({ grant, scene: FAULT_SCENE }, (words, index) => {
+      side.engines.order({ cue: { words, isStanding: false } });
+      if (index === FAULT_LINES.breaks) side.engines.order({ fault });
+      if (index === FAULT_LINES.mends) side.engines.order({ fault: null });
+    });
+    const [, broken, mended] = call.lines;
+    return {
+      fault: fault.name,
+      heardAfterMs: broken ? replyAfter(call.agent, broken, mended) : null,
+      nextAnsweredAfterMs: mended ? replyAfter(call.agent, mended, undefined) : null,
+      wasSentAway: !call.endedByCaller,
+      ownWords: ownWords((await said()) ?? []),
+    };
+  } finally {
+    side.engines.order({ fault: null });
+  }
+}
+
+function write(sides: readonly Writable[]): void {
+  const results: ComparisonResults = {
+    at: new Date().toISOString(),
+    command: `npm run compare${process.argv.slice(2).length > 0 ? ` -- ${process.argv.slice(2).join(' ')}` : ''}`,
+    machine: { cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, node: process.version, loadBefore, loadAfter: loadavg()[0] ?? 0 },
+    settings: SETTINGS,
+    sides,
+  };
+  mkdirSync(new URL('images/comparison/', DOCS), { recursive: true });
+  const rows = (list: 'replyMs' | 'stopMs' | 'heldMs') =>
+    sides.map(({ name, calls }) => ({ name, values: calls.flatMap(({ heard }) => heard[list]) }));
+  writeFileSync(
+    new URL('images/comparison/replies.svg', DOCS),
+    plot('From the end of the caller’s speech to the agent’s first sound, ms', rows('replyMs')),
+  );
+  writeFileSync(
+    new URL('images/comparison/stops.svg', DOCS),
+    plot('From the beginning of an interruption to the agent’s last sound, ms', rows('stopMs')),
+  );
+  writeFileSync(new URL('images/comparison/held.svg', DOCS), plot('Silence of the agent at a sound that wanted nothing, ms', rows('heldMs')));
+  writeFileSync(new URL('results.json', import.meta.url), `${JSON.stringify(results, null, 1)}\n`);
+  writeFileSync(new URL('comparison.md', DOCS), toMarkdown(results));
+  progress('docs/comparison.md is written');
+}
+
+function progress(text: string): void {
+  const seconds = Math.round((performance.now() - startedMs) / 1_000);
+  console.log(`${String(Math.floor(seconds / 60)).padStart(2)}:${String(seconds % 60).padStart(2, '0')} ${text}`);
+}

@@ -1,0 +1,27 @@
+/** Places one call from a process of its own. */
+import { fork } from 'node:child_process';
+import type { RoomCall } from '../caller/room-caller.ts';
+import type { CallNews, CallOrder } from './caller-process.ts';
+import type { CuedWord } from './recogniser.ts';
+
+/** A scene and the room's agent never take this long. */
+const LIMIT_MS = 120_000;
+
+/** Resolves with what the caller heard; `onLine` is told of each line, counted from 0, as it begins. Throws when there was no call. */
+export function placeCall(order: CallOrder, onLine: (words: readonly CuedWord[], index: number) => void): Promise<RoomCall> {
+  const child = fork(new URL('./caller-process.ts', import.meta.url), [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  let lines = 0;
+  return new Promise((resolve, reject) => {
+    const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+    child.on('message', (news: CallNews) => {
+      if ('line' in news) onLine(news.line.words, lines++);
+      else if ('call' in news) resolve(news.call);
+      else reject(new Error(news.failed));
+    });
+    child.once('exit', (code, signal) => {
+      clearTimeout(limit);
+      reject(new Error(`the caller ended with ${signal ?? code}`));
+    });
+    child.send(order);
+  });
+}

@@ -1,0 +1,196 @@
+/**
+ * A stand-in for Deepgram's live recognition that hears what a scene says: it is told each line as the caller begins it, finds the voice in the audio
+ * it is sent, and gives the words that have been said by then. It honours `endpointing` and `vad_events` as either side asks for them.
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+
+const BLOCK_MS = 10;
+const VOICED_RMS = 200;
+const LEAST_VOICED_MS = 40;
+const INTERIM_EVERY_MS = 200;
+/** A word counts as said from this long before its end. */
+const EARLY_MS = 80;
+/** Voice after this much silence is a standing line from its beginning. */
+const AGAIN_AFTER_MS = 500;
+/** Deepgram's own, when nothing is asked for. */
+const DEFAULT_ENDPOINTING_MS = 10;
+
+/** A word and when it is over, ms from the beginning of its line. */
+export interface CuedWord {
+  readonly text: string;
+  readonly endMs: number;
+}
+
+/** A running stand-in. */
+export interface CuedRecogniser {
+  readonly url: string;
+  /** What the caller begins to say; nothing but a sound when there are no words. A standing cue is what everybody says, again and again. */
+  cue(cue: Cue): void;
+  /** While true, audio is taken and nothing is ever said. */
+  isMute: boolean;
+  /** Breaks every open connection without a closing handshake. */
+  cut(): void;
+  close(): void;
+}
+
+/** A line, as the recogniser is told of it. */
+export interface Cue {
+  readonly words: readonly CuedWord[];
+  readonly isStanding: boolean;
+}
+
+/** Starts it on a free port; every answer comes `delayMs` after the audio it is about. */
+export async function startCuedRecogniser({ delayMs }: { readonly delayMs: number }): Promise<CuedRecogniser> {
+  const http = createServer((_request, response) => response.writeHead(404).end());
+  const sockets = new WebSocketServer({ server: http });
+  let cue: Cue = { words: [], isStanding: false };
+  let isMute = false;
+  sockets.on('connection', (socket, request) => {
+    const ear = new CuedEar(new URL(request.url ?? '/', 'ws://stand-in').searchParams, () => cue);
+    const deliver = (message: object) =>
+      setTimeout(() => {
+        if (!isMute && socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
+      }, delayMs);
+    attend(socket, ear, deliver);
+  });
+  const cut = () => {
+    for (const socket of sockets.clients) socket.terminate();
+  };
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    cue: (next) => {
+      cue = next;
+    },
+    get isMute() {
+      return isMute;
+    },
+    set isMute(value) {
+      isMute = value;
+    },
+    cut,
+    close: () => {
+      cut();
+      http.close();
+    },
+  };
+}
+
+function attend(socket: WebSocket, ear: CuedEar, deliver: (message: object) => void): void {
+  socket.on('error', () => undefined);
+  socket.on('message', (data: Buffer, isBinary) => {
+    if (isBinary) {
+      for (const message of ear.hear(data)) deliver(message);
+      return;
+    }
+    const { type } = JSON.parse(String(data)) as { type: string };
+    if (type === 'Finalize') deliver(ear.finalise());
+    if (type === 'CloseStream') socket.close();
+  });
+}
+
+/** One connection's ear: audio in, Deepgram's messages out. */
+class CuedEar {
+  readonly #requestId = randomUUID();
+  readonly #cue: () => Cue;
+  readonly #blockBytes: number;
+  readonly #endpointingMs: number;
+  readonly #tellsStarts: boolean;
+  #rest = Buffer.alloc(0);
+  #heardMs = 0;
+  #silentMs = 0;
+  /** Voice since the last final. */
+  #voicedMs = 0;
+  #reportedMs = 0;
+  #finalMs = 0;
+  #line: { readonly cue: Cue; readonly startMs: number; given: number } | null = null;
+
+  constructor(query: URLSearchParams, cue: () => Cue) {
+    this.#cue = cue;
+    this.#blockBytes = (Number(query.get('sample_rate') ?? 16_000) * 2 * BLOCK_MS) / 1_000;
+    const endpointing = query.get('endpointing');
+    this.#endpointingMs = endpointing === 'false' ? Number.POSITIVE_INFINITY : Number(endpointing ?? DEFAULT_ENDPOINTING_MS);
+    this.#tellsStarts = query.get('vad_events') === 'true';
+  }
+
+  hear(audio: Buffer): object[] {
+    this.#rest = Buffer.concat([this.#rest, audio]);
+    const messages: object[] = [];
+    let at = 0;
+    for (; at + this.#blockBytes <= this.#rest.length; at += this.#blockBytes) {
+      const message = this.#hearBlock(this.#rest.subarray(at, at + this.#blockBytes));
+      if (message) messages.push(message);
+    }
+    this.#rest = this.#rest.subarray(at);
+    return messages;
+  }
+
+  finalise(): object {
+    return this.#result({ is_final: true, speech_final: false, from_finalize: true });
+  }
+
+  #hearBlock(block: Buffer): object | null {
+    this.#heardMs += BLOCK_MS;
+    if (rmsOf(block) < VOICED_RMS) {
+      this.#silentMs += BLOCK_MS;
+      const hasEnded = this.#voicedMs >= LEAST_VOICED_MS && this.#silentMs >= this.#endpointingMs;
+      return hasEnded ? this.#result({ is_final: true, speech_final: true }) : null;
+    }
+    const cue = this.#cue();
+    const isAgain = cue.isStanding && this.#silentMs >= AGAIN_AFTER_MS;
+    this.#silentMs = 0;
+    if (this.#line?.cue !== cue || isAgain) this.#line = { cue, startMs: this.#heardMs - BLOCK_MS, given: 0 };
+    this.#voicedMs += BLOCK_MS;
+    if (this.#voicedMs === LEAST_VOICED_MS && this.#tellsStarts)
+      return { type: 'SpeechStarted', channel: [0, 1], timestamp: (this.#heardMs - LEAST_VOICED_MS) / 1_000 };
+    if (this.#voicedMs - this.#reportedMs < INTERIM_EVERY_MS) return null;
+    this.#reportedMs = this.#voicedMs;
+    return this.#result({ is_final: false, speech_final: false });
+  }
+
+  #result(flags: { readonly is_final: boolean; readonly speech_final: boolean; readonly from_finalize?: boolean }): object {
+    const startMs = this.#line?.startMs ?? 0;
+    const saidMs = this.#heardMs - this.#silentMs - startMs + EARLY_MS;
+    const given = this.#line?.given ?? 0;
+    const words = (this.#line?.cue.words ?? []).slice(given).filter(({ endMs }) => endMs <= saidMs);
+    const body = {
+      type: 'Results',
+      channel_index: [0, 1],
+      start: this.#finalMs / 1_000,
+      duration: (this.#heardMs - this.#finalMs) / 1_000,
+      ...flags,
+      metadata: { request_id: this.#requestId },
+      channel: {
+        alternatives: [
+          {
+            transcript: words.map(({ text }) => text).join(' '),
+            confidence: words.length === 0 ? 0 : 0.99,
+            words: words.map(({ text, endMs }, index) => ({
+              word: text.toLowerCase().replace(/[^\w']/g, ''),
+              punctuated_word: text,
+              start: (startMs + (words[index - 1]?.endMs ?? Math.max(0, endMs - 300))) / 1_000,
+              end: (startMs + endMs) / 1_000,
+              confidence: 0.99,
+            })),
+          },
+        ],
+      },
+    };
+    if (flags.is_final) {
+      if (this.#line) this.#line.given += words.length;
+      this.#voicedMs = 0;
+      this.#reportedMs = 0;
+      this.#finalMs = this.#heardMs;
+    }
+    return body;
+  }
+}
+
+function rmsOf(block: Buffer): number {
+  let sum = 0;
+  for (let at = 0; at + 1 < block.length; at += 2) sum += block.readInt16LE(at) ** 2;
+  return Math.sqrt(sum / (block.length / 2));
+}

@@ -1,0 +1,31 @@
+/** `Side`: one of the agents that are compared, as the comparison sees it. */
+import type { Process } from '#test/journeys/process-tree.ts';
+import type { RoomGrant } from '../caller/room-caller.ts';
+import type { Engines } from './engines.ts';
+
+/** What both are set to. */
+export const SETTINGS = {
+  /** Silence after which a finished sentence is answered, ms. */
+  waitMs: 300,
+  /** Voice that interrupts, ms. */
+  interruptMs: 256,
+} as const;
+
+/** A call to be made. */
+export interface PreparedCall {
+  readonly grant: RoomGrant;
+  /** What the agent keeps of its own words once the call is over: its messages, oldest first. Null when nothing was kept. */
+  said(): Promise<readonly string[] | null>;
+}
+
+/** One agent, running. */
+export interface Side {
+  readonly name: string;
+  readonly version: string;
+  readonly engines: Engines;
+  /** A room with the agent in it, or on its way. */
+  prepare(): Promise<PreparedCall>;
+  /** Every process of it; the LiveKit server and the engines are nobody's. */
+  processes(): Process[];
+  close(): Promise<void>;
+}

@@ -1,0 +1,157 @@
+/** The comparison's own instruments: what it makes of a call, and the recogniser that hears what a scene says. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { RoomCall } from '#bench/caller/room-caller.ts';
+import type { Meaning } from '#bench/caller/scene.ts';
+import { addVoice } from '#bench/caller/timeline.ts';
+import { judgeCall, ownWords } from '#bench/comparison/judge.ts';
+import { startCuedRecogniser } from '#bench/comparison/recogniser.ts';
+import { GREETING, LONG_REPLY, WORD_MS } from '#bench/comparison/script.ts';
+
+const WORDS = LONG_REPLY.split(' ').length;
+const LONG_MS = WORDS * WORD_MS;
+
+/** A call in which the agent was heard in these spans and these lines were said. */
+function callOf(spans: readonly (readonly [number, number])[], lines: readonly (readonly [Meaning, number, number])[]): RoomCall {
+  const voicedMs = spans.flatMap(([from, to]) => Array.from({ length: (to - from) / 10 }, (_, index) => from + 10 * index));
+  const agent: { firstMs: number; lastMs: number }[] = [];
+  for (const atMs of voicedMs) addVoice(agent, atMs);
+  return {
+    joinedMs: 0,
+    agent,
+    voicedMs,
+    lines: lines.map(([means, firstMs, lastMs]) => ({ text: means, means, firstMs, lastMs })),
+    latenessMs: [],
+    endedByCaller: true,
+  };
+}
+
+describe('what is made of a call', () => {
+  it('times answers from the end of the line, and counts those that never came', () => {
+    const call = callOf(
+      [
+        [200, 1_000],
+        [3_600, 5_000],
+      ],
+      [
+        ['turn', 2_000, 3_000],
+        ['turn', 6_000, 7_000],
+      ],
+    );
+    expect(judgeCall(call, [])).toMatchObject({ greetingMs: 200, replyMs: [600], unanswered: 1, premature: 0 });
+  });
+
+  it('knows a pause for thought the agent spoke into from one it waited out', () => {
+    const spokenInto = callOf(
+      [[1_500, 2_600]],
+      [
+        ['part', 0, 1_000],
+        ['turn', 2_000, 3_000],
+      ],
+    );
+    const waitedOut = callOf(
+      [[3_500, 4_500]],
+      [
+        ['part', 0, 1_000],
+        ['turn', 2_000, 3_000],
+      ],
+    );
+    expect(judgeCall(spokenInto, [])).toMatchObject({ pauses: 1, premature: 1 });
+    expect(judgeCall(waitedOut, [])).toMatchObject({ pauses: 1, premature: 0, replyMs: [500] });
+  });
+
+  it('holds what is kept as said against the words heard before an interruption', () => {
+    const call = callOf(
+      [
+        [1_500, 1_500 + 10 * WORD_MS],
+        [8_000, 9_000],
+      ],
+      [
+        ['turn', 0, 1_000],
+        ['interruption', 4_500, 6_500],
+      ],
+    );
+    const heard = judgeCall(call, [GREETING, LONG_REPLY.split(' ').slice(0, 12).join(' ')]);
+    expect(heard).toMatchObject({ interruptions: 1, missed: 0, wordsOff: [2], stopMs: [1_500 + 10 * WORD_MS - 10 - 4_500] });
+    expect(judgeCall(call, null).wordsOff).toEqual([]);
+  });
+
+  it('calls an interruption missed when the agent goes on speaking', () => {
+    expect(
+      judgeCall(
+        callOf(
+          [[1_500, 7_000]],
+          [
+            ['turn', 0, 1_000],
+            ['interruption', 4_000, 6_500],
+          ],
+        ),
+        [],
+      ),
+    ).toMatchObject({ interruptions: 1, missed: 1 });
+  });
+
+  it('wants a long answer heard out over a “mhm”, with or without a pause', () => {
+    const lines = [
+      ['turn', 0, 1_000],
+      ['backchannel', 4_000, 4_400],
+    ] as const;
+    expect(judgeCall(callOf([[1_500, 1_500 + LONG_MS]], lines), [LONG_REPLY])).toMatchObject({ listenedTo: 1, brokenOff: 0, heldMs: [0] });
+    const paused = callOf(
+      [
+        [1_500, 4_300],
+        [5_300, 2_500 + LONG_MS],
+      ],
+      lines,
+    );
+    expect(judgeCall(paused, [LONG_REPLY])).toMatchObject({ brokenOff: 0, heldMs: [1_010] });
+    expect(judgeCall(callOf([[1_500, 4_300]], lines), ['Our garden was'])).toMatchObject({ brokenOff: 1 });
+  });
+
+  it('tells what an agent says of its own accord from the script', () => {
+    expect(ownWords([GREETING, 'Our garden was', 'Sorry, something went wrong.', ''])).toEqual(['Sorry, something went wrong.']);
+  });
+});
+
+describe('the recogniser that is told the scene', () => {
+  const cleanups: (() => void)[] = [];
+  afterEach(() => {
+    for (const cleanup of cleanups.splice(0)) cleanup();
+  });
+
+  it('gives the words said by then, and the rest after the silence that was asked for', async () => {
+    const recogniser = await startCuedRecogniser({ delayMs: 0 });
+    const socket = new WebSocket(`${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300&vad_events=true`);
+    cleanups.push(
+      () => socket.terminate(),
+      () => recogniser.close(),
+    );
+    // biome-ignore lint/suspicious/noExplicitAny: whatever came
+    const messages: any[] = [];
+    socket.on('message', (data) => messages.push(JSON.parse(String(data))));
+    await new Promise((resolve) => socket.once('open', resolve));
+    recogniser.cue({
+      words: [
+        { text: 'Good', endMs: 300 },
+        { text: 'morning.', endMs: 800 },
+      ],
+      isStanding: false,
+    });
+    socket.send(audio(400, 3_000));
+    await expect.poll(() => messages.at(-1)?.channel?.alternatives[0].transcript, { timeout: 20_000 }).toBe('Good');
+    expect(messages[0].type).toBe('SpeechStarted');
+    socket.send(audio(400, 3_000));
+    socket.send(audio(400, 0));
+    await expect.poll(() => messages.at(-1), { timeout: 20_000 }).toMatchObject({ is_final: true, speech_final: true });
+    expect(messages.at(-1).channel.alternatives[0].transcript).toBe('Good morning.');
+    const finals = messages.length;
+    socket.send(JSON.stringify({ type: 'Finalize' }));
+    await expect.poll(() => messages.slice(finals)[0], { timeout: 20_000 }).toMatchObject({ from_finalize: true });
+    expect(messages.at(-1).channel.alternatives[0].transcript).toBe('');
+  });
+});
+
+function audio(ms: number, peak: number): Buffer {
+  const samples = Int16Array.from({ length: 16 * ms }, (_, index) => peak * Math.sin(index / 5));
+  return Buffer.from(samples.buffer);
+}
