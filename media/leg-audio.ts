@@ -4,7 +4,7 @@
  */
 import type { Clock } from '#config/clock.ts';
 import { EchoPath } from './echo-path.ts';
-import type { FrameKind, LegCommand, LegEvent } from './leg.ts';
+import { FRAME_MS, type FrameKind, type LegCommand, type LegEvent } from './leg.ts';
 import type { LegRecording } from './media-host.ts';
 import { type EventBatcher, frameSamples, rtpLegNumber } from './media-messages.ts';
 import type { Pacer } from './pacer.ts';
@@ -140,11 +140,16 @@ export class LegAudio {
     return count;
   }
 
-  /** Ends the slot: reports `received` as caller audio, hands it to the leg it is bridged to, and records both sides. */
-  endSlot(slot: number, atMs: number, kind: FrameKind): void {
+  /**
+   * Ends the slot: reports `received` as caller audio, hands it to the leg it is bridged to, and records both sides.
+   * `lagMs` is how long `received` waited in a jitter buffer: it is recorded where it would have come without.
+   */
+  endSlot(slot: number, atMs: number, kind: FrameKind, lagMs = 0): void {
     this.#shared.events.addAudio(this.#leg, { slot, atMs, kind }, this.received);
     if (this.#bridged) this.#bridged.#side.push(this.#forBridged());
-    if (!this.isEarly && (!this.#isHuman || this.#bridged)) this.#recorder?.write(slot, this.received, this.#said);
+    if (!this.isEarly && (!this.#isHuman || this.#bridged)) {
+      this.#recorder?.write(slot, this.received, this.#said, Math.round(lagMs / FRAME_MS));
+    }
     this.#voice.tick(this.#shared.clock.now());
   }
 

@@ -33,9 +33,13 @@ export class Recorder {
     this.#agent = options.of === 'human' ? null : track('agent', options.agentRateHz);
   }
 
-  /** Adds one slot: what the far end was heard to say and what the agent said to them. Slots ascend; those left out are silent. */
-  write(slot: number, user: Int16Array, agent: Int16Array): void {
-    this.#far.write(slot, user);
+  /**
+   * Adds one slot: what the far end was heard to say and what the agent said to them. Slots ascend; those left out are silent.
+   * `lagSlots` ago `user` would have been here, had it not waited in a jitter buffer.
+   */
+  write(slot: number, user: Int16Array, agent: Int16Array, lagSlots = 0): void {
+    this.#far.begin(slot);
+    this.#far.write(slot - lagSlots, user);
     this.#agent?.write(slot, agent);
   }
 
@@ -68,13 +72,20 @@ class Track {
     this.#emit = emit;
   }
 
+  /** The track begins here at the latest. */
+  begin(slot: number): void {
+    this.#firstSlot ??= slot;
+  }
+
+  /** Writes one frame over what was there. One that belongs to a segment already sent is too late. */
   write(slot: number, frame: Int16Array): void {
     this.#firstSlot ??= slot;
+    if (slot < this.#firstSlot) return;
     while (slot >= this.#firstSlot + SEGMENT_SLOTS) this.#finish(SEGMENT_SLOTS);
     this.#samples ??= new Int16Array(SEGMENT_SLOTS * this.#frame);
     const index = slot - this.#firstSlot;
     this.#samples.set(frame, index * this.#frame);
-    this.#slots = index + 1;
+    this.#slots = Math.max(this.#slots, index + 1);
     if (this.#slots === SEGMENT_SLOTS) this.#finish(SEGMENT_SLOTS);
   }
 

@@ -1,5 +1,6 @@
 /** The scenes' figures as a table, as plots (SVG) and as JSON, and their place in docs/turn-taking.md. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
 import { quantile } from '../statistics.ts';
 import type { SceneCase } from './catalogue.ts';
 import type { Verdict } from './judge.ts';
@@ -84,7 +85,9 @@ function totals(results: readonly SceneResult[]): string[] {
   const list = (name: List) => results.flatMap((result) => all(result, name));
   const alignment = results.flatMap(({ played }) => played.flatMap(({ alignmentMs }) => (alignmentMs === null ? [] : [Math.abs(alignmentMs)])));
   const off = list('heardWordsOff');
+  const load = loadavg()[1] ?? 0;
   return [
+    `${new Date().toISOString().slice(0, 10)}, on ${cpus().length} cores with a load average of ${load.toFixed(1)}: with more than one per core, times are of the other programs, too.`,
     `${calls} calls: ${COUNTS.map(([name, count]) => `${name} ${total(count)}`).join(', ')} (of ${total('wordsSaid')} words said).`,
     `Replies p50 / p95: ${quantiles(list('replyMs'))} ms; interruption to silence p50 / p95: ${quantiles(list('stopMs'))} ms.`,
     `Transcript of a cut reply against the voice's own word times: p95 ${quantile(off, 0.95)} words off (${off.length} replies).`,

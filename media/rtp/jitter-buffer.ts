@@ -44,6 +44,7 @@ export class JitterBuffer {
   #isSenderSilent = false;
   /** Position at which the sender's last announced silence ended. */
   #silentUntil = 0;
+  #lagMs = 0;
 
   /** `rateHz` is the rate of the samples, `clockHz` that of the timestamps. */
   constructor(rateHz: number, clockHz: number) {
@@ -58,6 +59,11 @@ export class JitterBuffer {
   /** Delay between the fastest possible arrival of a sample and its slot, ms. */
   get delayMs(): number {
     return Math.min(MAX_DELAY_MS, Math.max(MIN_DELAY_MS, this.#peakMs + HEADROOM_MS));
+  }
+
+  /** How long before its slot the last frame would have come if nothing had delayed it, ms; 0 before the stream has begun. */
+  get lagMs(): number {
+    return this.#lagMs;
   }
 
   /** Takes one packet's audio; returns the clock time at which its first sample would have been recorded by a sender with no delay. */
@@ -89,6 +95,7 @@ export class JitterBuffer {
     }
     this.#catchUp(wanted);
     const playhead = this.#playhead;
+    this.#lagMs = nowMs - this.#transit.arrivalOf((playhead * 1000) / this.#rateHz);
     const found = this.#copy(playhead, out);
     // More delay is wanted: a missing frame may still come in time if the playhead waits, and a quiet one is not missed.
     const lead = playhead - wanted;
@@ -133,6 +140,7 @@ export class JitterBuffer {
     this.#transit.reset();
     this.#present.fill(0);
     this.#playhead = null;
+    this.#lagMs = 0;
     this.#newest = null;
     this.#silentUntil = 0;
     this.#lateInRow = 0;

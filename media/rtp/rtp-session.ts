@@ -127,7 +127,7 @@ class RtpSession implements TransportLeg, Paced {
     this.#reportDigit(this.#digits.expire(nowMs), 'rfc4733');
     this.#reportDigit(this.#keys?.expire(nowMs) ?? null, 'inband');
     this.#send(slot, dueMs, nowMs - dueMs <= MAX_SEND_LATENESS_MS);
-    this.#audio.endSlot(slot, dueMs, kind);
+    this.#audio.endSlot(slot, dueMs, kind, this.#jitter.lagMs);
     if (this.#reporter.isDue(slot)) this.#sendReport(slot, this.#remote);
     if (this.#remote.sending && nowMs - this.#lastMediaMs > MEDIA_TIMEOUT_MS) this.#end('media_timeout');
   }

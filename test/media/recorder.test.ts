@@ -35,6 +35,22 @@ describe('the recorder', () => {
     expect(user.map((event) => event.segment)).toEqual([0, 1, 2]);
   });
 
+  it('puts what waited in a jitter buffer where it would have come without, also when the wait grows and shrinks', () => {
+    const { recorder, events } = open();
+    const lags = [0, 0, 0, 2, 2, 3, 3, 3, 1];
+    for (const [slot, lag] of lags.entries()) recorder.write(slot, new Int16Array(160).fill(10 * slot), new Int16Array(480), lag);
+    recorder.close();
+    const user = events.find((event) => event.track === 'user');
+    // Slot 5 repeats the place of slot 4, as the audio waited on; slots 5 and 6 were skipped when it caught up.
+    expect(Array.from({ length: 8 }, (_, slot) => user?.samples[slot * 160])).toEqual([0, 30, 50, 60, 70, 0, 0, 80]);
+    expect(user?.startMs).toBe(1000);
+    // A first frame from before the track is not in it.
+    const early = open();
+    early.recorder.write(7, new Int16Array(160).fill(1), new Int16Array(480), 2);
+    early.recorder.close();
+    expect(early.events.map(({ track }) => track)).toEqual(['agent']);
+  });
+
   it('gives nothing when nothing was recorded', () => {
     const { recorder, events } = open();
     recorder.close();
