@@ -18,7 +18,19 @@ const FAREWELL_GOES_ON_WITHIN_MS = 2_000;
 /** For a leg to tell what was heard of a cut utterance. */
 const CLEARED_WITHIN_MS = 500;
 
-const STOPPED_BY_BARRIER: readonly TimerName[] = ['judge', 'commit', 'falseInterruption', 'hold', 'progress', 'idle', 'keypad', 'reopen', 'menu'];
+const STOPPED_BY_BARRIER: readonly TimerName[] = [
+  'judge',
+  'commit',
+  'talk',
+  'unheard',
+  'falseInterruption',
+  'hold',
+  'progress',
+  'idle',
+  'keypad',
+  'reopen',
+  'menu',
+];
 
 type Ending = Extract<Phase, { is: 'ending' }>;
 

@@ -1,7 +1,7 @@
 /** The agent's side of the floor: saying, pausing, going on, being cut off, and putting what was heard on record. At most one utterance at a time. */
 import { type Draft, emit, explain, nextReplyId, recordMessage } from './draft.ts';
 import { answerMessages, answerOf, setAnswer } from './generating.ts';
-import { FALSE_INTERRUPTION_MS } from './interruption.ts';
+import { FALSE_INTERRUPTION_MS, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
 import type { Answer, Generation, Turn, Utterance } from './turn-state.ts';
 
 /** The agent says nothing for this long while it has the floor: something must happen (design §5). */
@@ -54,7 +54,7 @@ export function speak(draft: Draft, utterance: Utterance, answer: Answer | null)
   if (caller.is !== 'talking' || !caller.speech.hasReached || caller.speech.wasIgnored || !utterance.isInterruptible) return;
   // The caller spoke first: the agent's first word waits until that is judged.
   pause(draft);
-  emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: draft.atMs + FALSE_INTERRUPTION_MS });
+  waitForWords(draft);
 }
 
 /** Plays what comes next of an answer: words said before a tool ran, then its generation. */
@@ -77,6 +77,17 @@ export function pause(draft: Draft): void {
     emit(draft, { do: 'hold', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'hold' });
     draft.phase = { is: 'paused', utterance: null, answer: phase.answer, sinceMs: draft.atMs };
   }
+}
+
+/** How long the words of an overlap are waited for; where none can come in time, the voice itself decides. */
+export function waitForWords(draft: Draft): void {
+  emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: draft.atMs + FALSE_INTERRUPTION_MS });
+  if (!hasInterims(draft)) emit(draft, { do: 'watchVoice', reachMs: WORDLESS_INTERRUPTION_MS });
+}
+
+/** Words can be judged while they are being said. */
+export function hasInterims(draft: Draft): boolean {
+  return draft.config.recognition.has === 'interims' && draft.recognizer.is === 'open';
 }
 
 /** Goes on from the paused word. */

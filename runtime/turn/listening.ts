@@ -2,16 +2,18 @@
  * The caller's side: speech and its words, until they are taken as a turn.
  * Timers: `judge` starts 200 ms after the end of speech (judgement, finalise, speculation); `commit` is the moment the turn is taken, or the last moment a late final is awaited.
  * Both are counted from the end of speech and cancelled by new speech, which joins the same turn.
+ * `talk` is the moment at which a voice that goes on without new words is no longer waited for, `unheard` the one at which words that never came are asked for again.
  */
-import { takeTurn } from './answering.ts';
+import { freeFloor, takeTurn } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { JUDGE_AFTER_MS, judge, learnPause, waitMs } from './endpointing.ts';
-import { say } from './floor.ts';
+import { PROGRESS_MS, say } from './floor.ts';
 import { isUnnoticed, startGeneration } from './generating.ts';
-import { isIgnorable, judgeOverlap } from './interruption.ts';
+import { isIgnorable, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
 import { normalised } from './normalised.ts';
 import { interrupt, settleOverlap, wordsOverSpeech } from './overlap.ts';
 import { rejectedEndpoints } from './rejected-endpoints.ts';
+import { forgetQuiet } from './silence.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import { type Caller, type Endpoint, type Late, type Phase, type Speech, speechText, type Turn } from './turn-state.ts';
 
@@ -19,6 +21,12 @@ import { type Caller, type Endpoint, type Late, type Phase, type Speech, speechT
 const SPECULATIONS = 3;
 /** Voice too short to have been meant as words. */
 const SPOKEN_FROM_MS = 400;
+/** A voice that goes on this long without new words is pressed for them; a recogniser that gives finals only has fewer occasions to tell. */
+const TALK_STALL_MS = { interims: PROGRESS_MS, finals: 10_000, none: 10_000 } as const;
+/** What the recogniser then gets at least. */
+const PRESSED_MS = 1_000;
+/** Requests to say it again, in a row; then the caller is told of other ways. */
+const ASKED_AGAIN = 2;
 
 type Stopped = Extract<Caller, { is: 'stopped' }>;
 
@@ -31,11 +39,42 @@ export function onVoiceStarted(draft: Draft, startMs: number): void {
   if (caller.is === 'stopped') {
     emit(draft, { do: 'stopTimer', name: 'judge' }, { do: 'stopTimer', name: 'commit' });
     if (draft.phase.is === 'listening') draft.pauseMs = learnPause(draft.pauseMs, startMs - caller.endMs);
-    draft.caller = { is: 'talking', speech: caller.speech };
+    talk(draft, caller.speech);
     return;
   }
-  draft.caller = { is: 'talking', speech: newSpeech(startMs) };
+  talk(draft, newSpeech(startMs));
   if (draft.late?.is !== 'committed') draft.late = null;
+}
+
+function talk(draft: Draft, speech: Speech): void {
+  draft.caller = { is: 'talking', speech: { ...speech, movedMs: draft.atMs, wasPressed: false } };
+  emit(draft, { do: 'startTimer', name: 'talk', atMs: draft.atMs + TALK_STALL_MS[draft.config.recognition.has] });
+}
+
+/** The voice goes on and says nothing new: noise, or a detector that missed the end. What was said before is settled, and is the turn. */
+export function onTalkDue(draft: Draft): void {
+  const { caller } = draft;
+  if (caller.is !== 'talking') return;
+  const { speech } = caller;
+  const dueMs = speech.movedMs + TALK_STALL_MS[draft.config.recognition.has];
+  if (draft.atMs < dueMs) {
+    emit(draft, { do: 'startTimer', name: 'talk', atMs: dueMs });
+    return;
+  }
+  if (!speech.wasPressed && draft.recognizer.is === 'open') {
+    draft.caller = { is: 'talking', speech: { ...speech, wasPressed: true } };
+    const withinMs = Math.max(PRESSED_MS, draft.config.recognition.finalWithinMs);
+    emit(draft, { do: 'finalise' }, { do: 'startTimer', name: 'talk', atMs: draft.atMs + withinMs });
+    return;
+  }
+  explain(draft, { about: 'progress', rule: 'stalled_talking', anchorMs: speech.movedMs, deadlineMs: dueMs });
+  draft.caller = {
+    is: 'stopped',
+    speech,
+    endMs: speech.movedMs,
+    endpoint: { rule: 'stalled_talking', dueMs: draft.atMs, isJudged: true, isSettled: false },
+  };
+  tryCommit(draft);
 }
 
 /** The caller fell silent. */
@@ -48,7 +87,7 @@ export function onVoiceStopped(draft: Draft, input: Extract<TurnInput, { type: '
     return;
   }
   draft.caller = { is: 'stopped', speech, endMs: input.speechEndMs, endpoint: UNJUDGED };
-  emit(draft, { do: 'startTimer', name: 'judge', atMs: input.speechEndMs + JUDGE_AFTER_MS });
+  emit(draft, { do: 'stopTimer', name: 'talk' }, { do: 'startTimer', name: 'judge', atMs: input.speechEndMs + JUDGE_AFTER_MS });
 }
 
 function admitDeafness(draft: Draft): void {
@@ -83,7 +122,9 @@ export function onTranscript(
   if (caller.is === 'silent') return;
   const isFinal = input.type === 'transcript.final';
   const { speech } = caller;
-  const heard: Speech = isFinal ? { ...speech, finals: [...speech.finals, text], interim: '' } : { ...speech, interim: text };
+  const moved = text === speech.interim ? {} : { movedMs: draft.atMs, wasPressed: false };
+  const heard: Speech = { ...speech, ...moved, ...(isFinal ? { finals: [...speech.finals, text], interim: '' } : { interim: text }) };
+  draft.unheardInARow = 0;
   draft.caller = caller.is === 'talking' ? { is: 'talking', speech: heard } : { ...caller, ...withWords(draft, caller, heard, isFinal) };
   const turnId = speech.continues?.turnId ?? draft.lastTurn + 1;
   emit(draft, { do: 'event', event: { type: 'transcript', role: 'user', segmentId: `u${turnId}`, text: wholeText(heard), final: false } });
@@ -208,9 +249,26 @@ function commit(draft: Draft, caller: Stopped): void {
   if (text === '') {
     dropSpeculation(draft);
     settleOverlap(draft);
+    if (speech.voicedMs >= WORDLESS_INTERRUPTION_MS) emit(draft, { do: 'startTimer', name: 'unheard', atMs: endMs + PROGRESS_MS });
+    // What waited for the caller to have spoken waits no longer.
+    if (draft.phase.is === 'listening') freeFloor(draft);
     return;
   }
   admitTurn(draft, { ...turnOf(draft, caller, text), rule });
+}
+
+/** The words of a voice long enough to have been meant never came: the caller, who waits for an answer, is asked to say it again. */
+export function onUnheard(draft: Draft): void {
+  const { caller, late, phase } = draft;
+  if (late?.is !== 'unheard' || phase.is !== 'listening' || caller.is !== 'silent' || draft.isLegLost) return;
+  draft.unheardInARow += 1;
+  explain(draft, { about: 'silence', rule: 'unheard', anchorMs: late.endMs, deadlineMs: draft.atMs });
+  if (draft.unheardInARow > ASKED_AGAIN) {
+    admitDeafness(draft);
+    return;
+  }
+  forgetQuiet(draft);
+  say(draft, draft.config.phrases.trouble, { kind: 'notice', turnId: null, answer: null });
 }
 
 function lateAfter({ speech, endMs, endpoint }: Stopped): Late | null {
@@ -324,5 +382,16 @@ function turnOf(draft: Draft, caller: Stopped, text: string): Turn {
 }
 
 function newSpeech(startMs: number): Speech {
-  return { startMs, finals: [], interim: '', hasReached: false, wasIgnored: false, voicedMs: 0, speculations: 0, continues: null };
+  return {
+    startMs,
+    finals: [],
+    interim: '',
+    hasReached: false,
+    wasIgnored: false,
+    voicedMs: 0,
+    movedMs: startMs,
+    wasPressed: false,
+    speculations: 0,
+    continues: null,
+  };
 }

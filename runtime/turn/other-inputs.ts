@@ -1,6 +1,6 @@
 /** What a caller can do beside speaking: keys, typed messages, the buttons of a web page; and turns that come from them. */
 import { keypadMessage, pressKey } from '../keypad.ts';
-import { takeTurn } from './answering.ts';
+import { freeFloor, takeTurn } from './answering.ts';
 import { type Draft, emit } from './draft.ts';
 import { beginEnding } from './ending.ts';
 import { closeAnswer, cut, resume } from './floor.ts';
@@ -80,14 +80,9 @@ export function onInterrupted(draft: Draft): void {
   if (isInterruptible(draft)) cut(draft, 'user_interrupt');
   const { phase } = draft;
   if ((phase.is !== 'answering' && phase.is !== 'paused') || !phase.answer) return;
-  emit(
-    draft,
-    { do: 'discard', replyId: phase.answer.generation.replyId },
-    { do: 'stopTimer', name: 'falseInterruption' },
-    { do: 'stopTimer', name: 'progress' },
-  );
+  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'falseInterruption' });
   closeAnswer(draft, phase.answer, true);
-  draft.phase = { is: 'listening' };
+  freeFloor(draft);
 }
 
 /** The caller hung up in the page. */

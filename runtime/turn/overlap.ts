@@ -3,7 +3,7 @@
  * Timer: `falseInterruption` starts with the pause, waits for an open endpoint decision, and is cancelled by the decision.
  */
 import { type Draft, emit, explain } from './draft.ts';
-import { cut, pause, resume } from './floor.ts';
+import { cut, hasInterims, PROGRESS_MS, pause, resume, waitForWords } from './floor.ts';
 import { isUnnoticed } from './generating.ts';
 import { FALSE_INTERRUPTION_MS, isIgnorable, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
@@ -14,7 +14,7 @@ export function onVoiceReached(draft: Draft, voicedMs: number): void {
   const { caller, config, phase } = draft;
   if (caller.is !== 'talking' || draft.recognizer.is === 'none') return;
   draft.caller = { ...caller, speech: { ...caller.speech, hasReached: true, voicedMs } };
-  if (phase.is === 'paused' && voicedMs >= WORDLESS_INTERRUPTION_MS && !canWaitForWords(draft)) {
+  if (phase.is === 'paused' && voicedMs >= WORDLESS_INTERRUPTION_MS && !hasInterims(draft)) {
     interrupt(draft, 'voice_without_words');
     return;
   }
@@ -26,13 +26,8 @@ export function onVoiceReached(draft: Draft, voicedMs: number): void {
 function beginOverlap(draft: Draft): void {
   pause(draft);
   explain(draft, { about: 'interruption', rule: 'paused', anchorMs: draft.atMs, deadlineMs: draft.atMs + FALSE_INTERRUPTION_MS });
-  emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: draft.atMs + FALSE_INTERRUPTION_MS });
-  if (!canWaitForWords(draft)) emit(draft, { do: 'watchVoice', reachMs: WORDLESS_INTERRUPTION_MS });
+  waitForWords(draft);
   wordsOverSpeech(draft, false);
-}
-
-function canWaitForWords(draft: Draft): boolean {
-  return draft.config.recognition.has === 'interims' && draft.recognizer.is === 'open';
 }
 
 /** New words while the agent has the floor: do they take it? */
@@ -81,8 +76,8 @@ export function onFalseInterruption(draft: Draft): void {
     }
   }
   const isTalking = caller.is === 'talking';
-  if (isTalking && !canWaitForWords(draft) && draft.recognizer.is !== 'none') {
-    // Without interims the voice itself decides at 700 ms, the words at the end of speech.
+  if (isTalking && !hasInterims(draft) && draft.recognizer.is !== 'none' && draft.atMs - phase.sinceMs < PROGRESS_MS) {
+    // Without interims the voice itself decides at 700 ms, the words at the end of speech; a sound that gets to neither is no reason to stay silent.
     emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: draft.atMs + FALSE_INTERRUPTION_MS });
     return;
   }

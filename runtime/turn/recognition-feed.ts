@@ -5,8 +5,10 @@
 import type { RecognitionEvent, RecognitionStream, Recognizer } from '#media/speech/speech.ts';
 import { SpeechError } from '#media/speech/speech.ts';
 
-/** Audio kept for a replacement stream. */
+/** Audio kept for a replacement stream… */
 const KEPT_MS = 5_000;
+/** …and while words of it are owed: a stream may take long to fail, and what was said before it was asked must not be gone by then. */
+const KEPT_WHILE_OWED_MS = 20_000;
 
 /** What the feed is built from. */
 export interface RecognitionFeedOptions {
@@ -64,7 +66,7 @@ export class RecognitionFeed {
     }
     this.#kept.push(samples);
     this.#keptSamples += samples.length;
-    const most = (KEPT_MS * rateHz) / 1_000;
+    const most = ((this.#wantsFinal ? KEPT_WHILE_OWED_MS : KEPT_MS) * rateHz) / 1_000;
     while (this.#keptSamples > most && this.#kept.length > 1) this.#keptSamples -= this.#kept.shift()?.length ?? 0;
     this.#stream?.write(samples);
   }

@@ -122,6 +122,8 @@ function partsOf(waterfall: TurnWaterfall): Causes {
 function causesOf({ fromMs, untilMs }: Gap, decisions: readonly MadeDecision[], tools: readonly ToolRun[]): Causes {
   const quiet = decisions.find(({ about, rule }) => about === 'silence' && (rule === 'reengage' || rule === 'idle_hangup'));
   if (quiet) return [{ cause: 'caller_silent', rule: quiet.rule, ms: untilMs - fromMs }];
+  const unheard = decisions.find(({ about, rule }) => about === 'silence' && rule === 'unheard');
+  if (unheard) return [{ cause: 'transcript', rule: unheard.rule, ms: untilMs - fromMs }];
   const endpoint = decisions.find(({ about }) => about === 'endpoint');
   const takenMs = endpoint ? Math.min(untilMs, Math.max(fromMs, endpoint.atMs)) : fromMs;
   const failure = decisions.findLast(({ about }) => about === 'failure' || about === 'progress');

@@ -13,6 +13,8 @@ import type { VariableTexts } from './turn-config.ts';
 export type TimerName =
   | 'judge'
   | 'commit'
+  | 'talk'
+  | 'unheard'
   | 'falseInterruption'
   | 'hold'
   | 'progress'

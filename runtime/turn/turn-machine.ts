@@ -7,7 +7,7 @@ import { onHold } from './answering.ts';
 import { createDraft, type Draft, emit, finishDraft } from './draft.ts';
 import { beginEnding, closedReason, stepEnding } from './ending.ts';
 import { onBack, onLegLost, onLegReplaced } from './leg-loss.ts';
-import { onJudge, onTranscript, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
+import { onJudge, onTalkDue, onTranscript, onUnheard, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
 import { stepMenu } from './menu.ts';
 import { onConnected, onStarted } from './opening.ts';
 import { onDigit, onEntryEnded, onHungUp, onInterrupted, onMessage } from './other-inputs.ts';
@@ -171,6 +171,12 @@ function onTimer(draft: Draft, name: TimerName): void {
       return;
     case 'commit':
       tryCommit(draft);
+      return;
+    case 'talk':
+      onTalkDue(draft);
+      return;
+    case 'unheard':
+      onUnheard(draft);
       return;
     case 'falseInterruption':
       onFalseInterruption(draft);

@@ -8,7 +8,7 @@ import type { TurnConfig } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Bumped whenever the same inputs would give other effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 3;
+export const TURN_MACHINE_VERSION = 4;
 
 /** One stretch of the caller's talk: everything said until it is taken as a turn, pauses included. */
 export interface Speech {
@@ -21,6 +21,10 @@ export interface Speech {
   /** The agent has already waited for its words and gone on. */
   readonly wasIgnored: boolean;
   readonly voicedMs: number;
+  /** When it began or last had new words. */
+  readonly movedMs: number;
+  /** The recogniser was asked for its words since, although the voice went on. */
+  readonly wasPressed: boolean;
   readonly speculations: number;
   /** The turn this speech goes on with, when that turn had no audible answer yet. */
   readonly continues: Turn | null;
@@ -210,6 +214,8 @@ export interface TurnState {
   /** Bounded average of the caller's own pauses inside turns. */
   readonly pauseMs: number;
   readonly hasSaidCannotHear: boolean;
+  /** Times in a row that the caller was asked for words that never came. */
+  readonly unheardInARow: number;
   readonly progressMs: number;
   /** Said behind the barrier, after the closing reply. */
   readonly farewell: string;
@@ -256,6 +262,7 @@ export function initialState(config: TurnConfig): TurnState {
     runningTools: {},
     pauseMs: USUAL_PAUSE_MS,
     hasSaidCannotHear: false,
+    unheardInARow: 0,
     progressMs: 0,
     farewell: '',
     agentState: 'initializing',

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { phrasesFor } from '#runtime/turn/phrases.ts';
+import { TurnScript } from './turn-script.ts';
+
+/** No state of a call waits for ever: each has a deadline with a forced outcome (design §5). */
+const FINALS = { recognition: { has: 'finals', finalWithinMs: 500 } } as const;
+const { cannotHear, trouble } = phrasesFor('en');
+
+const saidBy = (script: TurnScript) => script.all('say').map(({ text }) => text);
+
+/** Plays a fixed text to its end. */
+function playOut(script: TurnScript): void {
+  const { replyId = '', text: heard = '' } = script.last('say') ?? {};
+  script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: script.nowMs });
+  script.after(1_000).take({ type: 'playout.finished', replyId, heard });
+}
+
+describe('speech whose words never come', () => {
+  it('is asked for again 3.5 s after its end', () => {
+    const script = TurnScript.listening(FINALS).at(1_000).voice(1_400);
+    script.at(2_400 + 3_400);
+    expect(saidBy(script)).toEqual([]);
+    script.at(2_400 + 3_500);
+    expect(saidBy(script)).toEqual([trouble]);
+  });
+
+  it('is answered when its words come all the same, though the agent is asking for them', () => {
+    const script = TurnScript.listening(FINALS).at(1_000);
+    script.take({ type: 'voice.started', speechStartMs: 1_000 }).at(1_300).take({ type: 'voice.reached', voicedMs: 256 });
+    script.at(2_400).take({ type: 'voice.stopped', speechEndMs: 2_400, voicedMs: 1_400 }).at(6_000);
+    const { replyId = '' } = script.last('say') ?? {};
+    script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: 6_000 });
+    script.at(6_500).take({ type: 'transcript.final', text: 'what are your opening hours' });
+    script.take({ type: 'playout.cleared', replyId, heard: "I'm sorry", isExact: true }).after(100);
+    expect(script.asked().at(-1)).toBe('user: what are your opening hours');
+  });
+
+  it('is asked for twice in a row; then the caller is told of other ways, once', () => {
+    const script = TurnScript.listening(FINALS);
+    for (let time = 0; time < 5; time++) {
+      const asked = saidBy(script).length;
+      script.after(1_000).voice(1_400).after(4_000);
+      if (saidBy(script).length > asked) playOut(script);
+    }
+    expect(saidBy(script)).toEqual([trouble, trouble, cannotHear]);
+  });
+
+  it('counts afresh once something was understood', () => {
+    const script = TurnScript.listening(FINALS);
+    for (let time = 0; time < 3; time++) {
+      script.after(1_000).voice(1_400).after(4_000);
+      playOut(script);
+      script.after(1_000).say('hello');
+      script.answer('Hello.').after(500);
+      const { replyId = '' } = script.last('generate') ?? {};
+      script.take({ type: 'playout.finished', replyId, heard: 'Hello.' });
+    }
+    expect(saidBy(script)).toEqual([trouble, trouble, trouble]);
+  });
+
+  it('a cough is not asked about', () => {
+    const script = TurnScript.listening(FINALS).at(1_000).voice(300).after(20_000);
+    expect(saidBy(script)).toEqual([]);
+  });
+
+  it('what waited for the caller to have spoken goes on, as nothing was said', () => {
+    const script = TurnScript.listening();
+    script.say('look it up');
+    const { replyId = '' } = script.last('generate') ?? {};
+    const call = { callId: 'c1', toolName: 'look', input: '{}' };
+    script.take({ type: 'reply.tool_called', replyId, call, mode: 'background', source: 'webhook' }, { type: 'reply.generated', replyId });
+    script.answer('I will.').after(500);
+    script.take({ type: 'playout.finished', replyId: script.last('generate')?.replyId ?? '', heard: 'I will.' });
+    script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(200);
+    const result = { output: 'It is blue.', outputTruncated: false, error: null, latencyMs: 900, modelText: 'It is blue.' };
+    script.take({ type: 'tool.finished', callId: 'c1', status: 'completed', ...result });
+    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 200 }).after(2_000);
+    expect(script.asked().at(-1)).toContain('It is blue.');
+  });
+});
+
+describe('a voice that goes on without new words', () => {
+  it('does not keep what was said from being answered', () => {
+    const script = TurnScript.listening().at(1_000);
+    script.take({ type: 'voice.started', speechStartMs: 1_000 }).at(2_000).take({ type: 'transcript.interim', text: 'book a table' });
+    script.at(5_499);
+    expect(script.all('finalise')).toHaveLength(0);
+    script.at(5_500);
+    expect(script.all('finalise')).toHaveLength(1);
+    script.at(6_600);
+    expect(script.asked().at(-1)).toBe('user: book a table');
+  });
+
+  it('is waited for as long as words come', () => {
+    const script = TurnScript.listening().at(1_000).take({ type: 'voice.started', speechStartMs: 1_000 });
+    for (let word = 1; word <= 10; word++) script.after(3_000).take({ type: 'transcript.interim', text: 'and '.repeat(word) });
+    expect(script.all('finalise')).toEqual([]);
+    expect(script.all('generate')).toEqual([]);
+  });
+
+  it('gets time for a long sentence from a recogniser without interims, whose words then count', () => {
+    const script = TurnScript.listening(FINALS).at(1_000).take({ type: 'voice.started', speechStartMs: 1_000 });
+    script.at(11_100);
+    expect(script.all('finalise')).toHaveLength(1);
+    script.take({ type: 'transcript.final', text: 'my number is five five one' }).at(20_000);
+    expect(script.all('generate')).toEqual([]);
+    script.take({ type: 'voice.stopped', speechEndMs: 20_000, voicedMs: 19_000 }).take({ type: 'transcript.final', text: 'and two' }).after(2_000);
+    expect(script.asked().at(-1)).toBe('user: my number is five five one and two');
+  });
+
+  it('is noise when it has no words: the agent may ask whether anybody is there', () => {
+    const script = TurnScript.listening({ reengage: true, hangupAfterMs: 20_000 }).at(1_000);
+    script.take({ type: 'voice.started', speechStartMs: 1_000 }).at(25_000);
+    expect(script.decisions('progress').at(0)?.rule).toBe('stalled_talking');
+    expect(script.decisions('silence').map(({ rule }) => rule)).toContain('reengage');
+  });
+
+  it('does not keep the agent from answering what was typed', () => {
+    const script = TurnScript.listening(FINALS).at(1_000);
+    script.take({ type: 'voice.started', speechStartMs: 1_000 }, { type: 'voice.reached', voicedMs: 256 }).at(2_000);
+    script.take({ type: 'user.message', text: 'Who are you?', wantsAudio: true }).answer('I am the demo.');
+    expect(script.state.phase.is).toBe('paused');
+    script.after(4_500);
+    expect(script.last('resume')).toBeDefined();
+    expect(script.state.phase.is).toBe('speaking');
+  });
+
+  it('takes the floor from an answer that has not begun, once it is long enough, and both are answered', () => {
+    const script = TurnScript.listening(FINALS);
+    script.say('book a table');
+    script.take({ type: 'voice.started', speechStartMs: script.nowMs }, { type: 'voice.reached', voicedMs: 256 });
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.take({ type: 'voice.reached', voicedMs: 704 }).after(1_000);
+    expect(script.all('discard').map((effect) => effect.replyId)).toContain(replyId);
+    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 1_500 }).take({ type: 'transcript.final', text: 'for two' }).after(2_000);
+    expect(script.asked().at(-1)).toBe('user: book a table for two');
+  });
+});
