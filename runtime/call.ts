@@ -21,7 +21,9 @@ import { type PhoneLine, type PlaceCall, startTransfer, type Transfer } from './
 import { resumedConfig } from './turn/resume.ts';
 import { renderedTexts, turnConfig } from './turn/turn-config.ts';
 import type { Effect } from './turn/turn-effects.ts';
+import type { TurnInput } from './turn/turn-inputs.ts';
 import { type CallTools, TurnLoop } from './turn/turn-loop.ts';
+import type { Step } from './turn/turn-machine.ts';
 import { renderText } from './variables.ts';
 
 /** What the tools of a call need from it. */
@@ -58,8 +60,8 @@ export interface CallDeps {
   readonly onLegLost?: () => void;
   /** What the call has been so far, where another worker began it. */
   readonly handover?: Handover | null;
-  /** Sees every effect of the turn machine, for tests of replays. */
-  readonly onEffects?: (effects: readonly Effect[]) => void;
+  /** Sees every step of the turn machine, for tests: what happened, the state it led to, and what came of it. */
+  readonly onStep?: (input: TurnInput, step: Step) => void;
 }
 
 /** A running call. */

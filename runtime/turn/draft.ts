@@ -10,10 +10,9 @@ export function createDraft(state: TurnState, atMs: number): Draft {
   return { ...state, effects: [], atMs };
 }
 
-/** Ends a step. */
+/** Ends a step: the draft itself becomes the state, as nobody writes to it any more. Copying it once a step is enough. */
 export function finishDraft(draft: Draft): { state: TurnState; effects: readonly Effect[] } {
-  const { effects, atMs: _, ...state } = draft;
-  return { state, effects };
+  return { state: draft, effects: draft.effects };
 }
 
 /** Asks for something. */

@@ -17,6 +17,8 @@ type Menu = Extract<Phase, { is: 'menu' }>;
 
 /** For the leg to tell what was heard of the prompt it was told to cut. */
 const CLEARED_WITHIN_MS = 500;
+/** Voice that has named no option by then costs an attempt: a television would hold the menu for ever. */
+const LONGEST_WORDS_MS = 15_000;
 
 /** Makes the prompt ready while it rings. */
 export function prepareMenu(draft: Draft, menu: KeypadMenu): Prepared {
@@ -46,8 +48,8 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
       onWords(draft, phase, input);
       return;
     case 'voice.started':
-      // Whoever speaks is not without input.
-      if (isAwaited) emit(draft, { do: 'stopTimer', name: 'menu' });
+      // Whoever speaks is not without input, but noise that never ends is no input either.
+      if (isAwaited) emit(draft, { do: 'startTimer', name: 'menu', atMs: draft.atMs + LONGEST_WORDS_MS });
       return;
     case 'voice.stopped':
       if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });

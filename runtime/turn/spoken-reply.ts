@@ -12,6 +12,8 @@ import { speakable } from './speakable-text.ts';
 
 /** Audio made beyond what has been played; more would only be thrown away by an interruption. */
 const AHEAD_MS = 4_000;
+/** One for all: every reply ends with it, and a stack of its own would be the dearest part of that. */
+const GIVEN_UP = new Error('the reply was given up');
 
 /** What a reply is built from. */
 export interface SpokenReplyOptions {
@@ -114,7 +116,8 @@ export class SpokenReply {
 
   /** Stops everything; nothing more of it reaches the leg. */
   stop(): void {
-    this.#abort.abort(new Error('the reply was given up'));
+    if (this.#abort.signal.aborted) return;
+    this.#abort.abort(GIVEN_UP);
     this.#waiting.length = 0;
     this.#queued.length = 0;
     this.#hasEnded = true;

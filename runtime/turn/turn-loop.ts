@@ -24,7 +24,7 @@ import { type NotedSilence, SilenceLog } from './silence-log.ts';
 import { type TurnConfig, unsureReachMs, type VariableTexts } from './turn-config.ts';
 import type { Effect, TimelineItem, TurnWaterfall } from './turn-effects.ts';
 import type { TimerName, ToolMode, TurnFact, TurnInput } from './turn-inputs.ts';
-import { step } from './turn-machine.ts';
+import { type Step, step } from './turn-machine.ts';
 import { initialState, type TurnState } from './turn-state.ts';
 
 /** The tools of a call, as the worker builds them. */
@@ -59,8 +59,8 @@ export interface TurnLoopOptions {
   readonly onHangUp: (reason: EndReason) => void;
   /** The machine or the loop broke: a programming error. */
   readonly onBroken: (error: unknown) => void;
-  /** Sees every effect, for tests of replays. */
-  readonly onEffects?: (effects: readonly Effect[]) => void;
+  /** Sees every step of the machine, for tests. */
+  readonly onStep?: (input: TurnInput, step: Step) => void;
 }
 
 /** Wide-band until a leg says otherwise. */
@@ -209,9 +209,10 @@ export class TurnLoop {
     this.#lastMs = Math.max(this.#lastMs, this.#options.clock.now());
     const input: TurnInput = { ...fact, atMs: this.#lastMs };
     this.#options.flightLog.write(input);
-    const { state, effects } = step(this.#state, input);
+    const taken = step(this.#state, input);
+    const { state, effects } = taken;
     this.#state = state;
-    this.#options.onEffects?.(effects);
+    this.#options.onStep?.(input, taken);
     const silence = this.#silences.observe(input, effects);
     if (silence) this.#reportSilence(silence);
     for (const effect of effects) this.#carryOut(effect);

@@ -11,6 +11,7 @@ const ESTIMATE_MISSES = 3;
 /** Everything wrong with a call; empty when nothing is. */
 export function violations(call: SimulatedCall): string[] {
   return [
+    ...call.stepViolations,
     ...call.legViolations,
     ...endViolations(call),
     ...transcriptViolations(call),

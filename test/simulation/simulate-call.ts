@@ -13,6 +13,7 @@ import { createSimulatedModel, createSimulatedRecognizer, createSimulatedTools, 
 import { createSpokenWords, type PlayedReply, SimulatedLeg } from './simulated-leg.ts';
 import { type Outage, SimulatedLine } from './simulated-line.ts';
 import { simulatedPlan } from './simulated-plan.ts';
+import { StepInvariants } from './step-invariants.ts';
 
 /** What a simulated call left behind. */
 export interface SimulatedCall {
@@ -23,6 +24,7 @@ export interface SimulatedCall {
   readonly effects: readonly Effect[];
   readonly played: readonly PlayedReply[];
   readonly legViolations: readonly string[];
+  readonly stepViolations: readonly string[];
   readonly acts: readonly CallerAct[];
   readonly outages: readonly Outage[];
   readonly isWordTimed: boolean;
@@ -60,6 +62,7 @@ export async function simulateCall(seed: number): Promise<SimulatedCall> {
   const live: { atMs: number; event: Record<string, unknown> }[] = [];
   const flightLog: Uint8Array[] = [];
   const effects: Effect[] = [];
+  const invariants = new StepInvariants();
   let endedMs: number | null = null;
   const { hang_up_call: canHangUp } = plan.config.tools.system_tools;
   const model = createSimulatedModel({ clock: world, random: random.fork(), faults, canHangUp, canTransfer: plan.transfer !== null });
@@ -74,7 +77,7 @@ export async function simulateCall(seed: number): Promise<SimulatedCall> {
     model: random.chance(0.5) ? withSecondAttempt(model, null, world) : model,
     knowledge: random.chance(0.3) ? simulatedKnowledge(world, random.fork()) : null,
     createTools: () => ({ runner: createSimulatedTools({ clock: world, random: random.fork() }), settle: null }),
-    report: (report) => reports.push(structuredClone(report)),
+    report: (report) => reports.push(report),
     live: (event) => live.push({ atMs: world.now(), event }),
     saveRecording: () => undefined,
     saveFlightLog: ({ bytes }) => flightLog.push(bytes),
@@ -86,7 +89,10 @@ export async function simulateCall(seed: number): Promise<SimulatedCall> {
         world.after(outages.between(0, 1_500), () => line.connect());
       });
     },
-    onEffects: (step) => effects.push(...step),
+    onStep: (input, step) => {
+      invariants.observe(input, step);
+      effects.push(...step.effects);
+    },
   });
   void call.ended.then(() => {
     endedMs = world.now();
@@ -109,6 +115,7 @@ export async function simulateCall(seed: number): Promise<SimulatedCall> {
     effects,
     played: line.played,
     legViolations: line.violations,
+    stepViolations: invariants.violations,
     acts: [...acts, ...line.musicMs.map((atMs) => ({ atMs, what: 'music' }))],
     outages: line.outages,
     isWordTimed,

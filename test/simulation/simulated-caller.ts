@@ -142,9 +142,9 @@ export function startSimulatedCaller(options: {
   function voice(startMs: number, endMs: number): void {
     const voicedMs = endMs - startMs;
     clock.after(64, () => line.tell({ type: 'voice.onset', atMs: startMs, decidedAtMs: clock.now() }));
-    for (const reachMs of [128, 256, 512, 700]) {
+    for (const reachMs of [128, 256, 512, 700].filter((ms) => ms <= voicedMs)) {
       clock.after(reachMs, () => {
-        if (reachMs <= voicedMs && line.reachMs === reachMs) line.tell({ type: 'voice.reached', atMs: clock.now(), voicedMs: reachMs });
+        if (line.reachMs === reachMs) line.tell({ type: 'voice.reached', atMs: clock.now(), voicedMs: reachMs });
       });
     }
     clock.after(Math.max(70, voicedMs + 100), () => {

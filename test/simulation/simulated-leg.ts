@@ -43,7 +43,7 @@ export class SimulatedLeg implements Leg {
   readonly originMs = 0;
   readonly played: PlayedReply[] = [];
   readonly violations: string[] = [];
-  readonly messages: Record<string, unknown>[] = [];
+  readonly #messages: string[] = [];
   readonly musicMs: number[] = [];
   readonly #clock: Clock;
   readonly #words: SpokenWords;
@@ -56,6 +56,9 @@ export class SimulatedLeg implements Leg {
   #mark = 0;
   #resumedMs: number | null = null;
   #timer: Timer | null = null;
+  /** On its way to the leg since `#sentMs`. */
+  #sent: LegCommand[] = [];
+  #sentMs = 0;
   #isPaused = false;
   #isHeld: boolean;
   #isClosed = false;
@@ -70,6 +73,11 @@ export class SimulatedLeg implements Leg {
     this.#isHeld = options.isHeld ?? false;
   }
 
+  /** Everything the page was sent. */
+  get messages(): readonly Record<string, unknown>[] {
+    return this.#messages.map((json) => JSON.parse(json));
+  }
+
   /** Agent audio is going out now. */
   get isTalking(): boolean {
     return this.#resumedMs !== null;
@@ -81,8 +89,18 @@ export class SimulatedLeg implements Leg {
     this.#early = [];
   }
 
+  /** What is told in one moment arrives in one moment. */
   send(command: LegCommand): void {
-    this.#clock.after(this.#latencyMs, () => this.#take(command));
+    if (this.#sent.length === 0 || this.#sentMs !== this.#clock.now()) {
+      const batch: LegCommand[] = [];
+      this.#sent = batch;
+      this.#sentMs = this.#clock.now();
+      this.#clock.after(this.#latencyMs, () => {
+        if (this.#sent === batch) this.#sent = [];
+        for (const each of batch) this.#take(each);
+      });
+    }
+    this.#sent.push(command);
   }
 
   /** Tells the call loop something, after the time a message between the threads takes. */
@@ -131,7 +149,7 @@ export class SimulatedLeg implements Leg {
         this.reachMs = command.reachMs;
         break;
       case 'sendMessage':
-        this.messages.push(JSON.parse(command.json));
+        this.#messages.push(command.json);
         break;
       case 'holdMusic':
         if (command.isOn) this.musicMs.push(this.#clock.now());

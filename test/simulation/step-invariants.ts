@@ -1,0 +1,144 @@
+/**
+ * What must be true after every step of a call: checked with each input the turn machine takes, so that a broken call tells the moment it broke.
+ * The checker keeps its own account of timers and replies from the effects alone; it believes nothing the state says of them.
+ */
+import type { Effect } from '#runtime/turn/turn-effects.ts';
+import type { TimerName, TurnInput } from '#runtime/turn/turn-inputs.ts';
+import type { Step } from '#runtime/turn/turn-machine.ts';
+import type { TurnState } from '#runtime/turn/turn-state.ts';
+import { withoutDeadline } from './deadlines.ts';
+
+/** Speculative runs of one turn (design §5). */
+const SPECULATIONS = 3;
+/** After the first a broken call tells little that is new. */
+const ENOUGH = 5;
+
+/** What became of a reply so far. */
+interface ReplyAccount {
+  isSpeculative: boolean;
+  isGivenUp: boolean;
+}
+
+/** Watches one call. */
+export class StepInvariants {
+  readonly violations: string[] = [];
+  readonly #timers = new Set<TimerName>();
+  readonly #replies = new Map<string, ReplyAccount>();
+  readonly #results = new Set<string>();
+  #lastMs = 0;
+  #hangUps = 0;
+  #speculations = 0;
+  #isConnected = false;
+
+  /** Takes one step. */
+  observe(input: TurnInput, { effects, state }: Step): void {
+    const before = this.violations.length;
+    if (before >= ENOUGH) return;
+    if (input.atMs < this.#lastMs) this.#found('time goes back');
+    this.#lastMs = input.atMs;
+    if (input.type === 'call.connected') this.#isConnected = true;
+    if (input.type === 'timer.fired') this.#timers.delete(input.name);
+    if (this.#hangUps > 0 && effects.length > 0) this.#found('something is done after the end');
+    for (const effect of effects) this.#account(effect);
+    if (state.caller.is === 'silent') this.#speculations = 0;
+    this.violations.push(...withoutDeadline(state, this.#timers));
+    if (this.#isConnected && state.phase.is === 'connecting' && !this.#timers.has('screening')) this.#found('connected, and the call does not begin');
+    this.#checkState(state);
+    for (let index = before; index < this.violations.length; index++)
+      this.violations[index] = `${input.atMs.toFixed(0)} ms, at ${input.type}: ${this.violations[index]}`;
+  }
+
+  #found(violation: string): void {
+    this.violations.push(violation);
+  }
+
+  #account(effect: Effect): void {
+    switch (effect.do) {
+      case 'startTimer':
+        this.#timers.add(effect.name);
+        if (!Number.isFinite(effect.atMs)) this.#found(`the timer ${effect.name} never fires`);
+        return;
+      case 'stopTimer':
+        this.#timers.delete(effect.name);
+        return;
+      case 'hangUp':
+        this.#hangUps += 1;
+        if (this.#hangUps > 1) this.#found('the call is hung up twice');
+        return;
+      case 'record':
+        this.#checkItem(effect.item);
+        return;
+      default:
+        this.#accountReply(effect);
+    }
+  }
+
+  #accountReply(effect: Effect): void {
+    switch (effect.do) {
+      case 'say':
+      case 'generate':
+        if (this.#replies.has(effect.replyId)) this.#found(`two replies are called ${effect.replyId}`);
+        this.#replies.set(effect.replyId, { isSpeculative: effect.do === 'generate' && effect.isSpeculative, isGivenUp: false });
+        if (effect.do === 'generate') this.#checkRun(effect);
+        return;
+      case 'play':
+      case 'hold':
+      case 'commit':
+      case 'discard':
+      case 'clear':
+        this.#changeReply(effect);
+        return;
+      case 'runTool':
+        if (this.#results.has(effect.call.callId)) this.#found(`${effect.call.callId} runs after its result`);
+        return;
+      default:
+    }
+  }
+
+  #changeReply({ do: what, replyId }: Extract<Effect, { do: 'play' | 'hold' | 'commit' | 'discard' | 'clear' }>): void {
+    const reply = this.#replies.get(replyId);
+    if (!reply) {
+      this.#found(`${what} of an unknown reply ${replyId}`);
+      return;
+    }
+    if (what === 'commit') reply.isSpeculative = false;
+    if (what === 'discard' || what === 'clear') reply.isGivenUp = true;
+    if (what === 'play' && reply.isGivenUp) this.#found(`${replyId} is played after it was given up`);
+    if (what === 'play' && reply.isSpeculative) this.#found(`${replyId} is played before its turn is taken`);
+  }
+
+  #checkRun({ isSpeculative, messages }: Extract<Effect, { do: 'generate' }>): void {
+    this.#speculations = isSpeculative ? this.#speculations + 1 : 0;
+    if (this.#speculations > SPECULATIONS) this.#found(`${this.#speculations} speculations for one turn`);
+    // A request whose tool messages answer no call is refused by every vendor.
+    const asked = new Set<string>();
+    for (const message of messages) {
+      if (message.role === 'assistant') for (const { callId } of message.toolCalls ?? []) asked.add(callId);
+      else if (message.role === 'tool' && !asked.delete(message.callId))
+        this.#found(`the model is told a result of ${message.callId} it did not ask for`);
+    }
+    if (asked.size > 0) this.#found(`the model is not told the result of ${[...asked].join(', ')}`);
+    if (messages.at(-1)?.role === 'assistant') this.#found('the model is asked to answer itself');
+  }
+
+  #checkItem(item: Extract<Effect, { do: 'record' }>['item']): void {
+    if (item.type === 'tool_result') {
+      if (this.#results.has(item.call_id)) this.#found(`${item.call_id} has two results`);
+      this.#results.add(item.call_id);
+    }
+    if (item.createdAtMs > this.#lastMs) this.#found(`a ${item.type} of the future is recorded`);
+    if (item.type === 'message' && item.content.trim() === '') this.#found('an empty message is recorded');
+  }
+
+  #checkState({ caller, phase, speculation, waiting }: TurnState): void {
+    if (phase.is === 'ended' && this.#hangUps === 0) this.#found('ended without hanging up');
+    // A turn kept for later is taken as soon as the floor is free.
+    if (phase.is === 'listening' && caller.is === 'silent' && waiting.length > 0) this.#found(`"${waiting[0]?.text}" waits while nobody speaks`);
+    if (speculation && this.#replies.get(speculation.generation.replyId)?.isGivenUp) this.#found('a speculation that was given up is kept');
+    if (phase.is !== 'answering') return;
+    const { generation } = phase.answer;
+    const reply = this.#replies.get(generation.replyId);
+    if (reply?.isGivenUp) this.#found(`${generation.replyId} was given up and is waited for`);
+    if (reply?.isSpeculative) this.#found(`${generation.replyId} answers a turn without a commit`);
+  }
+}
