@@ -133,6 +133,18 @@ const settings: SceneCase[] = [
   phone('eagerness relaxed, hesitation', 'settings', withSettings({ eagerness: 'relaxed' }), {
     steps: twoParts('I would like a table for', 900, 'two people tomorrow at seven.'),
   }),
+  phone('response_max_wait_ms 500, hesitation', 'settings', withSettings({ response_max_wait_ms: 500 }), {
+    steps: twoParts('I would like a table for', 900, 'two people tomorrow at seven.'),
+  }),
+  phone('response_max_wait_ms 4000, hesitation', 'settings', withSettings({ response_max_wait_ms: 4_000 }), {
+    steps: twoParts('I would like a table for', 2_000, 'two people tomorrow at seven.'),
+  }),
+  phone('interruption_ignore_phrases with what is said', 'settings', withSettings({ interruption_ignore_phrases: ['good to know'] }, LONG), {
+    steps: during({ do: 'interrupt', after_ms: [1_500, 2_500], text: 'Good to know.', is_backchannel: true }),
+  }),
+  phone('interruption_ignore_phrases empty', 'settings', withSettings({ interruption_ignore_phrases: [] }, LONG), {
+    steps: during({ do: 'interrupt', after_ms: [1_500, 2_500], text: 'Good to know.' }),
+  }),
   phone('speculative_response false', 'settings', withSettings({ speculative_response: false }), { steps: asked(QUESTION) }),
   phone('interruption_sensitivity high', 'settings', withSettings({ interruption_sensitivity: 'high' }, LONG), { steps: during(interruption) }),
   phone('interruption_sensitivity low', 'settings', withSettings({ interruption_sensitivity: 'low' }, LONG), { steps: during(interruption) }),

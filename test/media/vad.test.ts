@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
+import { EchoPath } from '#media/echo-path.ts';
 import type { LegEvent } from '#media/leg.ts';
 import { LevelGate } from '#media/level-gate.ts';
 import { levelDb } from '#media/pcm.ts';
@@ -99,6 +100,45 @@ describe('speech detection', () => {
     // Where the voice ends, not where the detector's certainty does.
     expect(Math.abs((offset ?? 0) - spoken.endMs)).toBeLessThan(24);
     tap.close();
+  });
+
+  it('hears no echo, and waits longer for a caller while it does not know whether there is one', async () => {
+    const agent = speak('The kitchen serves fresh pasta with grilled vegetables until ten in the evening, and the garden stays open.', { rateHz: 8000 }).samples;
+    const delay = 960;
+    const echo = agent.map((_, index) => Math.round((agent[index - delay] ?? 0) / 10));
+    let nowMs = 0;
+    // Its own clock: the detector's thread never answers in it, so levels alone judge, which take every echo for voice.
+    const levels = new SpeechDetector({ ...systemClock, now: () => nowMs }, () => undefined);
+    const path = new EchoPath();
+    const heardBy = (known: EchoPath | null) => {
+      const events: LegEvent[] = [];
+      return { events, tap: levels.open(8000, (event) => events.push(event), known) };
+    };
+    const run = (ear: ReturnType<typeof heardBy>) => {
+      for (let at = 0; at + 160 <= agent.length; at += 160) {
+        path.play(agent.subarray(at, at + 160), 8000, nowMs);
+        path.hear(echo.subarray(at, at + 160), 8000, nowMs);
+        ear.tap.push(echo.subarray(at, at + 160), nowMs);
+        nowMs += 20;
+        levels.flush(nowMs);
+      }
+      nowMs += 2_000;
+      ear.tap.tick(nowMs);
+    };
+    const unsure = heardBy(path);
+    unsure.tap.watch(64, 100_000);
+    run(unsure);
+    // Until the path was known the echo was voice, but no speech over the agent.
+    expect(unsure.events.map(({ type }) => type)).toContain('voice.onset');
+    expect(unsure.events.map(({ type }) => type)).not.toContain('voice.reached');
+    const known = heardBy(path);
+    run(known);
+    expect(known.events).toEqual([]);
+    const deaf = heardBy(null);
+    deaf.tap.watch(64, 100_000);
+    run(deaf);
+    expect(deaf.events.map(({ type }) => type)).toContain('voice.reached');
+    await levels.close();
   });
 
   it('goes by level within 200 ms while the detector does not answer', async () => {

@@ -1,0 +1,79 @@
+/** How a scene is judged: each fault is found where it happened, and only there. */
+import { describe, expect, it } from 'vitest';
+import type { Timeline } from '#bench/caller/timeline.ts';
+import { judgeScene, type SessionView } from '#bench/scenes/judge.ts';
+import { piecesOf, wordsHeard } from '#bench/scenes/voice.ts';
+
+const REPLY = 'We are open from noon until ten in the evening.';
+const expected = { reply: REPLY, longestWaitMs: 1_500, wordsHeard: () => 4 };
+const START_MS = Date.UTC(2026, 0, 1);
+
+const at = (firstMs: number, lastMs: number) => ({ firstMs: START_MS + firstMs, lastMs: START_MS + lastMs });
+const line = (means: Timeline['lines'][number]['means'], text: string, firstMs: number, lastMs: number) => ({ means, text, ...at(firstMs, lastMs) });
+const QUESTION = line('turn', 'When are you open?', 1_000, 2_000);
+
+function session(said: readonly (readonly ['user' | 'assistant', string])[], silences: SessionView['silences'] = []): SessionView {
+  return { items: said.map(([role, content]) => ({ type: 'message', role, content })), silences };
+}
+
+const silence = (fromMs: number, ms: number, explainedMs = ms) => ({
+  started_at: new Date(START_MS + fromMs).toISOString(),
+  duration_ms: ms,
+  causes: [{ cause: 'endpoint', ms: explainedMs }],
+});
+
+describe('judging a scene', () => {
+  it('finds nothing wrong with a question and its answer', () => {
+    const said = session([
+      ['user', 'When are you open?'],
+      ['assistant', REPLY],
+    ]);
+    const verdict = judgeScene({ agent: [at(0, 800), at(2_700, 5_000)], lines: [QUESTION] }, said, expected);
+    expect(verdict).toEqual({
+      ...{ falseInterruptions: 0, missedInterruptions: 0, premature: 0, late: 0, unanswered: 0, wordsSaid: 4, wordsCutOff: 0, strayTurns: 0 },
+      ...{ silencesOver4s: 0, unattributed: 0, replyMs: [700], stopMs: [], hesitationMs: [], heardWordsOff: [] },
+    });
+  });
+
+  it('tells an answer that is late, not explained, or never comes', () => {
+    const late = { agent: [at(6_500, 7_000)], lines: [QUESTION] };
+    expect(judgeScene(late, session([]), expected)).toMatchObject({ late: 1, silencesOver4s: 1, unattributed: 1, wordsCutOff: 4 });
+    expect(judgeScene(late, session([], [silence(2_000, 4_500)]), expected)).toMatchObject({ unattributed: 0 });
+    expect(judgeScene(late, session([], [silence(2_000, 4_500, 1_000)]), expected)).toMatchObject({ unattributed: 1 });
+    expect(judgeScene({ agent: [], lines: [QUESTION] }, session([]), expected)).toMatchObject({ unanswered: 1, replyMs: [] });
+  });
+
+  it('tells an agent that begins before the caller is done, and one that answers words nobody said', () => {
+    const lines = [line('part', 'My number is five', 1_000, 2_000), line('turn', 'six seven.', 3_000, 3_800)];
+    expect(judgeScene({ agent: [at(2_600, 3_100), at(4_500, 5_000)], lines }, session([]), expected)).toMatchObject({ premature: 1 });
+    const stray = session([
+      ['user', 'My number is five six seven.'],
+      ['user', 'open from noon'],
+    ]);
+    expect(judgeScene({ agent: [at(4_500, 5_000)], lines }, stray, expected)).toMatchObject({ premature: 0, wordsCutOff: 0, strayTurns: 1 });
+  });
+
+  it('tells interruptions that were missed from those that were none', () => {
+    const interruption = line('interruption', 'Stop please.', 4_000, 4_600);
+    const cut = session([['assistant', 'We are open from']]);
+    const stopped = judgeScene({ agent: [at(2_700, 4_400), at(5_500, 6_000)], lines: [QUESTION, interruption] }, cut, expected);
+    expect(stopped).toMatchObject({ falseInterruptions: 0, missedInterruptions: 0, stopMs: [400], heardWordsOff: [0] });
+    const missed = judgeScene({ agent: [at(2_700, 6_000)], lines: [QUESTION, interruption] }, session([]), expected);
+    expect(missed).toMatchObject({ missedInterruptions: 1, stopMs: [2_000] });
+    const cough = judgeScene({ agent: [at(2_700, 4_300), at(5_200, 7_000)], lines: [QUESTION, line('sound', 'cough', 4_000, 4_500)] }, cut, expected);
+    expect(cough).toMatchObject({ falseInterruptions: 1, hesitationMs: [900] });
+    const held = session([
+      ['assistant', 'One moment, please.'],
+      ['assistant', REPLY],
+    ]);
+    expect(judgeScene({ agent: [at(2_700, 4_300)], lines: [QUESTION] }, held, expected)).toMatchObject({ falseInterruptions: 0 });
+  });
+
+  it('counts the words of a reply that were over, piece by piece, by the voice itself', () => {
+    const pieces = piecesOf(REPLY, new Set(['We are open', 'We are', 'from noon until ten in the evening.', 'Hello.']));
+    expect(pieces).toEqual(['We are open', 'from noon until ten in the evening.']);
+    expect([0, 100_000].map((ms) => wordsHeard(pieces, ms))).toEqual([0, 10]);
+    const counts = Array.from({ length: 30 }, (_, index) => wordsHeard(pieces, 100 * index));
+    expect(counts).toEqual([...counts].sort((one, other) => one - other));
+  });
+});
