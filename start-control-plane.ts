@@ -1,6 +1,6 @@
 /** Composes the control plane of one process: store, coordination, money, sessions, the worker link, deliveries, and the server over them. */
 import { randomUUID } from 'node:crypto';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { systemClock } from '#config/clock.ts';
 import { loadCredentials } from '#config/credentials.ts';
 import { lockDataDir } from '#config/data-dir-lock.ts';
@@ -27,6 +27,7 @@ import { createMemoryCoordination } from '#control-plane/store/coordination.ts';
 import { type Database, openDatabase } from '#control-plane/store/database.ts';
 import { migrate } from '#control-plane/store/migrations.ts';
 import { buildIndexes, defineModels } from '#control-plane/store/models.ts';
+import { enrol } from '#control-plane/store/replica-roll.ts';
 import { connectSharedCoordination } from '#control-plane/store/shared.ts';
 import { createLedger } from '#control-plane/wallet/ledger.ts';
 import { startDeliverer } from '#control-plane/webhooks/deliver.ts';
@@ -67,6 +68,8 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
   const hub = new WorkerHub({ clock, logger, sink: () => sink, others: () => others });
   let url = '';
   const context = await buildContext(settings, { clock, logger, credentials, database, dispatch: hub, publicUrl: () => url });
+  // The data directory is locked: whoever comes back to it is the same replica again.
+  const enrolled = await enrol(context, { id: `${hostname()}:${settings.DATA_DIR}`, isShared: settings.REDIS_URL !== undefined });
   const sink = createReportSink(context);
   // What an earlier process left is put in order before anything new is created or a worker comes back.
   const sweeper = startSweeper(context, openPulse(settings.DATA_DIR));
@@ -115,6 +118,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
       await Promise.all(chores.map((chore) => chore.close()));
       await Promise.all([context.coordination.close(), context.egress.close(), context.speech.close()]);
       await context.tracing?.close();
+      await enrolled.close();
       await database.close();
     },
   };

@@ -1,5 +1,6 @@
 /** The control plane's metrics in Prometheus' own terms; every part adds its meters to the one registry. */
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { isLowCredit } from '../wallet/low-credit.ts';
 
 /** The registry and the meters the server itself moves. */
 export interface Metrics {
@@ -20,13 +21,10 @@ export interface Metrics {
   readonly lowCredit: Counter;
 }
 
-/** Below this a wallet is low, micro-dollars. */
-const LOW_CREDIT = 1_000_000;
-
 /** Counts a new ledger entry; a wallet that fell low counts once for each fall. */
 export function countPosting({ postings, lowCredit }: Metrics, entry: { kind: string; amountMicros: number; balanceMicros: number }): void {
   postings.inc({ kind: entry.kind });
-  if (entry.balanceMicros < LOW_CREDIT && entry.balanceMicros - entry.amountMicros >= LOW_CREDIT) lowCredit.inc();
+  if (isLowCredit(entry.balanceMicros) && !isLowCredit(entry.balanceMicros - entry.amountMicros)) lowCredit.inc();
 }
 
 /** Creates the metrics of one process. */

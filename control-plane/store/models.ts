@@ -11,6 +11,7 @@ import { defineLedger } from './models/ledger-model.ts';
 import { defineNumbers } from './models/number-model.ts';
 import { definePrivacy } from './models/privacy-model.ts';
 import { defineRefusals } from './models/refusal-model.ts';
+import { defineReplicas } from './models/replica-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
 import { defineTools } from './models/tool-model.ts';
 import { defineUsers } from './models/user-model.ts';
@@ -36,6 +37,7 @@ export function defineModels(connection: Connection) {
     privacy: definePrivacy(connection),
     auditLog: defineAuditLog(connection),
     refusals: defineRefusals(connection),
+    replicas: defineReplicas(connection),
     idempotencyKeys: defineIdempotencyKeys(connection),
     agentTests: defineAgentTests(connection),
     testBatches: defineTestBatches(connection),

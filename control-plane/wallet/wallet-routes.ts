@@ -17,7 +17,35 @@ const packageRecord = z.object({
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
+  subscription_id: z.string().nullable(),
+  price_id: z.string().nullable(),
+  billing_period: z.string().nullable(),
+  current_period_end: z.iso.datetime().nullable(),
+  cancel_at_period_end: z.boolean().nullable(),
+  cancel_at: z.iso.datetime().nullable(),
+  scheduled_change: z.record(z.string(), z.unknown()).nullable(),
+  last_synced_at: z.iso.datetime().nullable(),
+  subscription_currency: z.string().nullable(),
+  subscription_status: z.string().nullable(),
+  extra_balance: z.number().int(),
+  has_used_trial: z.boolean(),
 });
+
+/** Credit is all there is here: nobody subscribes to anything. */
+const NO_SUBSCRIPTION = {
+  subscription_id: null,
+  price_id: null,
+  billing_period: null,
+  current_period_end: null,
+  cancel_at_period_end: null,
+  cancel_at: null,
+  scheduled_change: null,
+  last_synced_at: null,
+  subscription_currency: null,
+  subscription_status: null,
+  extra_balance: 0,
+  has_used_trial: false,
+};
 
 /** Registers the wallet's routes. */
 export function registerWalletRoutes(app: ApiServer, context: Context): void {
@@ -40,7 +68,6 @@ export function registerWalletRoutes(app: ApiServer, context: Context): void {
   app.get('/wallet/:user_id/package', { schema: { tags: ['wallet'], params: userPath, response: { 200: packageRecord } } }, async (request) => {
     const userId = readableUser(callerOf(request), request.params.user_id);
     const { first, newest } = await walletOf(context, userId);
-    // Credit is all there is here: a package is always an empty one.
     return {
       user_id: userId,
       type: 'none',
@@ -49,6 +76,7 @@ export function registerWalletRoutes(app: ApiServer, context: Context): void {
       created_at: first.at.toISOString(),
       updated_at: newest.at.toISOString(),
       finished_at: null,
+      ...NO_SUBSCRIPTION,
     };
   });
 }

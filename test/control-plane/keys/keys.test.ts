@@ -135,6 +135,11 @@ describe('S§4.5 the wallet', () => {
       total: 0,
       balance: 0,
       finished_at: null,
+      subscription_id: null,
+      cancel_at_period_end: null,
+      scheduled_change: null,
+      extra_balance: 0,
+      has_used_trial: false,
     });
   });
 });

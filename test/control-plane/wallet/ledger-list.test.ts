@@ -47,4 +47,12 @@ describe('GET /v1/account', () => {
     expect(body).toMatchObject({ user_id: user.userId, team_id: user.teamId, is_operator: false, beta_access: true, daily_cap: null });
     expect((await api.request('GET', '/v1/account', { key: api.rootKey })).body.is_operator).toBe(true);
   });
+
+  it('says when the wallet is low, below a dollar', async () => {
+    const thrifty = await api.createUser({ credit: '1.00' });
+    const isLow = async () => (await api.request('GET', '/v1/account', { key: thrifty.key })).body.low_credit;
+    expect(await isLow()).toBe(false);
+    await api.context.ledger.post({ userId: thrifty.userId, key: 'spent', kind: 'hold', amountMicros: -1 });
+    expect(await isLow()).toBe(true);
+  });
 });

@@ -13,6 +13,7 @@ export type Account = {
   concurrent_calls: number | null;
   is_operator: boolean;
   key_id: string;
+  low_credit: boolean;
 };
 
 /** What `GET /v1/agent/agents/{agent_id}` answers. */

@@ -1,0 +1,30 @@
+/** The running replicas of the control plane, each told again every few seconds; those that fell silent are forgotten by a TTL index. */
+import type { Connection, Model } from 'mongoose';
+import { documentSchema } from '../schema.ts';
+
+const KEPT_SECONDS = 60 * 60;
+
+/** One replica. */
+export interface ReplicaDocument {
+  _id: string;
+  /** Whether it shares a Redis with the others. */
+  is_shared: boolean;
+  /** When the process started. */
+  started_at: Date;
+  seen_at: Date;
+}
+
+/** Defines the model on a connection. */
+export function defineReplicas(connection: Connection): Model<ReplicaDocument> {
+  const schema = documentSchema<ReplicaDocument>(
+    {
+      _id: String,
+      is_shared: { $type: Boolean, required: true },
+      started_at: { $type: Date, required: true },
+      seen_at: { $type: Date, required: true },
+    },
+    { collection: 'replicas' },
+  );
+  schema.index({ seen_at: 1 }, { expireAfterSeconds: KEPT_SECONDS });
+  return connection.model<ReplicaDocument>('Replica', schema);
+}
