@@ -147,6 +147,7 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
       heard: { ...answer.heard, ...(utterance.kind === 'reply' ? { [utterance.replyId]: text } : {}) },
     });
   if (text === '') return;
+  draft.lastSaid = { text, endMs: draft.atMs };
   recordMessage(draft, { role: 'assistant', content: text, turnId: utterance.turnId, createdAtMs: utterance.startedMs ?? draft.atMs });
   if (utterance.kind === 'notice') draft.history = [...draft.history, { role: 'assistant', content: text }];
 }

@@ -19,6 +19,8 @@ import { type Caller, type Endpoint, type Late, type Phase, type Speech, speechT
 
 /** Speculative runs per turn (design §5). */
 const SPECULATIONS = 3;
+/** Words that come this soon after the agent's own may be theirs (design §5). */
+const ECHO_WITHIN_MS = 3_000;
 /** Voice too short to have been meant as words. */
 const SPOKEN_FROM_MS = 400;
 /** A voice that goes on this long without new words is pressed for them; a recogniser that gives finals only has fewer occasions to tell. */
@@ -281,6 +283,11 @@ function admitTurn(draft: Draft, turn: Turn): void {
   const { phase } = draft;
   switch (phase.is) {
     case 'listening':
+      if (isLateEcho(draft, turn)) {
+        dropSpeculation(draft);
+        drop(draft, 'echo', turn);
+        return;
+      }
       draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
       takeTurn(draft, turn);
       return;
@@ -305,6 +312,12 @@ function admitTurn(draft: Draft, turn: Turn): void {
     default:
       phase satisfies never;
   }
+}
+
+/** The recogniser gave back what the agent had just said, and nobody was heard to speak. Somebody who repeats its words has a voice. */
+function isLateEcho({ lastSaid, config }: Draft, turn: Turn): boolean {
+  if (lastSaid === null || turn.speech?.voicedMs !== 0 || turn.startMs - lastSaid.endMs >= ECHO_WITHIN_MS) return false;
+  return judgeOverlap(turn.text, true, lastSaid.text, config) === 'echo';
 }
 
 /** More was said while the agent was still thinking: one answer to both. */

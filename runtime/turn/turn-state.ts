@@ -193,6 +193,8 @@ export interface TurnState {
   /** Nobody can be heard or spoken to until another leg is connected; replies wait for it. */
   readonly isLegLost: boolean;
   readonly late: Late | null;
+  /** What the agent said last, as far as it was heard. */
+  readonly lastSaid: { readonly text: string; readonly endMs: number } | null;
   readonly speculation: Speculation | null;
   /** The conversation as the model is shown it: what was heard, not what was generated. */
   readonly history: readonly ChatMessage[];
@@ -248,6 +250,7 @@ export function initialState(config: TurnConfig): TurnState {
     caller: { is: 'silent' },
     isLegLost: false,
     late: null,
+    lastSaid: null,
     speculation: null,
     history: config.resumed?.history ?? [],
     waiting: [],

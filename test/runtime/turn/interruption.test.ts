@@ -168,3 +168,30 @@ describe('S§2.3 interruption', () => {
     expect(script.asked().at(-1)).toBe('user: wait');
   });
 });
+
+describe('the agent’s own words coming back after it has finished', () => {
+  const finished = () => {
+    const script = TurnScript.speaking('The table is booked for two.').after(2_000);
+    return script.take({ type: 'playout.finished', replyId: 'r1', heard: 'The table is booked for two.' }).after(300);
+  };
+  const echo = { type: 'transcript.final', text: 'the table is booked' } as const;
+
+  it('are no turn where nobody was heard to speak', () => {
+    const script = finished();
+    const before = script.asked();
+    script.take(echo).after(3_000);
+    expect(script.asked()).toEqual(before);
+    expect(script.timeline()).toEqual(['user: book a table', 'assistant: The table is booked for two.']);
+    expect(script.decisions('transcript').map(({ rule }) => rule)).toContain('dropped_echo');
+    // The caller's next turn is answered as ever.
+    script.say('and for three?');
+    expect(script.asked().at(-1)).toBe('user: and for three?');
+  });
+
+  it('are a turn when the caller says them, or when they come later', () => {
+    const repeated = finished().voice(900).take(echo).after(1_500);
+    expect(repeated.asked().at(-1)).toBe('user: the table is booked');
+    const later = finished().after(4_000).take(echo).after(3_000);
+    expect(later.asked().at(-1)).toBe('user: the table is booked');
+  });
+});
