@@ -2,6 +2,7 @@
  * How one part of the program (control plane, signalling or worker) lives as a process: it tells its supervisor that it is ready and alive,
  * drains and closes when told to, and ends when its supervisor is gone. Started alone, it obeys signals instead.
  */
+import { flushCompileCache } from 'node:module';
 import type { Logger } from '#config/log.ts';
 import type { ChildMessage, SupervisorMessage } from './supervisor.ts';
 
@@ -34,6 +35,8 @@ export async function runPart(logger: Logger, start: () => Promise<Part>): Promi
   // One forgotten rejection must not take every call of the process with it.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
   const part = await start();
+  // Now, as a killed process would keep nothing; after the first start there is nothing to write.
+  flushCompileCache();
   let drained: Promise<void> | null = null;
   const drain = () => {
     drained ??= part.drain();

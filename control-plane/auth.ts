@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fault } from '#config/errors.ts';
 import { type Context, now } from './context.ts';
 import { sendBare } from './problems.ts';
+import type { SpendLimits } from './store/models/user-model.ts';
 
 /** Whom a key stands for. */
 export interface Caller {
@@ -20,6 +21,7 @@ export interface Caller {
   readonly betaAccess: boolean;
   readonly phoneNumberLimit: number;
   readonly outboundEnabled: boolean;
+  readonly spendLimits: SpendLimits;
 }
 
 /**
@@ -103,5 +105,6 @@ export async function callerOfKey(context: Context, apiKey: string): Promise<Cal
     betaAccess: user.beta_access,
     phoneNumberLimit: user.phone_number_limit,
     outboundEnabled: user.outbound_enabled,
+    spendLimits: { daily_cap: user.daily_cap ?? null, concurrent_calls: user.concurrent_calls ?? null },
   };
 }

@@ -9,6 +9,7 @@ import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { VersionDocument } from '../store/models/version-model.ts';
 import { findAgent, snapshotOf } from './agent-store.ts';
 import { configHash } from './config-hash.ts';
+import { newestVersion } from './newest-version.ts';
 
 const PUBLISH_ATTEMPTS = 10;
 
@@ -55,11 +56,6 @@ export async function publishAgent(context: Context, teamId: string, agentId: st
     return version;
   }
   throw fault('publish_conflict');
-}
-
-/** The live version of an agent: the one with the highest number; null before the first. */
-export async function newestVersion(context: Context, agentId: string): Promise<VersionDocument | null> {
-  return context.models.versions.findOne({ agent_id: agentId }).sort({ version_number: -1 }).lean<VersionDocument>();
 }
 
 /** An agent with the version its calls use. */

@@ -65,7 +65,7 @@ export async function admitCall(context: Context, request: AdmissionRequest): Pr
   }
   try {
     const callee = await findCallee(context, number);
-    await requireWithinLimits(context, callee.agent, number.user_id);
+    await requireWithinLimits(context, callee.agent, { userId: number.user_id });
     const placed = await charge(context, request, callee);
     const tag = placed.placement.sipTag;
     if (tag === null) throw fault('no_capacity');

@@ -55,7 +55,7 @@ export function overrideFields(overrides: Overrides): OverrideField[] {
 
 /** Makes the plan. */
 export function buildPlan(context: Pick<Context, 'secretBox' | 'clock' | 'tracing'>, input: PlanInput): CallPlan {
-  const config = withOverrides(agentConfig.parse(input.version.config), input.overrides);
+  const config = withOverrides(parsedConfig(input.version.config), input.overrides);
   return {
     version: CALL_PLAN_VERSION,
     session_id: input.sessionId,
@@ -110,6 +110,17 @@ export function spokenNumber(number: string): string {
     at += size;
   }
   return [`+${country}`, ...groups].join('; ');
+}
+
+const parsedConfigs = new WeakMap<object, AgentConfig>();
+
+/** Stored configurations as this release reads them; the live version of an agent is the same object for every call. */
+function parsedConfig(stored: AgentConfig): AgentConfig {
+  const known = parsedConfigs.get(stored);
+  if (known) return known;
+  const parsed = agentConfig.parse(stored);
+  parsedConfigs.set(stored, parsed);
+  return parsed;
 }
 
 function withOverrides(config: AgentConfig, overrides: Overrides): AgentConfig {

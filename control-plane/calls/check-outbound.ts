@@ -4,7 +4,7 @@
  */
 import { fault } from '#config/errors.ts';
 import { countryOf, isE164, isPremium, withoutTrunkZero } from '#telephony/e164.ts';
-import { newestVersion } from '../agents/publish.ts';
+import { newestVersion } from '../agents/newest-version.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';

@@ -30,7 +30,7 @@ export async function placeCall(context: Context, caller: Caller, sessionId: str
   const allowed = await checkOutbound(context, caller, request);
   const transport = outboundTransport(context, { ...allowed, sessionId, sipHeaders: request.sip_headers ?? {}, ringSeconds: RING_SECONDS });
   const { agent, version, toNumber } = allowed;
-  await requireWithinLimits(context, agent, caller.userId);
+  await requireWithinLimits(context, agent, caller);
   const timezone = sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber: toNumber });
   const plan = await planOf(context, { sessionId, request, allowed, transport, timezone });
   refuseMissingVariables(plan);

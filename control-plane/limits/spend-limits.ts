@@ -13,9 +13,16 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 type Parts = Pick<Context, 'models' | 'clock'>;
 type LimitedAgent = Pick<AgentDocument, '_id' | 'team_id' | 'limits'>;
 
-/** Throws `daily_cap_reached` or `concurrent_calls_reached` when a further call of this agent, paid by `owner`, is beyond a limit. */
-export async function requireWithinLimits(context: Parts, agent: LimitedAgent, owner: string): Promise<void> {
-  const account = await context.models.users.findById(owner, { daily_cap: 1, concurrent_calls: 1 }).lean();
+/** Who pays for a call, with the account's limits where the request has read them already. */
+export interface Payer {
+  readonly userId: string;
+  readonly spendLimits?: SpendLimits;
+}
+
+/** Throws `daily_cap_reached` or `concurrent_calls_reached` when a further call of this agent is beyond a limit of it or of whoever pays. */
+export async function requireWithinLimits(context: Parts, agent: LimitedAgent, payer: Payer): Promise<void> {
+  const owner = payer.userId;
+  const account = payer.spendLimits ?? (await context.models.users.findById(owner, { daily_cap: 1, concurrent_calls: 1 }).lean());
   await Promise.all([
     requireCalls(context, { agent_id: agent._id }, { of: 'agent', limit: agent.limits?.concurrent_calls }),
     requireCalls(context, { user_id: owner }, { of: 'account', limit: account?.concurrent_calls }),

@@ -2,7 +2,7 @@
  * Encryption at rest (design.md §7): AES-256-GCM. The master key seals secrets tenants store and wraps one data key per session,
  * which seals that session's timeline, recording, flight log and payloads. Erasing a session is forgetting its wrapped key, in backups too.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 
 const VERSION = 1;
 const NONCE_BYTES = 12;
@@ -66,7 +66,8 @@ function dataKeyContext(sessionId: string): string {
   return `session-key:${sessionId}`;
 }
 
-function createSealer(key: Uint8Array): Sealer {
+function createSealer(bytes: Uint8Array): Sealer {
+  const key = createSecretKey(bytes);
   return {
     seal: (plain, context) => {
       const nonce = randomBytes(NONCE_BYTES);

@@ -4,8 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, type FaultCode, fault } from '#config/errors.ts';
 import { findAgent } from '../agents/agent-store.ts';
+import { newestVersion } from '../agents/newest-version.ts';
 import { requirePublicOrigin } from '../agents/public-origin.ts';
-import { loadPublished, newestVersion, type PublishedAgent } from '../agents/publish.ts';
+import { loadPublished, type PublishedAgent } from '../agents/publish.ts';
 import { bearerToken, type Caller, requireBeta } from '../auth.ts';
 import { type Overrides, overrideFields } from '../calls/build-plan.ts';
 import { type Context, now } from '../context.ts';
@@ -85,7 +86,7 @@ async function createByKey(context: Context, caller: Caller, agentId: string, re
   return loggingRefusals(context, { kind: 'session', teamId: agent.team_id, agentId }, async () => {
     requireAllowed(agent, request.overrides ?? {});
     requireServing(agent, version);
-    return createWebSession(context, { agent, version, userId: caller.userId, source: 'api_key', isPreview: false, request });
+    return createWebSession(context, { agent, version, payer: caller, source: 'api_key', isPreview: false, request });
   });
 }
 
@@ -115,7 +116,7 @@ async function createForVisitor(context: Context, client: Visitor, { agent, vers
   requireAllowed(agent, request.overrides ?? {});
   requireServing(agent, version);
   try {
-    return await createWebSession(context, { agent, version, userId: agent.user_id, source: 'public', isPreview: false, request });
+    return await createWebSession(context, { agent, version, payer: { userId: agent.user_id }, source: 'public', isPreview: false, request });
   } catch (error) {
     // Why the owner cannot serve is none of the visitor's business (S§7).
     if (error instanceof Fault && OWNERS_REASONS.has(error.code)) throw fault('agent_unavailable', {}, { cause: error });

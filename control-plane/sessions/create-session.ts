@@ -4,7 +4,7 @@ import { buildPlan, refuseMissingVariables, sessionSeconds } from '../calls/buil
 import { sessionTimezone } from '../calls/session-timezone.ts';
 import { type Context, newId } from '../context.ts';
 import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
-import { requireWithinLimits } from '../limits/spend-limits.ts';
+import { type Payer, requireWithinLimits } from '../limits/spend-limits.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import type { VersionDocument } from '../store/models/version-model.ts';
@@ -17,8 +17,7 @@ import { chooseTransport, webGrant } from './web-transport.ts';
 export interface WebSessionInput {
   readonly agent: AgentDocument;
   readonly version: VersionDocument;
-  /** Who pays. */
-  readonly userId: string;
+  readonly payer: Payer;
   readonly source: SessionDocument['source'];
   readonly isPreview: boolean;
   readonly request: SessionRequest;
@@ -32,7 +31,7 @@ export type WebSession = z.output<typeof webSessionRecord>;
 /** Creates the session. Throws `InvalidRequest`, `daily_cap_reached`, `concurrent_calls_reached`, `out_of_credit`, `no_capacity`, `draining`, `gateway_unreachable`; nothing stays charged then. */
 export async function createWebSession(context: Context, input: WebSessionInput): Promise<WebSession> {
   const { agent, version, request } = input;
-  if (!input.isPreview) await requireWithinLimits(context, agent, input.userId);
+  if (!input.isPreview) await requireWithinLimits(context, agent, input.payer);
   const sessionId = newId();
   const timezone = sessionTimezone({
     requested: request.timezone ?? null,
@@ -66,7 +65,7 @@ export async function createWebSession(context: Context, input: WebSessionInput)
     sessionId,
     agent,
     version,
-    userId: input.userId,
+    userId: input.payer.userId,
     channel: 'web_voice',
     source: input.source,
     direction: 'inbound',

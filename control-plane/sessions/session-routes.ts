@@ -86,7 +86,7 @@ export function registerSessionRoutes(app: ApiServer, context: Context): void {
       const created = await createWebSession(context, {
         agent,
         version,
-        userId: caller.userId,
+        payer: caller,
         source: 'dashboard',
         isPreview: true,
         request: body,
@@ -145,7 +145,8 @@ function sessionsFilter(teamId: string, query: z.output<typeof sessionsQuery>): 
   return {
     team_id: teamId,
     is_listed: true,
-    status: { $in: query.status ?? ['active', 'unknown', 'completed', 'failed'] },
+    // Said as what is left out, so that the index by status is for those who ask for one.
+    status: query.status === undefined ? { $nin: ['creating', 'pending'] } : { $in: query.status },
     ...(query.agent_id === undefined ? {} : { agent_id: query.agent_id }),
     ...(query.end_reason === undefined ? {} : { end_reason: { $in: query.end_reason } }),
     ...(query.direction === undefined ? {} : { direction: query.direction }),

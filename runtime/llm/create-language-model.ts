@@ -63,9 +63,13 @@ function platformModel(settings: Settings, clock: Clock, id: string): LanguageMo
   const name = id.slice(slash + 1);
   if (!isModelVendor(vendor) || name === '' || !isVendorConfigured(settings, vendor)) return null;
   const { apiKey = NO_KEY, baseUrl } = vendorAccess(settings, vendor);
-  const fetch = withProgressDeadline(globalThis.fetch, clock, STALL_MS);
-  const model = sdkModel({ vendor, name, apiKey, baseUrl, fetch });
-  return createSdkModel({ id, isCustom: false, modelFor: () => model, startsWithUser: vendor === 'anthropic' || vendor === 'google' });
+  // Made by the first request: it costs more than the rest of a call's start, and a caller may never come.
+  let model: ReturnType<typeof sdkModel> | null = null;
+  const modelFor = () => {
+    model ??= sdkModel({ vendor, name, apiKey, baseUrl, fetch: withProgressDeadline(globalThis.fetch, clock, STALL_MS) });
+    return model;
+  };
+  return createSdkModel({ id, isCustom: false, modelFor, startsWithUser: vendor === 'anthropic' || vendor === 'google' });
 }
 
 /** Base addresses follow the vendor's own SDK (running.md "Providers"): OpenAI's ends in /v1, the others carry no path. */

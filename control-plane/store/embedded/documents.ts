@@ -35,11 +35,15 @@ export function insertDocument(store: Store, collection: Collection, given: Docu
   return document;
 }
 
-/** Stores a document in place of its older self. Returns false when nothing would change. */
-export function replaceDocument(store: Store, collection: Collection, row: StoredRow, document: Document): boolean {
+/** Stores a document in place of its older self, which is left as it is. Returns false when nothing would change. */
+export function replaceDocument(
+  store: Store,
+  collection: Collection,
+  row: StoredRow,
+  { before: old, after: document }: { readonly before: Document; readonly after: Document },
+): boolean {
   const bytes = encode(document);
   if (bytes.equals(row.bytes)) return false;
-  const old = decode(row.bytes);
   if (!equalValues(old['_id'], document['_id'])) {
     throw new StoreError('ImmutableField', "Performing an update on the path '_id' would modify the immutable field '_id'");
   }

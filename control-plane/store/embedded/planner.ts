@@ -8,10 +8,11 @@ import { EMPTY_ARRAY, encodeKey, keyAfter, LAST_KEY, TYPE, typeByte } from './ke
 import { compileFilter } from './matcher.ts';
 import { type FieldPredicate, type FilterPredicates, predicatesOf } from './predicates.ts';
 
-/** Keys from `from` on, up to but not including `to`. */
+/** Keys from `from` on, up to but not including `to`; all of them begin with the same `prefixBytes`. */
 export interface KeyRange {
   readonly from: Buffer;
   readonly to: Buffer;
+  readonly prefixBytes: number;
 }
 
 /** How the documents are found. */
@@ -20,8 +21,9 @@ export interface Plan {
   readonly index: Index | null;
   readonly ranges: readonly KeyRange[];
   readonly isDescending: boolean;
-  /** The documents come in the order asked for. */
+  /** The documents come in the order asked for; from several ranges when these are merged by what follows their prefixes. */
   readonly isSorted: boolean;
+  readonly isMerged: boolean;
   /** Every document found matches: no need to look into it. */
   readonly isExact: boolean;
 }
@@ -34,6 +36,9 @@ const MAX_RANGES = 1_000;
 /** The best plan for a filter and a sort. */
 export function choosePlan(collection: Collection, filter: Document, sort: Sort): Plan {
   const predicates = predicatesOf(filter);
+  const primary = candidate(collection.primary, predicates, sort);
+  // One document by its `_id`: no index finds it sooner.
+  if (primary && predicates.fields.get('_id')?.equals?.length === 1) return primary.plan;
   const candidates = [collection.primary, ...collection.indexes]
     .map((index) => candidate(index, predicates, sort))
     .filter((option) => option !== null);
@@ -45,6 +50,7 @@ export function choosePlan(collection: Collection, filter: Document, sort: Sort)
     ranges: [],
     isDescending: (natural ?? 1) < 0,
     isSorted: Object.keys(sort).length === 0 || natural !== undefined,
+    isMerged: false,
     isExact: predicates.isExact && predicates.fields.size === 0,
   };
 }
@@ -65,7 +71,7 @@ function candidate(index: Index, predicates: FilterPredicates, sort: Sort): Cand
   const ranges =
     next && bounds && hasRange
       ? prefix.keys.map((key) => boundedRange(key, bounds, { direction: next.direction, isMultikey: index.isMultikey }))
-      : prefix.keys.map((key) => (key.length === 0 ? { from: key, to: LAST_KEY } : { from: key, to: keyAfter(key) }));
+      : prefix.keys.map((key) => ({ from: key, to: key.length === 0 ? LAST_KEY : keyAfter(key), prefixBytes: key.length }));
   const order = sortedOrder(index, prefix, sort);
   const hasSort = Object.keys(sort).length > 0;
   const usedFields = prefix.fields + (hasRange ? 1 : 0);
@@ -81,6 +87,7 @@ function candidate(index: Index, predicates: FilterPredicates, sort: Sort): Cand
       ranges,
       isDescending: order === -1,
       isSorted: !hasSort || order !== null,
+      isMerged: hasSort && order !== null && ranges.length > 1,
       isExact: predicates.isExact && !index.isMultikey && usedFields === predicates.fields.size,
     },
   };
@@ -126,9 +133,10 @@ function boundedRange(prefix: Buffer, bounds: FieldPredicate, field: { direction
   const from = lower ? cut(encodeKey(lower.value), !lower.isInclusive) : firstOfType(type);
   const to =
     usableUpper && typeByte(usableUpper.value) === type ? cut(encodeKey(usableUpper.value), usableUpper.isInclusive) : Buffer.from([type + 1]);
-  if (field.direction > 0) return { from: Buffer.concat([prefix, from]), to: Buffer.concat([prefix, to]) };
+  const prefixBytes = prefix.length;
+  if (field.direction > 0) return { from: Buffer.concat([prefix, from]), to: Buffer.concat([prefix, to]), prefixBytes };
   // Inverted bytes: an ascending interval [from, to) of whole keys becomes the keys above the inverted `to`.
-  return { from: Buffer.concat([prefix, invertedLimit(to)]), to: Buffer.concat([prefix, invertedLimit(from)]) };
+  return { from: Buffer.concat([prefix, invertedLimit(to)]), to: Buffer.concat([prefix, invertedLimit(from)]), prefixBytes };
 }
 
 function cut(key: Buffer, isAfter: boolean): Buffer {
@@ -150,8 +158,10 @@ function invertedLimit(limit: Buffer): Buffer {
 
 /** 1 or −1 when the index gives the sort's order forwards or backwards, null when it does not. */
 function sortedOrder(index: Index, prefix: Prefix, sort: Sort): 1 | -1 | null {
-  if (index.isMultikey || prefix.keys.length > 1) return null;
-  const fixed = new Set(index.fields.slice(0, prefix.fields).map((field) => field.path));
+  if (index.isMultikey) return null;
+  // A field of several values is in no order of its own, but what follows it can be merged.
+  const isOne = prefix.keys.length <= 1;
+  const fixed = new Set(isOne ? index.fields.slice(0, prefix.fields).map((field) => field.path) : []);
   const rest = Object.keys(sort).filter((path) => !fixed.has(path));
   const tail = index.fields.slice(prefix.fields);
   let order: 1 | -1 | null = null;

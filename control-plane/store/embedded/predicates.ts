@@ -1,5 +1,6 @@
 /** What a filter demands of single fields, as far as keys of an index can decide it. */
 import { bsonType, type Document, isDocument, isOperators } from './bson-values.ts';
+import { compareValues } from './keys.ts';
 
 /** One end of a range. */
 interface Bound {
@@ -59,13 +60,13 @@ function gatherOperator(predicate: FieldPredicate, name: string, operand: unknow
       return Array.isArray(operand) && setEquals(predicate, operand);
     case '$gt':
     case '$gte':
-      if (predicate.lower || operand === null || !isKeyable(operand)) return false;
-      predicate.lower = { value: operand, isInclusive: name === '$gte' };
+      if (!isBound(operand, predicate.lower)) return false;
+      predicate.lower = narrower(predicate.lower, { value: operand, isInclusive: name === '$gte' }, 1);
       return isSameType(predicate);
     case '$lt':
     case '$lte':
-      if (predicate.upper || operand === null || !isKeyable(operand)) return false;
-      predicate.upper = { value: operand, isInclusive: name === '$lte' };
+      if (!isBound(operand, predicate.upper)) return false;
+      predicate.upper = narrower(predicate.upper, { value: operand, isInclusive: name === '$lte' }, -1);
       return isSameType(predicate);
     default:
       return false;
@@ -76,6 +77,20 @@ function setEquals(predicate: FieldPredicate, values: readonly unknown[]): boole
   if (predicate.equals || !values.every(isKeyable)) return false;
   predicate.equals = values.map((value) => value ?? null);
   return !predicate.equals.includes(null);
+}
+
+/** Whether an operand can limit the keys; a second bound of another type is left to the matcher. */
+function isBound(operand: unknown, known: Bound | undefined): boolean {
+  if (operand === null || operand === undefined || !isKeyable(operand)) return false;
+  return known === undefined || kind(known.value) === kind(operand);
+}
+
+/** Of two bounds on one end the one that leaves less; `side` is 1 for lower bounds. */
+function narrower(known: Bound | undefined, bound: Bound, side: 1 | -1): Bound {
+  if (!known) return bound;
+  const order = compareValues(bound.value, known.value) * side;
+  if (order === 0) return known.isInclusive ? bound : known;
+  return order > 0 ? bound : known;
 }
 
 /** Bounds of two types contradict each other; the matcher says so. */

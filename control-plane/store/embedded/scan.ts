@@ -97,21 +97,54 @@ function* sorted(found: Found[], sort: Sort): Generator<Found> {
   for (const { rid, bytes } of keyed) yield { rid, bytes, document: () => decode(bytes) };
 }
 
-function* candidates(store: Store, collection: Collection, plan: Plan): Generator<Row> {
-  if (plan.index === null) yield* everyRow(store, collection, plan.isDescending);
-  else {
-    // With several keys a document its row can come again.
-    const seen = plan.index.isMultikey ? new Set<number>() : null;
-    const ranges = plan.isDescending ? plan.ranges.toReversed() : plan.ranges;
-    for (const range of ranges) {
-      for (const row of rowsInRange(store, collection, plan, range)) {
-        const rid = Number(row['rid']);
-        if (seen?.has(rid)) continue;
-        seen?.add(rid);
-        yield row;
-      }
+function candidates(store: Store, collection: Collection, plan: Plan): Iterable<Row> {
+  if (plan.index === null) return everyRow(store, collection, plan.isDescending);
+  return plan.isMerged ? mergedRows(store, collection, plan) : rangeAfterRange(store, collection, plan);
+}
+
+function* rangeAfterRange(store: Store, collection: Collection, plan: Plan): Generator<Row> {
+  // With several keys a document its row can come again.
+  const seen = plan.index?.isMultikey ? new Set<number>() : null;
+  const ranges = plan.isDescending ? plan.ranges.toReversed() : plan.ranges;
+  for (const range of ranges) {
+    for (const row of rowsInRange(store, collection, plan, range)) {
+      const rid = Number(row['rid']);
+      if (seen?.has(rid)) continue;
+      seen?.add(rid);
+      yield row;
     }
   }
+}
+
+/** The rows of several ranges, each in order by itself, in the order of what their keys have after the prefix. */
+function* mergedRows(store: Store, collection: Collection, plan: Plan): Generator<Row> {
+  const sign = plan.isDescending ? -1 : 1;
+  const heads = plan.ranges.flatMap((range) => {
+    const head = { rows: rowsInRange(store, collection, plan, range), prefixBytes: range.prefixBytes, row: {} as Row };
+    return advance(head) ? [head] : [];
+  });
+  while (heads.length > 0) {
+    const first = heads.reduce((best, head) => (compareTails(head, best) * sign < 0 ? head : best));
+    yield first.row;
+    if (!advance(first)) heads.splice(heads.indexOf(first), 1);
+  }
+}
+
+interface RangeHead {
+  readonly rows: Iterator<Row>;
+  readonly prefixBytes: number;
+  row: Row;
+}
+
+function advance(head: RangeHead): boolean {
+  const next = head.rows.next();
+  if (!next.done) head.row = next.value;
+  return next.done !== true;
+}
+
+function compareTails(left: RangeHead, right: RangeHead): number {
+  const [leftKey, rightKey] = [left, right].map(({ row, prefixBytes }) => (row['k'] as Uint8Array).subarray(prefixBytes)) as [Uint8Array, Uint8Array];
+  return Buffer.compare(leftKey, rightKey) || Number(left.row['rid']) - Number(right.row['rid']);
 }
 
 function* everyRow(store: Store, collection: Collection, isDescending: boolean): Generator<Row> {

@@ -47,7 +47,7 @@ export function updateDocuments(store: Store, collection: Collection, request: U
   for (const row of found) {
     before = row.document();
     after = applyUpdate(decode(row.bytes), request, false);
-    if (replaceDocument(store, collection, row, after)) modified += 1;
+    if (replaceDocument(store, collection, row, { before, after })) modified += 1;
   }
   return { matched: found.length, modified, upsertedId: undefined, before, after };
 }

@@ -206,6 +206,10 @@ export function defineSessions(connection: Connection): Model<SessionDocument> {
   const schema = new Schema<SessionDocument>(FIELDS, { collection: 'sessions', versionKey: false, minimize: false });
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
   schema.index({ team_id: 1, agent_id: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, status: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, direction: 1, created_at: -1, _id: -1 });
+  schema.index({ team_id: 1, end_reason: 1, created_at: -1, _id: -1 }, { partialFilterExpression: { end_reason: { $type: 'string' } } });
+  schema.index({ team_id: 1, caller_number: 1, created_at: -1, _id: -1 }, { partialFilterExpression: { caller_number: { $type: 'string' } } });
   schema.index({ team_id: 1, end_user_id: 1 });
   schema.index({ team_id: 1, ended_at: 1 });
   schema.index({ user_id: 1, status: 1 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newestVersion } from '#control-plane/agents/newest-version.ts';
 import { loadPublished } from '#control-plane/agents/publish.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
@@ -28,6 +29,17 @@ describe('S§3 publishing', () => {
     await patch({ prompt: { system_prompt: 'changed' } });
     expect(await hasChanges()).toBe(true);
     expect((await publish()).body).toMatchObject({ version_number: 2, version_title: null });
+  });
+
+  it('a call has the newest version, also one that another replica has published, and none once the agent is deleted', async () => {
+    const agentId = agent.split('/').at(-1) ?? '';
+    await publish();
+    const first = (await loadPublished(api.context, agentId))?.version;
+    expect(first?.version_number).toBe(1);
+    await api.context.models.versions.create({ ...first, _id: `${agentId}-2`, version_number: 2 });
+    expect((await loadPublished(api.context, agentId))?.version?._id).toBe(`${agentId}-2`);
+    await api.request('DELETE', agent, { key: user.key });
+    expect(await newestVersion(api.context, agentId)).toBeNull();
   });
 
   it('again without a change returns the version that is live', async () => {

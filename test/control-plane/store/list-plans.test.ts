@@ -5,6 +5,7 @@ import { openTestCalls, type TestCalls } from '../test-calls.ts';
 
 const STORED = 400;
 const PAGE = 10;
+const RARE = { status: 'failed', end_reason: 'dial_failed', direction: 'outbound', caller_number: '+15550100077' };
 
 let api: TestCalls;
 let user: TestUser;
@@ -23,6 +24,8 @@ beforeAll(async () => {
     status: 'completed',
     end_reason: 'user_hangup',
     wrapped_key: null,
+    // A rare kind, far between.
+    ...(index % 20 === 0 ? RARE : {}),
     created_at: new Date(stored.created_at.getTime() - index * 1_000),
   }));
   // Every second one belongs to somebody else, and must never be looked at.
@@ -57,5 +60,37 @@ describe('the list of sessions', () => {
     }
     // Of what lies before a page only the row its cursor names is looked at, and the one pending session on the first.
     expect(Math.max(...wasted)).toBeLessThanOrEqual(1);
+  });
+
+  it.each([
+    ['a caller', '&caller_number=%2B15550100077'],
+    ['a direction', '&direction=outbound'],
+    ['an end reason', '&end_reason=dial_failed'],
+    ['several end reasons', '&end_reason=dial_failed,cancelled'],
+    ['a status', '&status=failed'],
+    ['several statuses', '&status=failed,active'],
+  ])('finds %s among many others without looking at these, in order and from page to page', async (_, parameters) => {
+    const { body } = await api.request('GET', `/v1/agent/sessions?page_size=100${parameters}`, { key: user.key });
+    const ids = body.sessions.map((session: { session_id: string }) => session.session_id);
+    expect(ids).toEqual(Array.from({ length: STORED / 20 }, (_, index) => `copy-${index * 20}`));
+    for (let cursor = '', left = ids.length; left > 0; left -= PAGE) {
+      const read = await page(`${parameters}${cursor}`);
+      expect(read.examined - read.rows).toBeLessThanOrEqual(1);
+      cursor = `&cursor=${encodeURIComponent(read.next)}`;
+    }
+  });
+
+  it('merges several statuses into one order', async () => {
+    const { body } = await api.request('GET', '/v1/agent/sessions?page_size=100&status=completed,failed', { key: user.key });
+    const ids = body.sessions.map((session: { session_id: string }) => session.session_id);
+    expect(ids).toEqual(Array.from({ length: 100 }, (_, index) => `copy-${index * 2}`));
+  });
+
+  it('between two times looks at nothing outside them', async () => {
+    const between = `&created_after=${encodeURIComponent(api.at(-60_000))}&created_before=${encodeURIComponent(api.at(-20_000))}`;
+    const first = await page(between);
+    const second = await page(`${between}&cursor=${encodeURIComponent(first.next)}`);
+    for (const read of [first, second]) expect(read.examined - read.rows).toBeLessThanOrEqual(1);
+    expect([first.rows, second.rows]).toEqual([21, 11]);
   });
 });
