@@ -58,6 +58,10 @@ describe('AssemblyAI', () => {
       language_codes: '["en"]',
       keyterms_prompt: '["Parley"]',
     });
+    // Once it has answered, the socket is open on both sides.
+    heard.write(buzz(RATE, 900));
+    heard.stream.finalise();
+    await heard.until('finalised');
     heard.stream.close();
     await expect.poll(() => server.connections[0]?.messages.at(-1), { timeout: 20_000 }).toEqual({ type: 'Terminate' });
   });

@@ -1,8 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { resample } from '#media/pcm.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
 import { keytermGrammar } from '#media/speech/keyterm-grammar.ts';
@@ -12,6 +11,10 @@ import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { describeNeeds } from '#test/needs.ts';
 import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';
+import { patientClock } from './vendor-conformance.ts';
+
+// Programs run: a loaded machine may take its time.
+vi.setConfig({ testTimeout: 180_000 });
 
 const everything = { has: () => true };
 
@@ -45,7 +48,7 @@ describeNeeds(['pocketsphinx_continuous'])('pocketsphinx', () => {
   beforeAll(async () => {
     process.env['TMPDIR'] = mkdtempSync(join(tmpdir(), 'parley-test-'));
     flite = await openFlite();
-    recognizer = await openPocketsphinx(findPocketsphinx(process.env['PATH'] ?? '') ?? '', systemClock);
+    recognizer = await openPocketsphinx(findPocketsphinx(process.env['PATH'] ?? '') ?? '', patientClock);
   });
   afterAll(async () => {
     await flite.close();
@@ -109,7 +112,7 @@ describeNeeds(['pocketsphinx_continuous'])('pocketsphinx', () => {
 });
 
 it('a program that cannot be run fails the stream', async () => {
-  const recognizer = await openPocketsphinx('/nowhere/pocketsphinx_continuous', systemClock);
+  const recognizer = await openPocketsphinx('/nowhere/pocketsphinx_continuous', patientClock);
   const heard = new Recording(recognizer, 8_000);
   heard.write(buzz(8_000, 600));
   heard.stream.finalise();
