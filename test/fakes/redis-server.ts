@@ -2,12 +2,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** A running server. */
 export interface RedisServer {
   readonly url: string;
+  /** The same server for a program that takes nothing but a `redis://` address. */
+  readonly tcpUrl: string;
   stop(): Promise<void>;
 }
 
@@ -18,7 +21,24 @@ export async function startRedisServer(): Promise<RedisServer> {
   const server = spawn('redis-server', ['--port', '0', '--unixsocket', url, '--save', '', '--appendonly', 'no'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
+  const sockets = new Set<Socket>();
+  // A port of its own could be taken between being found free and being bound.
+  const door = createServer((client) => {
+    const inner = connect(url);
+    for (const [socket, other] of [
+      [client, inner],
+      [inner, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => other.destroy());
+      socket.pipe(other);
+    }
+  });
+  await new Promise<void>((listening) => door.listen(0, '127.0.0.1', listening));
+  const tcpUrl = `redis://127.0.0.1:${(door.address() as AddressInfo).port}`;
   const stop = async () => {
+    door.close();
+    for (const socket of sockets) socket.destroy();
     if (server.exitCode === null && server.signalCode === null) {
       server.kill('SIGKILL');
       await once(server, 'exit');
@@ -28,7 +48,7 @@ export async function startRedisServer(): Promise<RedisServer> {
   let printed = '';
   for await (const text of server.stdout) {
     printed += String(text);
-    if (/ready to accept connections/i.test(printed)) return { url, stop };
+    if (/ready to accept connections/i.test(printed)) return { url, tcpUrl, stop };
   }
   await stop();
   throw new Error(`redis-server did not start: ${printed}`);

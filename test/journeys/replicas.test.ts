@@ -1,0 +1,195 @@
+/** Journey: two control planes in processes of their own, on one store and one Redis, with a worker and a phone at the first: what holds for one holds for both together. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { PhoneCaller } from '#bench/caller/phone-caller.ts';
+import { prepareScene } from '#bench/caller/scene.ts';
+import { type RedisServer, startRedisServer } from '#test/fakes/redis-server.ts';
+import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
+import { has, itNeeds } from '#test/needs.ts';
+import { type ApiAnswer, type Product, startProduct } from './product.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const NEEDS = ['redis-server'];
+const PORTS = { first: 42_800, last: 42_899 };
+const ORIGIN = 'https://shop.example.com';
+const RATE = 3;
+const CREDIT_FOR = 10;
+const ATTEMPTS = 40;
+const CALLS = 4;
+const MINUTE_MS = 60_000;
+
+/** A control plane beside the product's own, on the product's store. */
+interface Replica {
+  readonly url: string;
+  readonly process: ChildProcess;
+}
+
+let folder: string;
+let redis: RedisServer;
+let product: Product;
+let second: Replica;
+let tenant: WebhookReceiver;
+
+beforeAll(async () => {
+  if (!has(NEEDS)) return;
+  folder = mkdtempSync(join(tmpdir(), 'parley-replicas-'));
+  [redis, tenant] = await Promise.all([startRedisServer(), openWebhookReceiver()]);
+  product = await startProduct({ environment: { ...settings(), REDIS_URL: redis.tcpUrl, DRAIN_SECONDS: '0' } });
+  second = await startReplica('second', { REDIS_URL: redis.tcpUrl });
+}, 120_000);
+afterAll(async () => {
+  if (!has(NEEDS)) return;
+  second?.process.kill('SIGKILL');
+  await product?.close();
+  await tenant?.close();
+  await redis?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('two control planes on one store', () => {
+  itNeeds(NEEDS)('running.md: one that shares no Redis with the others does not start, and says what to set', { timeout: 120_000 }, async () => {
+    await expect(startReplica('third', {})).rejects.toThrow('set the same REDIS_URL for every replica');
+  });
+
+  itNeeds(NEEDS)('S§7 the windows of public rates are one', { timeout: 240_000 }, async () => {
+    for (;;) {
+      const agentId = await publish({}, { public_enabled: true, allowed_origins: [ORIGIN] });
+      const minute = Math.floor(Date.now() / MINUTE_MS);
+      const statuses: number[] = [];
+      for (let attempt = 0; attempt <= RATE; attempt++) {
+        const { url } = attempt % 2 === 0 ? product : second;
+        statuses.push(await statusOf({ url, headers: { origin: ORIGIN } }, '/v1/agent/sessions', { agent_id: agentId }));
+      }
+      // A new minute is a new window.
+      if (Math.floor(Date.now() / MINUTE_MS) !== minute) continue;
+      expect(statuses).toEqual([...Array.from({ length: RATE }, () => 201), 429]);
+      return;
+    }
+  });
+
+  itNeeds(NEEDS)(
+    `of ${ATTEMPTS} sessions at once through both, on credit for ${CREDIT_FOR}, exactly ${CREDIT_FOR} are created`,
+    { timeout: 240_000 },
+    async () => {
+      const user = await product.ask('POST', '/admin/users', { name: 'Thrifty', credit: '0.60' });
+      const headers = { authorization: `Bearer ${user.api_key}` };
+      const [there, here] = [product, second].map(({ url }) => ({ url, headers })) as [Client, Client];
+      const { body } = await request(here, 'POST', '/v1/agent/agents', { name: 'Popular' });
+      expect(await statusOf(there, `/v1/agent/agents/${body.agent_id}/publish`, {})).toBe(200);
+      // The worker hangs on the first: what is created through the second is dispatched by way of it.
+      const answers = await Promise.all(
+        Array.from({ length: ATTEMPTS }, async (_, index) =>
+          request(index % 2 === 0 ? there : here, 'POST', '/v1/agent/sessions', { agent_id: body.agent_id }),
+        ),
+      );
+      const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+      expect([count(201), count(402)]).toEqual([CREDIT_FOR, ATTEMPTS - CREDIT_FOR]);
+      for (const { status, body: session } of answers) {
+        if (status === 201) expect(await statusOf(here, `/v1/agent/sessions/${session.session_id}/end`, {})).toBe(204);
+      }
+      await product.until('every charge is given back', async () => (await request(here, 'GET', '/wallet/self/api-credit')).body.credit === '0.60');
+      expect((await product.ask('GET', '/admin/wallets/verify')).flaws).toEqual([]);
+    },
+  );
+
+  itNeeds(NEEDS)(
+    'S§6.5 the end of every call is told, whichever of them leases it, and goes on being told when one is killed',
+    { timeout: 240_000 },
+    async () => {
+      const agentId = await publish({ webhooks: { post_call: [{ url: `${tenant.url}/hook` }] } });
+      const number = '+15550100777';
+      const here = { url: second.url, headers: { authorization: `Bearer ${product.rootKey}` } };
+      expect(await statusOf(here, '/v1/agent/phone-numbers', { provider: 'managed', phone_number: number, agent_id: agentId })).toBe(201);
+      await callTimes(number, CALLS);
+      const ended = () => tenant.received.filter(({ body }) => body.event === 'call.ended');
+      const told = () => new Set(ended().map(({ body }) => body.session.id)).size;
+      await product.until('every call was told', () => told() === CALLS, 60_000);
+      expect(new Set(ended().map(({ raw }) => raw.toString('utf8'))).size).toBe(CALLS);
+
+      second.process.kill('SIGKILL');
+      await once(second.process, 'exit');
+      await callTimes(number, 1);
+      await product.until('the call after the kill was told', () => told() === CALLS + 1, 60_000);
+      expect((await product.ask('GET', '/admin/wallets/verify')).flaws).toEqual([]);
+    },
+  );
+});
+
+function settings(): Record<string, string> {
+  return {
+    SESSION_JOIN_SECONDS: '600',
+    LOG_LEVEL: 'warn',
+    PUBLIC_RATE_PER_AGENT: String(RATE),
+    PUBLIC_RATE_PER_IP: '1000',
+    EGRESS_ALLOW: '127.0.0.1',
+  };
+}
+
+/** Starts `npm run start:control-plane` on the product's store, with its secrets. Rejects with what it printed when it ends instead. */
+async function startReplica(name: string, environment: Readonly<Record<string, string>>): Promise<Replica> {
+  const dataDir = join(folder, name);
+  mkdirSync(dataDir);
+  copyFileSync(join(product.dataDir, 'credentials.json'), join(dataDir, 'credentials.json'));
+  const child = spawn(join(ROOT, 'node_modules/.bin/node'), ['main.ts', 'control-plane'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      HOST: '127.0.0.1',
+      PORT: '0',
+      DATA_DIR: dataDir,
+      MONGODB_URL: `mongodb://${encodeURIComponent(join(product.dataDir, 'database/database.sock'))}/?directConnection=true`,
+      BLOBS_URL: join(product.dataDir, 'blobs'),
+      ...settings(),
+      ...environment,
+    },
+  });
+  let printed = '';
+  return new Promise((done, reject) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        printed += text;
+        const port = /^ready \{"port":(\d+)\}$/m.exec(printed)?.[1];
+        if (port !== undefined) done({ url: `http://127.0.0.1:${port}`, process: child });
+      });
+    child.once('close', (code) => reject(new Error(`ended with ${code}: ${printed}`)));
+  });
+}
+
+async function publish(config: Record<string, unknown>, profile: Record<string, unknown> = {}): Promise<string> {
+  const { agent_id: id } = await product.ask('POST', '/v1/agent/agents', {
+    name: 'Shared',
+    config: { prompt: { system_prompt: 'You answer.', first_message_mode: 'fixed', first_message: 'Hello.' }, ...config },
+  });
+  if (Object.keys(profile).length > 0) await product.ask('PATCH', `/v1/agent/agents/${id}`, profile);
+  await product.ask('POST', `/v1/agent/agents/${id}/publish`);
+  return id;
+}
+
+async function callTimes(number: string, times: number): Promise<void> {
+  const scene = prepareScene({ name: 'short', steps: [{ do: 'pause', ms: 200 }] });
+  const call = async () => (await new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(number), scene })).outcome.type;
+  for (let calls = 0; calls < times; calls++) expect(await call()).toBe('answered');
+}
+
+/** Whom a request goes to, and what it carries besides its body. */
+interface Client {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+async function statusOf(client: Client, path: string, body: unknown): Promise<number> {
+  return (await request(client, 'POST', path, body)).status;
+}
+
+async function request({ url, headers }: Client, method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+  const sent = body === undefined ? { headers } : { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  const response = await fetch(`${url}${path}`, { method, ...sent });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+}
