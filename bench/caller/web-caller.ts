@@ -5,17 +5,14 @@
 import { createRequire } from 'node:module';
 import { Resampler, resample } from '#media/pcm.ts';
 import type { AudioBlock, AudioSink, AudioSource, AudioTrack, PeerConnection, WebrtcLibrary } from '#media/webrtc-api.ts';
+import { BlockStream } from './block-stream.ts';
 import { LineSound } from './line-sound.ts';
-import { pace } from './pace.ts';
-import { type CallerStream, playScene, SPEECH_GAP_MS } from './play-scene.ts';
-import { VOICED_PEAK } from './rtp.ts';
+import { playScene } from './play-scene.ts';
 import { CALLER_RATE_HZ, type Line, type Scene } from './scene.ts';
-import { addVoice, type TimedLine, type Timeline } from './timeline.ts';
+import type { TimedLine, Timeline } from './timeline.ts';
 
 const RATE_HZ = 48_000;
-const BLOCK_MS = 10;
-const BLOCK_SAMPLES = (RATE_HZ * BLOCK_MS) / 1_000;
-const LINE_SAMPLES = (CALLER_RATE_HZ * BLOCK_MS) / 1_000;
+const BLOCK_SAMPLES = RATE_HZ / 100;
 const CONNECT_MS = 20_000;
 
 /** Where a web session is joined. */
@@ -26,14 +23,16 @@ export interface WebGrant {
 
 /** Joins a session, plays the scene and leaves. Throws when no connection comes about. */
 export async function callOverWeb(grant: WebGrant, scene: Scene, onLine: (line: Line) => void): Promise<Timeline> {
-  const stream = new WebStream(new LineSound(scene));
+  const connection = new WebConnection();
+  const stream = new BlockStream(new LineSound(scene), (block) => connection.send(block));
   try {
-    await stream.connect(grant);
+    await connection.open(grant, stream);
     const lines: TimedLine[] = [];
     await playScene(scene, stream, { onLine, onSaid: (line, span) => lines.push({ text: line.text, means: line.means, ...span }) });
-    return { agent: stream.heard, lines };
+    return { agent: stream.stretches, lines };
   } finally {
-    stream.close();
+    stream.stop();
+    connection.close();
   }
 }
 
@@ -44,38 +43,30 @@ interface OfferingPeer extends Omit<PeerConnection, 'setRemoteDescription' | 'se
   setRemoteDescription(description: { readonly type: 'answer'; readonly sdp: string }): Promise<void>;
 }
 
-type Span = { readonly firstMs: number; readonly lastMs: number };
-
-/** One peer connection each way. */
-class WebStream implements CallerStream<Span> {
-  readonly heard: { firstMs: number; lastMs: number }[] = [];
-  readonly #line: LineSound;
+/** One peer connection. */
+class WebConnection {
+  readonly #library = createRequire(import.meta.url)('@roamhq/wrtc') as WebrtcLibrary;
   readonly #peer: OfferingPeer;
   readonly #source: AudioSource;
   readonly #track: AudioTrack;
   readonly #up = new Resampler(CALLER_RATE_HZ, RATE_HZ);
   #sink: AudioSink | null = null;
-  #stopPacing: (() => void) | null = null;
-  #saying: { readonly samples: Int16Array; position: number; firstMs: number; readonly done: (span: Span) => void } | null = null;
-  readonly #looks = new Set<() => void>();
-  #voicedSinceMs: number | null = null;
-  lastVoicedMs: number | null = null;
 
-  constructor(line: LineSound) {
-    this.#line = line;
-    const library = createRequire(import.meta.url)('@roamhq/wrtc') as WebrtcLibrary;
+  constructor() {
+    const library = this.#library;
     this.#peer = new library.RTCPeerConnection({ iceServers: [], portRange: { min: 30_000, max: 32_000 } }) as unknown as OfferingPeer;
     this.#source = new library.nonstandard.RTCAudioSource();
     this.#track = this.#source.createTrack();
     this.#peer.addTrack(this.#track, new library.MediaStream());
     this.#peer.createDataChannel('events');
-    this.#peer.ontrack = ({ track }) => {
-      this.#sink = new library.nonstandard.RTCAudioSink(track);
-      this.#sink.ondata = (block) => this.#hear(block);
-    };
   }
 
-  async connect({ webrtc_url: url, token }: WebGrant): Promise<void> {
+  /** Connects the stream: it sends from then on, and hears what comes. */
+  async open({ webrtc_url: url, token }: WebGrant, stream: BlockStream): Promise<void> {
+    this.#peer.ontrack = ({ track }) => {
+      this.#sink = new this.#library.nonstandard.RTCAudioSink(track);
+      this.#sink.ondata = ({ samples, sampleRate }: AudioBlock) => stream.hear(resample(samples, sampleRate, CALLER_RATE_HZ));
+    };
     const deadlineMs = performance.now() + CONNECT_MS;
     const wait = async (isThere: () => boolean) => {
       while (!isThere()) {
@@ -92,81 +83,21 @@ class WebStream implements CallerStream<Span> {
     });
     if (!response.ok) throw new Error(`the offer was answered with ${response.status} ${await response.text()}`);
     await this.#peer.setRemoteDescription((await response.json()) as { type: 'answer'; sdp: string });
-    this.#stopPacing = pace(BLOCK_MS, () => this.#sendBlock());
+    stream.start();
     await wait(() => this.#peer.connectionState === 'connected');
   }
 
-  say(samples: Int16Array): Promise<Span> {
-    return new Promise((done) => {
-      this.#saying = { samples, position: 0, firstMs: 0, done };
-    });
-  }
-
-  press(): Promise<void> {
-    throw new Error('a web caller has no keys');
-  }
-
-  until(condition: () => boolean, timeoutMs: number): Promise<boolean> {
-    const deadlineMs = performance.now() + timeoutMs;
-    return new Promise((resolve) => {
-      const look = () => {
-        const isMet = condition();
-        if (!isMet && performance.now() < deadlineMs) return;
-        this.#looks.delete(look);
-        resolve(isMet);
-      };
-      this.#looks.add(look);
-    });
-  }
-
-  agentSpokeForMs(gapMs: number): number {
-    const now = nowMs();
-    if (this.#voicedSinceMs === null || this.lastVoicedMs === null || now - this.lastVoicedMs > gapMs) return 0;
-    return now - this.#voicedSinceMs;
-  }
-
-  agentQuietForMs(): number {
-    return this.lastVoicedMs === null ? 0 : nowMs() - this.lastVoicedMs;
+  /** Sends 10 ms at the caller's rate. */
+  send(block: Int16Array): void {
+    const up = new Int16Array(this.#up.outputCapacity(block.length));
+    this.#up.push(block, up);
+    const samples = up.slice(0, BLOCK_SAMPLES);
+    this.#source.onData({ samples, sampleRate: RATE_HZ, bitsPerSample: 16, channelCount: 1, numberOfFrames: BLOCK_SAMPLES });
   }
 
   close(): void {
-    this.#stopPacing?.();
     this.#sink?.stop();
     this.#track.stop();
     this.#peer.close();
   }
-
-  #sendBlock(): void {
-    const frame = new Int16Array(LINE_SAMPLES);
-    const saying = this.#saying;
-    if (saying) {
-      if (saying.position === 0) saying.firstMs = nowMs();
-      frame.set(saying.samples.subarray(saying.position, saying.position + LINE_SAMPLES));
-      saying.position += LINE_SAMPLES;
-    }
-    this.#line.addTo(frame);
-    const block = new Int16Array(this.#up.outputCapacity(LINE_SAMPLES));
-    this.#up.push(frame, block);
-    const samples = block.slice(0, BLOCK_SAMPLES);
-    this.#source.onData({ samples, sampleRate: RATE_HZ, bitsPerSample: 16, channelCount: 1, numberOfFrames: BLOCK_SAMPLES });
-    if (saying && saying.position >= saying.samples.length) {
-      this.#saying = null;
-      saying.done({ firstMs: saying.firstMs, lastMs: nowMs() });
-    }
-    for (const look of [...this.#looks]) look();
-  }
-
-  #hear(block: AudioBlock): void {
-    this.#line.hear(resample(block.samples, block.sampleRate, CALLER_RATE_HZ));
-    if (!block.samples.some((sample) => Math.abs(sample) >= VOICED_PEAK)) return;
-    const now = nowMs();
-    if (this.lastVoicedMs === null || now - this.lastVoicedMs > SPEECH_GAP_MS) this.#voicedSinceMs = now;
-    this.lastVoicedMs = now;
-    addVoice(this.heard, now);
-  }
-}
-
-/** Wall time that does not jump, ms since 1970. */
-function nowMs(): number {
-  return performance.timeOrigin + performance.now();
 }
