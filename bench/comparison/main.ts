@@ -2,6 +2,7 @@
  * `npm run compare [-- --rounds <n>]`: the neutral caller plays the same scenes to Parley and to an agent of LiveKit's framework, in rooms of one
  * LiveKit server, with engines that answer alike. Writes docs/comparison.md, its plots, and bench/comparison/results.json. Needs livekit-server in the PATH.
  */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -27,29 +28,42 @@ const startedMs = performance.now();
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' }, 'fault-rounds': { type: 'string', default: '2' } } });
 installLivekitAgents();
 const loadBefore = loadavg()[0] ?? 0;
+if (spawnSync('livekit-server', ['--version']).error) throw new Error('livekit-server is not in the PATH (github.com/livekit/livekit)');
+const open: (() => Promise<void>)[] = [];
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void closeAll().then(() => process.exit(1)));
 const server = await startLivekitServer();
+open.push(() => server.close());
 try {
   await compare();
 } finally {
-  await server.close();
+  await closeAll();
 }
 process.exit(0);
 
+async function closeAll(): Promise<void> {
+  for (const close of open.splice(0).reverse()) await close();
+}
+
 async function compare(): Promise<void> {
   progress('starting both sides');
-  const sides = [await startParley(server.environment), await startLivekitAgents(server.environment)];
-  try {
-    const results = new Map(sides.map((side) => [side, blank(side)]));
-    const of = (side: Side) => results.get(side) as Writable;
-    for (const side of sides) await warmUp(side);
-    for (const side of sides) of(side).idle = await whileIdle(side);
-    await playRounds(sides, of);
-    for (const side of sides) of(side).load = await underLoad(side);
-    await breakEngines(sides, of);
-    write([...results.values()]);
-  } finally {
-    for (const side of sides) await side.close();
+  const sides: Side[] = [];
+  for (const start of [startParley, startLivekitAgents]) {
+    const side = await start(server.environment);
+    sides.push(side);
+    open.push(() => side.close());
   }
+  const results = new Map(sides.map((side) => [side, blank(side)]));
+  const of = (side: Side) => results.get(side) as Writable;
+  // A run that is stopped leaves what it has.
+  const keep = () => write([...results.values()]);
+  for (const side of sides) await warmUp(side);
+  for (const side of sides) of(side).idle = await whileIdle(side);
+  await playRounds(sides, of, keep);
+  for (const side of sides) of(side).load = await underLoad(side);
+  keep();
+  await breakEngines(sides, of);
+  keep();
+  progress('docs/comparison.md is written');
 }
 
 type Writable = { -readonly [Key in keyof SideResults]: SideResults[Key] } & {
@@ -76,7 +90,7 @@ async function whileIdle(side: Side) {
 }
 
 /** Each scene on one side, then on the other, the first one changing with every round. */
-async function playRounds(sides: readonly Side[], of: (side: Side) => Writable): Promise<void> {
+async function playRounds(sides: readonly Side[], of: (side: Side) => Writable, keep: () => void): Promise<void> {
   const rounds = Number(values.rounds);
   for (let round = 0; round < rounds; round++) {
     for (const scene of SCENES) {
@@ -91,6 +105,7 @@ async function playRounds(sides: readonly Side[], of: (side: Side) => Writable):
           progress(`${side.name}: no call: ${error}`);
         }
       }
+      keep();
     }
   }
 }
@@ -190,7 +205,6 @@ function write(sides: readonly Writable[]): void {
   writeFileSync(new URL('images/comparison/held.svg', DOCS), plot('Silence of the agent at a sound that wanted nothing, ms', rows('heldMs')));
   writeFileSync(new URL('results.json', import.meta.url), `${JSON.stringify(results, null, 1)}\n`);
   writeFileSync(new URL('comparison.md', DOCS), toMarkdown(results));
-  progress('docs/comparison.md is written');
 }
 
 function progress(text: string): void {

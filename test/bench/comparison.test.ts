@@ -6,6 +6,7 @@ import type { Meaning } from '#bench/caller/scene.ts';
 import { addVoice } from '#bench/caller/timeline.ts';
 import { judgeCall, ownWords } from '#bench/comparison/judge.ts';
 import { startCuedRecogniser } from '#bench/comparison/recogniser.ts';
+import { toMarkdown } from '#bench/comparison/report.ts';
 import { GREETING, LONG_REPLY, WORD_MS } from '#bench/comparison/script.ts';
 
 const WORDS = LONG_REPLY.split(' ').length;
@@ -111,6 +112,46 @@ describe('what is made of a call', () => {
   it('tells what an agent says of its own accord from the script', () => {
     expect(ownWords([GREETING, 'Our garden was', 'Sorry, something went wrong.', ''])).toEqual(['Sorry, something went wrong.']);
   });
+});
+
+it('the page holds every figure of both sides, what each did when an engine died, and says when the machine was busy or the run was stopped', () => {
+  const heard = judgeCall(
+    callOf(
+      [
+        [200, 1_000],
+        [3_600, 5_000],
+      ],
+      [['turn', 2_000, 3_000]],
+    ),
+    [],
+  );
+  const fault = { fault: 'voice answers 500', heardAfterMs: null, nextAnsweredAfterMs: 900, wasSentAway: false, ownWords: ['Sorry.'] };
+  const side = (name: string, faults: (typeof fault)[]) => ({
+    name,
+    version: '1.0.0',
+    calls: [{ scene: 'questions', heard }],
+    faults,
+    latenessMs: [2],
+    failed: 1,
+    idle: { cpuShare: 0.02, bytes: 104_857_600 },
+    load: { calls: 4, minutes: 2, seconds: 30, cpuSeconds: 4.6, peakBytes: 146_800_640, replyMs: [700, 900] },
+  });
+  const run = {
+    at: '2026-11-22T00:00:00.000Z',
+    command: 'npm run compare',
+    machine: { cpu: 'a processor', cores: 2, node: 'v24', loadBefore: 0.1, loadAfter: 1 },
+    settings: { waitMs: 300, interruptMs: 256 },
+    sides: [side('One', [fault]), side('Other', [fault])],
+  } as const;
+  const page = toMarkdown(run);
+  expect(page).toContain('| Calls played (did not come about) | 1 (1) | 1 (1) |');
+  expect(page).toContain('| 600 / 600 / 600 (1) | 600 / 600 / 600 (1) |');
+  expect(page).toContain('idle share taken off | 2.00 | 2.00 |');
+  expect(page).toContain('Memory per call, MiB | 10.0 | 10.0 |');
+  expect(page).toContain('| voice answers 500 | silence; the next one answered after 0.9 s; says “Sorry.” |');
+  expect(page).not.toMatch(/The machine was busy|stopped before its end/);
+  expect(toMarkdown({ ...run, machine: { ...run.machine, loadBefore: 9 } })).toContain('The machine was busy');
+  expect(toMarkdown({ ...run, sides: [side('One', []), side('Other', [fault])] })).toContain('stopped before its end');
 });
 
 describe('the recogniser that is told the scene', () => {
