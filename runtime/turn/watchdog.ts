@@ -1,7 +1,7 @@
 /** The watchdog of every phase in which the agent has the floor. Timer: `progress`. */
 import { onFailed, onHold } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
-import { cut, PROGRESS_MS, recordHeard } from './floor.ts';
+import { cut, PROGRESS_MS, playAnswer, recordHeard, watchProgress } from './floor.ts';
 import { onCleared } from './reply-inputs.ts';
 import type { Answer, Generation } from './turn-state.ts';
 
@@ -48,7 +48,14 @@ function stageOf(generation: Generation): 'model' | 'synthesis' {
 function onSpeechStalled(draft: Draft, answer: Answer | null): void {
   const { phase } = draft;
   if (phase.is !== 'speaking') return;
-  const isGenerating = answer?.generation.replyId === phase.utterance.replyId && answer.generation.status !== 'done';
-  if (isGenerating && draft.atMs - draft.progressMs < draft.config.generationCapMs) return;
-  cut(draft, 'stalled');
+  const { utterance } = phase;
+  const isGenerating = answer?.generation.replyId === utterance.replyId && answer.generation.status !== 'done';
+  // Words whose voice is late are still the best there is to say: given up at once, they would leave the caller with nothing.
+  if ((utterance.startedMs === null || isGenerating) && draft.atMs - draft.progressMs < draft.config.generationCapMs) return;
+  if (utterance.kind === 'hold' && utterance.startedMs === null && answer) {
+    // Only the line that bridges the wait is given up, never the answer it was to bridge.
+    emit(draft, { do: 'discard', replyId: utterance.replyId });
+    playAnswer(draft, answer);
+    watchProgress(draft);
+  } else cut(draft, 'stalled');
 }

@@ -81,10 +81,7 @@ describeNeeds(NEEDS)('the browser client', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  // Beside another test it sometimes waits in vain, for what is not known yet: a fault to be found. Until then such a run is begun again.
-  const AGAIN = { timeout: 45_000, retry: 3 };
-  itNeeds(NEEDS)('supplement 5: callbacks, levels, devices, muting, transcript and end of a spoken conversation', AGAIN, async () => {
-    await page.reload();
+  itNeeds(NEEDS)('supplement 5: callbacks, levels, devices, muting, transcript and end of a spoken conversation', PATIENCE, async () => {
     const seen = await run<Record<string, unknown>>(`
       const events = [];
       const callbacks = {
@@ -135,7 +132,8 @@ describeNeeds(NEEDS)('the browser client', () => {
       ['disconnect', 'user_hangup'],
     ]);
     expect(seen['said']).toEqual(expect.arrayContaining([expect.stringContaining('agent: '), 'user: Who are you?']));
-    expect(seen['transcript']).toEqual(['agent', 'user', 'agent']);
+    // On a busy machine a word to bridge the wait may come before the answer.
+    expect((seen['transcript'] as string[]).join(' ')).toMatch(/^agent user agent( agent)?$/);
     const session = await settled(product, String(seen['sessionId']));
     expect(session).toMatchObject({ status: 'completed', timezone: 'Europe/Rome' });
   });

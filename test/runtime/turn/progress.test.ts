@@ -8,6 +8,11 @@ const { cannotHear, trouble } = phrasesFor('en');
 
 const saidBy = (script: TurnScript) => script.all('say').map(({ text }) => text);
 
+/** The model writes a whole reply, of which nothing is voiced yet. */
+function writes(script: TurnScript, replyId: string, text: string): void {
+  script.take({ type: 'reply.token', replyId }, { type: 'reply.piece', replyId, text }, { type: 'reply.generated', replyId });
+}
+
 /** Plays a fixed text to its end. */
 function playOut(script: TurnScript): void {
   const { replyId = '', text: heard = '' } = script.last('say') ?? {};
@@ -132,7 +137,40 @@ describe('a voice that goes on without new words', () => {
     const { replyId = '' } = script.last('generate') ?? {};
     script.take({ type: 'voice.reached', voicedMs: 704 }).after(1_000);
     expect(script.all('discard').map((effect) => effect.replyId)).toContain(replyId);
-    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 1_500 }).take({ type: 'transcript.final', text: 'for two' }).after(2_000);
+    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 1_500 });
+    script.take({ type: 'transcript.final', text: 'for two' }).after(2_000);
     expect(script.asked().at(-1)).toBe('user: book a table for two');
+  });
+});
+
+describe('a voice that is late', () => {
+  it('still says the greeting', () => {
+    const script = new TurnScript({ greeting: { mode: 'say', text: 'Hello!' } });
+    script.take({ type: 'call.started' }, { type: 'call.connected' }).at(6_000);
+    playOut(script);
+    expect(script.timeline()).toEqual(['assistant: Hello!']);
+  });
+
+  it('still gives the answer, although the hold line was late, too', () => {
+    const script = TurnScript.listening();
+    script.say('book a table');
+    const { replyId = '' } = script.last('generate') ?? {};
+    writes(script, replyId, 'Booked.');
+    script.after(8_000);
+    playOut(script);
+    script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: script.nowMs });
+    script.after(500).take({ type: 'playout.finished', replyId, heard: 'Booked.' });
+    expect(script.timeline().at(-1)).toBe('assistant: Booked.');
+  });
+
+  it('that never comes for the hold line costs that line, not the answer', () => {
+    const script = TurnScript.listening();
+    script.say('book a table');
+    const { replyId = '' } = script.last('generate') ?? {};
+    writes(script, replyId, 'Booked.');
+    script.after(4_000);
+    script.take({ type: 'reply.audible', replyId }).after(12_000);
+    expect(script.all('discard').map((effect) => effect.replyId)).toEqual([script.last('say')?.replyId]);
+    expect(script.state.phase).toMatchObject({ is: 'speaking', utterance: { replyId } });
   });
 });
