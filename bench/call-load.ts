@@ -1,11 +1,12 @@
 /** So many phone calls at once, each with turns and interruptions, measured from one packet capture; CPU and memory of the whole process tree beside it. */
-import { cpuSeconds, residentBytes } from '#test/journeys/process-tree.ts';
+import { cpuSeconds, type Process, residentBytes } from '#test/journeys/process-tree.ts';
 import type { Product } from '#test/journeys/product.ts';
 import type { CallOutcome, CallRecord } from './caller/caller.ts';
 import { startCapture } from './caller/capture.ts';
 import { type CallMeasures, measureCall } from './caller/measure.ts';
 import { PhoneCaller } from './caller/phone-caller.ts';
 import { prepareScene, type Scene, type SceneFile } from './caller/scene.ts';
+import { type CallSpan, type CpuCost, type CpuSample, cpuCost } from './cpu-cost.ts';
 import { HEARD_LINE } from './stand-ins.ts';
 
 /** `response_wait_ms` of the agent measured (quality.md §4). */
@@ -14,6 +15,8 @@ export const RESPONSE_WAIT_MS = 300;
 const BARGE_IN_WAIT_MS = 128;
 const PORTS = { first: 42_000, last: 42_299 };
 const SAMPLE_MS = 500;
+/** What the product spends on nothing is measured for this long before the calls. */
+const IDLE_MS = 4_000;
 
 /** What one load showed. Lists hold every sample, ms. */
 export interface LoadResult {
@@ -28,7 +31,7 @@ export interface LoadResult {
   readonly longestGapMs: number;
   readonly inviteToAnswerMs: readonly number[];
   readonly answerToGreetingMs: readonly number[];
-  readonly cpuSecondsPerCallMinute: number;
+  readonly cpu: CpuCost;
   /** Largest resident memory of all processes while the calls ran. */
   readonly residentBytes: number;
 }
@@ -49,29 +52,47 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   const target = product.sipAddress(options.number);
   const capture = await startCapture(PORTS);
   const processes = product.processes();
-  const cpuBefore = cpuSeconds(processes);
   let peakBytes = residentBytes(processes);
-  const sampling = setInterval(() => {
+  const samples: CpuSample[] = [];
+  const sample = () => {
+    samples.push({ atMs: performance.now(), cpuSeconds: cpuSeconds(processes) });
     peakBytes = Math.max(peakBytes, residentBytes(processes));
-  }, SAMPLE_MS);
-  const records: { readonly record: CallRecord; readonly minutes: number }[] = await Promise.all(
+  };
+  const idlePerSecond = await idleCpu(processes);
+  sample();
+  const sampling = setInterval(sample, SAMPLE_MS);
+  const records = await Promise.all(
     scenes.map(async (scene, index) => {
       await new Promise((resolve) => setTimeout(resolve, (1_000 * index) / scenes.length));
-      const startedMs = performance.now();
+      const placedMs = performance.now();
       const record = await caller.call({ target, scene });
-      return { record, minutes: (performance.now() - startedMs) / 60_000 };
+      return { record, placedMs, endedMs: performance.now() };
     }),
   );
   clearInterval(sampling);
-  const cpu = cpuSeconds(processes) - cpuBefore;
+  sample();
   const datagrams = await capture.stop();
   const measured = records.map(({ record }) => ({ record, measures: measureCall(datagrams, record, { bargeInWaitMs: BARGE_IN_WAIT_MS }) }));
+  const spans = records.map(
+    ({ placedMs, endedMs }, index): CallSpan => ({
+      placedMs,
+      answeredMs: placedMs + (measured[index]?.measures.inviteToAnswerMs ?? Number.NaN),
+      endedMs,
+    }),
+  );
   return {
     ...summary(measured),
     calls: options.calls,
-    cpuSecondsPerCallMinute: cpu / records.reduce((sum, { minutes }) => sum + minutes, 0),
+    cpu: cpuCost(samples, spans, idlePerSecond),
     residentBytes: peakBytes,
   };
+}
+
+/** CPU seconds a second of a product without calls. */
+async function idleCpu(processes: readonly Process[]): Promise<number> {
+  const before = { atMs: performance.now(), used: cpuSeconds(processes) };
+  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+  return (cpuSeconds(processes) - before.used) / ((performance.now() - before.atMs) / 1_000);
 }
 
 function summary(measured: readonly { readonly record: CallRecord; readonly measures: CallMeasures }[]) {
