@@ -77,7 +77,8 @@ describe('two control planes on one store', () => {
     async () => {
       const user = await product.ask('POST', '/admin/users', { name: 'Thrifty', credit: '0.60' });
       const headers = { authorization: `Bearer ${user.api_key}` };
-      const [there, here] = [product, second].map(({ url }) => ({ url, headers })) as [Client, Client];
+      const there = { url: product.url, headers };
+      const here = { url: second.url, headers };
       const { body } = await request(here, 'POST', '/v1/agent/agents', { name: 'Popular' });
       expect(await statusOf(there, `/v1/agent/agents/${body.agent_id}/publish`, {})).toBe(200);
       // The worker hangs on the first: what is created through the second is dispatched by way of it.
