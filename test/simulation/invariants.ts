@@ -3,8 +3,10 @@ import type { SessionItem } from '#config/session-record.ts';
 import type { SimulatedCall } from './simulate-call.ts';
 import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
 
-/** The longest the caller may hear nothing after its turn was taken. */
-const LONGEST_SILENCE_MS = 8_000;
+/** The longest the caller may hear nothing once a turn was taken (design §5). */
+const LONGEST_SILENCE_MS = 4_000;
+/** The longest a caller who came back may hear nothing: what was being said is begun again. */
+const LONGEST_RETURN_MS = 8_000;
 /** Words by which an estimate may miss what was heard. */
 const ESTIMATE_MISSES = 3;
 
@@ -79,7 +81,7 @@ function silenceViolations({ acts, endedMs, live, outages, played }: SimulatedCa
 /** A caller who comes back hears the agent go on, or is answered what they had said before. */
 function returnViolations({ acts, endedMs, live, outages, played }: SimulatedCall): string[] {
   return outages.flatMap(({ backMs, lostMs, wasTalking }) => {
-    const isBy = (time: number | null) => time !== null && time >= backMs && time <= backMs + LONGEST_SILENCE_MS;
+    const isBy = (time: number | null) => time !== null && time >= backMs && time <= backMs + LONGEST_RETURN_MS;
     const isFollowed = played.some(({ startedMs }) => isBy(startedMs)) || acts.some(({ atMs }) => isBy(atMs)) || isBy(endedMs);
     const last = live.findLast(
       ({ atMs, event }) => atMs <= lostMs && event['type'] === 'transcript' && event['role'] === 'user' && event['final'] === true,

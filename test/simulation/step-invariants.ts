@@ -2,6 +2,7 @@
  * What must be true after every step of a call: checked with each input the turn machine takes, so that a broken call tells the moment it broke.
  * The checker keeps its own account of timers and replies from the effects alone; it believes nothing the state says of them.
  */
+import { normalised } from '#runtime/turn/normalised.ts';
 import type { Effect } from '#runtime/turn/turn-effects.ts';
 import type { TimerName, TurnInput } from '#runtime/turn/turn-inputs.ts';
 import type { Step } from '#runtime/turn/turn-machine.ts';
@@ -16,6 +17,8 @@ const ENOUGH = 5;
 /** What became of a reply so far. */
 interface ReplyAccount {
   isSpeculative: boolean;
+  /** What the caller said that it answers; empty for fixed texts. */
+  readonly answers: string;
   isGivenUp: boolean;
 }
 
@@ -40,6 +43,9 @@ export class StepInvariants {
     if (input.type === 'timer.fired') this.#timers.delete(input.name);
     if (this.#hangUps > 0 && effects.length > 0) this.#found('something is done after the end');
     for (const effect of effects) this.#account(effect);
+    this.#checkReuse(effects);
+    const isJudged = input.type === 'timer.fired' && input.name === 'judge' && state.caller.is === 'stopped' && state.recognizer.is === 'open';
+    if (isJudged && !effects.some((effect) => effect.do === 'finalise')) this.#found('speech is judged and its words are not asked for');
     if (state.caller.is === 'silent') this.#speculations = 0;
     this.violations.push(...withoutDeadline(state, this.#timers));
     if (this.#isConnected && state.phase.is === 'connecting' && !this.#timers.has('screening')) this.#found('connected, and the call does not begin');
@@ -78,7 +84,11 @@ export class StepInvariants {
       case 'say':
       case 'generate':
         if (this.#replies.has(effect.replyId)) this.#found(`two replies are called ${effect.replyId}`);
-        this.#replies.set(effect.replyId, { isSpeculative: effect.do === 'generate' && effect.isSpeculative, isGivenUp: false });
+        this.#replies.set(effect.replyId, {
+          isSpeculative: effect.do === 'generate' && effect.isSpeculative,
+          answers: effect.do === 'generate' ? (effect.messages.findLast(({ role }) => role === 'user')?.content ?? '') : '',
+          isGivenUp: false,
+        });
         if (effect.do === 'generate') this.#checkRun(effect);
         return;
       case 'play':
@@ -119,6 +129,15 @@ export class StepInvariants {
     }
     if (asked.size > 0) this.#found(`the model is not told the result of ${[...asked].join(', ')}`);
     if (messages.at(-1)?.role === 'assistant') this.#found('the model is asked to answer itself');
+  }
+
+  /** A reply begun early is used for the very words it answers. */
+  #checkReuse(effects: readonly Effect[]): void {
+    const committed = effects.find((effect) => effect.do === 'commit');
+    const taken = effects.find((effect) => effect.do === 'event' && effect.event.type === 'transcript' && effect.event.role === 'user' && effect.event.final);
+    if (committed?.do !== 'commit' || taken?.do !== 'event' || taken.event.type !== 'transcript') return;
+    const answers = this.#replies.get(committed.replyId)?.answers ?? '';
+    if (normalised(answers) !== normalised(taken.event.text)) this.#found(`"${taken.event.text}" gets the answer to "${answers}"`);
   }
 
   #checkItem(item: Extract<Effect, { do: 'record' }>['item']): void {

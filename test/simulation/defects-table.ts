@@ -1,0 +1,58 @@
+/**
+ * `npm run defects` puts every seeded defect into the turn loop, one at a time, and prints what caught it: first the simulated calls, then, for what they let pass,
+ * the tests of the loop, in a copy of the tree. `-- --calls 500` is how many calls each gets, `-- --only <name>` tries one. Fails when a defect survives.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { DEFECTS, type Defect } from './defects.ts';
+import { caughtInSimulation } from './run-defect.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const COPIED = ['config', 'media', 'telephony', 'runtime', 'control-plane', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const LOOP_TESTS = ['test/runtime/turn', 'test/runtime/call.test.ts', 'test/simulation/orderings.test.ts'];
+const AT_ONCE = 2;
+
+const { values } = parseArgs({ options: { calls: { type: 'string', default: '300' }, only: { type: 'string' } } });
+const waiting = DEFECTS.filter(({ name }) => values.only === undefined || name === values.only);
+const survivors: string[] = [];
+
+await Promise.all(Array.from({ length: AT_ONCE }, work));
+console.log(survivors.length === 0 ? 'every defect is caught' : `survived: ${survivors.join(', ')}`);
+process.exitCode = survivors.length === 0 ? 0 : 1;
+
+async function work(): Promise<void> {
+  for (let defect = waiting.shift(); defect; defect = waiting.shift()) {
+    const caught = (await caughtInSimulation(defect, Number(values.calls))) ?? (await caughtByLoopTests(defect));
+    if (caught === null) survivors.push(defect.name);
+    console.log(`${defect.name.padEnd(24)} | ${defect.breaks.padEnd(60)} | ${caught === null ? 'SURVIVED' : caught.slice(0, 160)}`);
+  }
+}
+
+/** The first test that fails in a copy of the tree that has the defect. */
+async function caughtByLoopTests({ file, find, replace }: Defect): Promise<string | null> {
+  const copy = await mkdtemp(join(tmpdir(), 'defect-'));
+  try {
+    for (const path of COPIED) await cp(join(ROOT, path), join(copy, path), { recursive: true });
+    await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+    const path = join(copy, 'runtime/turn', file);
+    await writeFile(path, (await readFile(path, 'utf8')).replace(find, () => replace));
+    const output = await failedRun(copy);
+    return output === null ? null : (/FAIL\s+(.*)/.exec(output)?.[1] ?? 'the tests of the loop');
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+/** What the tests print when one fails; null when all pass. */
+function failedRun(cwd: string): Promise<string | null> {
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  return new Promise((resolve) => {
+    execFile(process.execPath, [vitest, 'run', '--bail', '1', ...LOOP_TESTS], { cwd, env: { ...process.env, NO_COLOR: '1' } }, (error, stdout, stderr) =>
+      resolve(error ? `${stdout}${stderr}` : null),
+    );
+  });
+}

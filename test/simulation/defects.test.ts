@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { DEFECTS } from './defects.ts';
+import { caughtInSimulation } from './run-defect.ts';
+
+/** `npm run defects` tries all of them; these are three that leave the caller in silence. */
+const IN_CI = ['no-progress-watch', 'no-judge', 'no-false-interruption'];
+
+describe('seeded defects of the turn loop', () => {
+  it('are thirty at least, each with a name of its own', () => {
+    expect(DEFECTS.length).toBeGreaterThanOrEqual(30);
+    expect(new Set(DEFECTS.map(({ name }) => name)).size).toBe(DEFECTS.length);
+  });
+
+  it.each(DEFECTS.map((defect) => [defect.name, defect] as const))('%s has its place in the code', async (_name, { file, find, replace }) => {
+    const source = await readFile(fileURLToPath(new URL(`../../runtime/turn/${file}`, import.meta.url)), 'utf8');
+    expect(source.split(find)).toHaveLength(2);
+    expect(replace).not.toBe(find);
+  });
+
+  it.each(DEFECTS.filter(({ name }) => IN_CI.includes(name)).map((defect) => [defect.name, defect] as const))(
+    'the simulation catches %s',
+    async (_name, defect) => {
+      expect(await caughtInSimulation(defect, 100)).toMatch(/^seed \d+: /);
+    },
+    600_000,
+  );
+});

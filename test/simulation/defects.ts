@@ -1,0 +1,56 @@
+/** Seeded defects of the turn loop: each is a fault somebody could write, as a patch of one file; the tests of the loop must catch them all. */
+
+/** One defect. `find` stands exactly once in `file`. */
+export interface Defect {
+  readonly name: string;
+  readonly breaks: string;
+  /** Within runtime/turn. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+function defect(name: string, breaks: string, file: string, find: string, replace: string): Defect {
+  return { name, breaks, file, find, replace };
+}
+
+/** The list. */
+export const DEFECTS: readonly Defect[] = [
+  defect('no-progress-watch', 'an answer may hang for ever', 'floor.ts', "emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs + PROGRESS_MS });", ''),
+  defect('no-hold-line', 'a slow model is silence', 'answering.ts', "if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;", 'return;'),
+  defect('no-false-interruption', 'a cough silences the agent for good', 'floor.ts', "emit(draft, { do: 'startTimer', name: 'falseInterruption', atMs: draft.atMs + FALSE_INTERRUPTION_MS });", ''),
+  defect('no-judge', 'the end of speech is not judged', 'listening.ts', "{ do: 'startTimer', name: 'judge', atMs: input.speechEndMs + JUDGE_AFTER_MS }", "{ do: 'stopTimer', name: 'judge' }"),
+  defect('resumed-is-new', 'speech that goes on after a pause forgets its beginning', 'listening.ts', 'talk(draft, caller.speech);', 'talk(draft, newSpeech(startMs));'),
+  defect('no-finalise', 'the recogniser is not asked for its final', 'listening.ts', "if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });\n  draft.caller = { ...caller, endpoint: { ...caller.endpoint, isJudged: true } };", 'draft.caller = { ...caller, endpoint: { ...caller.endpoint, isJudged: true } };'),
+  defect('late-final-twice', 'a late final becomes a second turn', 'listening.ts', "return endpoint.isSettled ? null : { is: 'committed'", "return endpoint.isSettled || true ? null : { is: 'committed'"),
+  defect('final-lost', 'finals replace the ones before', 'listening.ts', 'finals: [...speech.finals, text]', 'finals: [text]'),
+  defect('interim-kept', 'the words of a final are said twice', 'listening.ts', "finals: [...speech.finals, text], interim: ''", 'finals: [...speech.finals, text]'),
+  defect('turn-not-joined', 'two replies to one thought', 'listening.ts', "emit(draft, { do: 'discard', replyId: answer.generation.replyId });\n  takeTurn(draft, { ...turn, turnId: answer.turn.turnId", 'takeTurn(draft, { ...turn, turnId: answer.turn.turnId'),
+  defect('wait-from-now', 'deadlines count from now, not from the end of speech', 'listening.ts', 'const dueMs = caller.endMs + waitMs(', 'const dueMs = draft.atMs + waitMs('),
+  defect('no-commit', 'a reply begun early is never released', 'answering.ts', "if (isReusable) emit(draft, { do: 'commit', replyId: speculation.generation.replyId });", ''),
+  defect('speculation-leaks', 'a speculation is kept after it was given up', 'listening.ts', "explain(draft, { about: 'transcript', rule: `dropped_${rule}`", "draft.waiting = [...draft.waiting, turn];\n  explain(draft, { about: 'transcript', rule: `dropped_${rule}`"),
+  defect('speculates-without-end', 'every interim costs a run of the model', 'listening.ts', 'speculations: speech.speculations + 1', 'speculations: 0'),
+  defect('parked-tool-lost', 'a tool asked for by a speculation never runs', 'answering.ts', 'for (const { call } of generation.calls) runCall(draft, call.callId);', ''),
+  defect('tool-runs-early', 'a tool runs before its turn is taken', 'reply-inputs.ts', "if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') runCall(draft, call.callId);", "emit(draft, { do: 'runTool', call });\n      if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') runCall(draft, call.callId);"),
+  defect('tool-runs-twice', 'a repeated call runs again', 'reply-inputs.ts', 'isRepeated(call, generation.calls) ? REPEATED : null', 'null'),
+  defect('tools-not-followed', 'the model is not asked to go on after its tools', 'reply-inputs.ts', 'else followTools(draft);', ''),
+  defect('heard-not-recorded', 'what was heard is missing from the transcript', 'floor.ts', "recordMessage(draft, { role: 'assistant'", "if (utterance.kind !== 'reply') recordMessage(draft, { role: 'assistant'"),
+  defect('generated-as-heard', 'words nobody heard stand in the transcript', 'reply-inputs.ts', 'recordHeard(draft, phase.utterance, input.heard);', 'recordHeard(draft, phase.utterance, phase.utterance.text);'),
+  defect('user-not-recorded', "the caller's words are missing from the timeline", 'floor.ts', "if (turn.source !== 'event') recordMessage(", "if (turn.source === 'typed') recordMessage("),
+  defect('history-lost', 'the model forgets the turn before', 'floor.ts', 'draft.history = [...draft.history, ...answerMessages(recorded, isCut)];', ''),
+  defect('cut-not-told', 'the model is not told that it was cut off', 'generating.ts', 'if (isCut && last', 'if (!isCut && last'),
+  defect('results-forgotten', 'the model is asked with calls whose results are missing', 'generating.ts', "...calls.map(({ call, result }) => ({ role: 'tool'", "...calls.slice(1).map(({ call, result }) => ({ role: 'tool'"),
+  defect('pause-forgotten', 'the leg stays paused after a cut', 'floor.ts', "if (isPaused) emit(draft, { do: 'resume' });", ''),
+  defect('resume-forgotten', 'the agent does not go on after a cough', 'floor.ts', "    emit(draft, { do: 'resume' });\n    draft.phase = { is: 'speaking'", "    draft.phase = { is: 'speaking'"),
+  defect('waiting-forgotten', 'what was said over the agent is never answered', 'answering.ts', '  draft.waiting = rest;\n  takeTurn(draft, { ...first, committedMs: draft.atMs });', '  draft.waiting = rest;'),
+  defect('waiting-repeated', 'what was said over the agent is answered for ever', 'answering.ts', '  draft.waiting = rest;\n', ''),
+  defect('unprotected', 'interruptible off is ignored', 'floor.ts', "isInterruptible: draft.config.interruptible && options.kind !== 'farewell'", 'isInterruptible: true'),
+  defect('ignore-all', 'the agent cannot be interrupted by words', 'interruption.ts', "  return 'words';\n}", "  return 'acknowledgement';\n}"),
+  defect('acknowledged-cut', 'an "mhm" cuts the agent off', 'interruption.ts', "if (isMadeOf(said, acknowledgements)) return 'acknowledgement';", ''),
+  defect('failures-uncounted', 'a dead model keeps the caller for ever', 'answering.ts', 'draft.failedGenerations += 1;\n  const isLast', 'const isLast'),
+  defect('no-retry', 'a failed run is not tried again', 'answering.ts', 'generation.attempt < ATTEMPTS', 'generation.attempt < 1'),
+  defect('idle-forgotten', 'a silent caller is kept for ever', 'silence.ts', "emit(draft, { do: 'startTimer', name: 'idle', atMs: draft.atMs + Math.max(0, nextThresholdMs(draft) - beforeMs) });", ''),
+  defect('no-end-cap', 'a farewell that cannot be played holds the line', 'ending.ts', "emit(draft, { do: 'startTimer', name: 'endCap', atMs: draft.atMs + FAREWELL_GOES_ON_WITHIN_MS });", "emit(draft, { do: 'stopTimer', name: 'endCap' });"),
+  defect('digits-dropped', 'keys are forgotten while an entry goes on', 'other-inputs.ts', 'draft.digits = digits;', "draft.digits = draft.digits === '' ? digits : draft.digits;"),
+  defect('waterfall-overlaps', 'the parts of a latency do not add up', 'answering.ts', '    reachedMs = untilMs;\n    return partMs;', '    return partMs;'),
+];
