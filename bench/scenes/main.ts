@@ -1,12 +1,14 @@
 /**
  * `npm run scenes`: plays the scenes of `catalogue.ts` to the product as callers do, by telephone and in the browser, and reports how it took its turns:
  * tables and plots into docs/turn-taking.md, the figures into bench/scenes/results.json.
+ * A call during which this process itself was late is played again; a report is written only when every scene could be played.
  * `-- --only <part of a name>` plays some and writes nothing; `--repeat <times>`, `--lanes <calls at a time>`, `--verbose`.
  */
 import { parseArgs } from 'node:util';
 import { startProduct } from '#test/journeys/product.ts';
+import { prepareScene } from '../caller/scene.ts';
 import { SCENES, type SceneCase } from './catalogue.ts';
-import { type Played, playCase, type Stage } from './play.ts';
+import { judgeCase, type Observed, playCase, type Stage } from './play.ts';
 import { type SceneResult, summaryText, writeReport } from './report.ts';
 import { startSceneStandIns } from './stand-ins.ts';
 
@@ -14,6 +16,9 @@ import { startSceneStandIns } from './stand-ins.ts';
 const LANES = 4;
 const PORTS_PER_LANE = 4;
 const FIRST_PORT = 28_000;
+/** A caller that was later than this played another scene: it is played again, at most so often. */
+const LATEST_MS = 60;
+const ATTEMPTS = 2;
 
 const { values } = parseArgs({
   options: {
@@ -24,28 +29,35 @@ const { values } = parseArgs({
   },
 });
 const scenes = SCENES.filter(({ name, over }) => values.only === undefined || `${name}, ${over}`.includes(values.only));
-const runs = Array.from({ length: Number(values.repeat) }, (_, run) => scenes.map((item, index) => ({ item, index, run }))).flat();
+/** Every call with its sound made beforehand: making it takes time from the calls under way. */
+const prepared = Array.from({ length: Number(values.repeat) }, (_, run) =>
+  scenes.map((item, index) => {
+    const number = 100 * run + index;
+    return { item, number, attempts: 0, scene: prepareScene({ ...item.scene, name: `scene${number}`, seed: 1 + number }) };
+  }),
+).flat();
 
 async function main(): Promise<void> {
   const standIns = await startSceneStandIns();
   const environment = { ...standIns.environment, STARTING_CREDIT: '1000000.00', LOG_LEVEL: 'warn', PUBLIC_RATE_PER_IP: '100000' };
   const product = await startProduct({ environment });
-  const played = new Map<SceneCase, Played[]>();
+  const observed = new Map<SceneCase, Observed[]>();
   const failures: string[] = [];
-  const waiting = [...runs];
+  const waiting = [...prepared];
   let done = 0;
+  const play = async (stage: Stage, call: (typeof prepared)[number]) => {
+    const { item, scene, number, attempts } = call;
+    const result = await playCase(stage, item, { scene, number: `+155501${String(20_000 + number + 1_000 * attempts)}` });
+    if (values.verbose) console.log(JSON.stringify(result, null, 1));
+    if (result.latenessMs <= LATEST_MS) observed.set(item, [...(observed.get(item) ?? []), result]);
+    else if (attempts + 1 < ATTEMPTS) waiting.push({ ...call, scene: { ...scene, name: `${scene.name}again` }, attempts: attempts + 1 });
+    else throw new Error(`this machine was too busy, the caller itself was ${result.latenessMs.toFixed(0)} ms late`);
+  };
   const lane = async (stage: Stage) => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const { item, index, run } = next;
-      const call = { name: `scene${index}x${run}`, number: `+155501${String(20_000 + 100 * run + index)}`, seed: 1 + 100 * run + index };
-      try {
-        const result = await playCase(stage, item, call);
-        if (values.verbose) console.log(JSON.stringify(result, null, 1));
-        played.set(item, [...(played.get(item) ?? []), result]);
-      } catch (error) {
-        failures.push(`${item.name}: ${error instanceof Error ? error.message : String(error)}`);
-      }
-      console.log(`${String(++done).padStart(3)} of ${runs.length}  ${item.name} (${item.over})`);
+      const name = `${next.item.name} (${next.item.over})`;
+      await play(stage, next).catch((error: unknown) => failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`));
+      console.log(`${String(++done).padStart(3)} of ${prepared.length}  ${name}`);
     }
   };
   try {
@@ -57,10 +69,13 @@ async function main(): Promise<void> {
     await product.close();
     await standIns.close();
   }
-  const results: SceneResult[] = scenes.map((item) => ({ item, played: played.get(item) ?? [] }));
+  const results: SceneResult[] = scenes.map((item) => ({
+    item,
+    played: (observed.get(item) ?? []).map((call) => judgeCase(item, call, standIns.spoken)),
+  }));
   console.log(`\n${summaryText(results)}`);
   for (const failure of failures) console.log(`not played: ${failure}`);
-  if (values.only === undefined) writeReport(results);
+  if (values.only === undefined && failures.length === 0) writeReport(results);
   process.exitCode = failures.length > 0 ? 1 : 0;
 }
 

@@ -1,10 +1,11 @@
-/** Plays one scene to the product, over SIP or WebRTC, and judges it. */
+/** Plays one scene to the product, over SIP or WebRTC; and judges it, which is for later, as it takes the processor from calls under way. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Product } from '#test/journeys/product.ts';
 import { startCapture } from '../caller/capture.ts';
 import { timelineOf } from '../caller/measure.ts';
 import { PhoneCaller } from '../caller/phone-caller.ts';
-import { type Line, prepareScene, type Scene } from '../caller/scene.ts';
+import type { Line, Scene } from '../caller/scene.ts';
 import type { Timeline } from '../caller/timeline.ts';
 import { callOverWeb } from '../caller/web-caller.ts';
 import { alignmentMs } from './alignment.ts';
@@ -25,41 +26,51 @@ export interface Stage {
   readonly firstPort: number;
 }
 
-/** One call of a scene. */
-export interface Played {
-  readonly verdict: Verdict;
+/** One call of a scene, with what it is judged by. */
+export interface Observed {
   /** How far the recording's tracks lie apart from what was on the line, ms; null where it was not looked at. */
   readonly alignmentMs: number | null;
-  /** What it was judged by. */
+  /** How late our own process was at most while it played, ms: with more than a packet or two the scene was another one. */
+  readonly latenessMs: number;
   readonly timeline: Timeline;
   readonly session: SessionView;
 }
 
-/** Plays a scene once; `run` tells the repetitions apart. Throws when the call did not come about. */
-export async function playCase(
-  stage: Stage,
-  item: SceneCase,
-  call: { readonly name: string; readonly number: string; readonly seed: number },
-): Promise<Played> {
+/** A call that was judged. */
+export interface Played {
+  readonly verdict: Verdict;
+  readonly alignmentMs: number | null;
+}
+
+/** Plays a scene once; its name and number are the call's own. Throws when the call did not come about. */
+export async function playCase(stage: Stage, item: SceneCase, call: { readonly scene: Scene; readonly number: string }): Promise<Observed> {
   const { product, standIns } = stage;
-  const agentId = await createAgent(product, item, call.name);
-  const scene = prepareScene({ ...item.scene, name: call.name, seed: call.seed });
+  const { scene } = call;
+  const agentId = await createAgent(product, item, scene.name);
+  const lateness = monitorEventLoopDelay({ resolution: 5 });
+  lateness.enable();
   const onLine = (line: Line) => {
     const now = Date.now();
-    standIns.hear({ call: call.name, words: line.words.map(({ text, endMs }) => ({ text, endMs: now + endMs })) });
+    standIns.hear({ call: scene.name, words: line.words.map(({ text, endMs }) => ({ text, endMs: now + endMs })) });
   };
   const { timeline, sessionId, recordingMs } =
     item.over === 'phone' ? await byPhone(stage, { agentId, scene, onLine, number: call.number }) : await byWeb(product, { agentId, scene, onLine });
+  lateness.disable();
   const session = await settled(product, sessionId);
+  return { alignmentMs: recordingMs, latenessMs: lateness.max / 1e6, timeline, session };
+}
+
+/** Judges a call; `spoken` is all that the voice was given. */
+export function judgeCase(item: SceneCase, { timeline, session, alignmentMs: alignment }: Observed, spoken: ReadonlySet<string>): Played {
   const { reply, conversation } = item.agent;
   const waitMs = Number(conversation['response_wait_ms'] ?? RESPONSE_WAIT_MS);
-  const pieces = piecesOf(reply, standIns.spoken);
+  const pieces = piecesOf(reply, spoken);
   const verdict = judgeScene(timeline, session, {
     reply,
     longestWaitMs: LONGEST_WAIT * waitMs,
     wordsHeard: (heardMs) => wordsHeard(pieces, heardMs),
   });
-  return { verdict, alignmentMs: recordingMs, timeline, session };
+  return { verdict, alignmentMs: alignment };
 }
 
 interface Placing {
