@@ -1,10 +1,10 @@
 /**
  * `npm run defects` puts every seeded defect into the turn loop, one at a time, and prints what caught it: first the simulated calls, then, for what they let pass,
- * the tests of the loop, in a copy of the tree. `-- --calls 500` is how many calls each gets, `-- --only <name>` tries one. Fails when a defect survives.
+ * the tests of the loop, in a copy of the tree. `-- --calls 500` is how many calls each gets, `-- --only <name>,<name>` tries some. Fails when a defect survives.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -14,13 +14,14 @@ import { caughtInSimulation } from './run-defect.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COPIED = ['config', 'media', 'telephony', 'runtime', 'control-plane', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
 const LOOP_TESTS = ['test/runtime/turn', 'test/runtime/call.test.ts', 'test/simulation/orderings.test.ts'];
-const AT_ONCE = 2;
 
 const { values } = parseArgs({ options: { calls: { type: 'string', default: '300' }, only: { type: 'string' } } });
-const waiting = DEFECTS.filter(({ name }) => values.only === undefined || name === values.only);
+const all = DEFECTS.filter(({ name }) => values.only === undefined || values.only.split(',').includes(name));
+const waiting = [...all];
 const survivors: string[] = [];
+let tried = 0;
 
-await Promise.all(Array.from({ length: AT_ONCE }, work));
+await Promise.all(Array.from({ length: availableParallelism() }, work));
 console.log(survivors.length === 0 ? 'every defect is caught' : `survived: ${survivors.join(', ')}`);
 process.exitCode = survivors.length === 0 ? 0 : 1;
 
@@ -28,7 +29,8 @@ async function work(): Promise<void> {
   for (let defect = waiting.shift(); defect; defect = waiting.shift()) {
     const caught = (await caughtInSimulation(defect, Number(values.calls))) ?? (await caughtByLoopTests(defect));
     if (caught === null) survivors.push(defect.name);
-    console.log(`${defect.name.padEnd(24)} | ${defect.breaks.padEnd(60)} | ${caught === null ? 'SURVIVED' : caught.slice(0, 160)}`);
+    tried += 1;
+    console.log(`${tried}/${all.length} | ${defect.name} | ${defect.breaks} | ${caught === null ? 'SURVIVED' : caught.slice(0, 160)}`);
   }
 }
 

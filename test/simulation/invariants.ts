@@ -66,13 +66,14 @@ function latencyViolations({ reports }: SimulatedCall): string[] {
   });
 }
 
-/** After a turn is taken the caller hears something, does something, or the call ends. */
+/** After a turn is taken the caller hears something, does something, or the call ends. Whoever talks all the while keeps the agent silent themselves. */
 function silenceViolations({ acts, endedMs, live, outages, played }: SimulatedCall): string[] {
   const taken = live.filter(({ event }) => event['type'] === 'transcript' && event['role'] === 'user' && event['final'] === true);
   const written = live.filter(({ event }) => event['type'] === 'transcript' && event['role'] === 'agent').map(({ atMs }) => atMs);
   return taken.flatMap(({ atMs, event }) => {
     const isBy = (time: number | null) => time !== null && time >= atMs && time <= atMs + LONGEST_SILENCE_MS;
-    const isAnswered = played.some(({ startedMs }) => isBy(startedMs)) || written.some(isBy) || acts.some((act) => isBy(act.atMs)) || isBy(endedMs);
+    const hasActed = acts.some((act) => act.atMs <= atMs + LONGEST_SILENCE_MS && act.untilMs >= atMs);
+    const isAnswered = hasActed || played.some(({ startedMs }) => isBy(startedMs)) || written.some(isBy) || isBy(endedMs);
     const isAway = outages.some(({ lostMs, backMs }) => lostMs <= atMs + LONGEST_SILENCE_MS && backMs >= atMs);
     return isAnswered || isAway ? [] : [`nothing followed the turn "${String(event['text'])}" taken at ${atMs}`];
   });

@@ -116,7 +116,7 @@ export async function simulateCall(seed: number): Promise<SimulatedCall> {
     played: line.played,
     legViolations: line.violations,
     stepViolations: invariants.violations,
-    acts: [...acts, ...line.musicMs.map((atMs) => ({ atMs, what: 'music' }))],
+    acts: [...acts, ...line.musicMs.map((atMs) => ({ atMs, untilMs: atMs, what: 'music' }))],
     outages: line.outages,
     isWordTimed,
     pendingTimers: clock.pending(),

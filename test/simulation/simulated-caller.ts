@@ -14,6 +14,8 @@ const ASIDES = ['okay', 'yeah', 'mhm', 'uh huh'];
 /** Something the caller did that an answer may wait for, or that excuses it. */
 export interface CallerAct {
   readonly atMs: number;
+  /** A voice lasts; everything else is over at once. */
+  readonly untilMs: number;
   readonly what: string;
 }
 
@@ -66,7 +68,7 @@ export function startSimulatedCaller(options: {
 }): CallerAct[] {
   const { canBreak, clock, line, random, recognizer, untilMs } = options;
   const acts: CallerAct[] = [];
-  const note = (what: string) => acts.push({ atMs: clock.now(), what });
+  const note = (what: string, sinceMs = clock.now()) => acts.push({ atMs: sinceMs, untilMs: clock.now(), what });
   const stays = random.chance(0.3);
   const temper = random.pick(TEMPERS);
 
@@ -128,13 +130,11 @@ export function startSimulatedCaller(options: {
       endMs += random.between(150, 420);
       return { text, endMs };
     });
-    note('voice');
     if (recognizer && !random.chance(0.02)) recognizer.hear(timed);
     voice(startMs, endMs);
   }
 
   function cough(): void {
-    note('voice');
     voice(clock.now(), clock.now() + random.between(60, 900));
   }
 
@@ -148,7 +148,7 @@ export function startSimulatedCaller(options: {
       });
     }
     clock.after(Math.max(70, voicedMs + 100), () => {
-      note('voice');
+      note('voice', startMs);
       line.tell({ type: 'voice.offset', atMs: endMs, decidedAtMs: clock.now(), voicedMs });
       next();
     });

@@ -28,6 +28,10 @@ export class StepInvariants {
   readonly #timers = new Set<TimerName>();
   readonly #replies = new Map<string, ReplyAccount>();
   readonly #results = new Set<string>();
+  /** The reply that asked for each tool, and the tools that ran. */
+  readonly #askedBy = new Map<string, string>();
+  readonly #ran = new Set<string>();
+  #isLegPaused = false;
   #lastMs = 0;
   #hangUps = 0;
   #speculations = 0;
@@ -41,6 +45,9 @@ export class StepInvariants {
     this.#lastMs = input.atMs;
     if (input.type === 'call.connected') this.#isConnected = true;
     if (input.type === 'timer.fired') this.#timers.delete(input.name);
+    // The next leg begins unpaused.
+    if (input.type === 'leg.lost') this.#isLegPaused = false;
+    if (input.type === 'reply.tool_called') this.#askedBy.set(input.call.callId, input.replyId);
     if (this.#hangUps > 0 && effects.length > 0) this.#found('something is done after the end');
     for (const effect of effects) this.#account(effect);
     this.#checkReuse(effects);
@@ -98,11 +105,22 @@ export class StepInvariants {
       case 'clear':
         this.#changeReply(effect);
         return;
+      case 'pause':
+      case 'resume':
+        this.#isLegPaused = effect.do === 'pause';
+        return;
       case 'runTool':
-        if (this.#results.has(effect.call.callId)) this.#found(`${effect.call.callId} runs after its result`);
+        this.#checkTool(effect.call.callId);
         return;
       default:
     }
+  }
+
+  #checkTool(callId: string): void {
+    if (this.#results.has(callId)) this.#found(`${callId} runs after its result`);
+    if (this.#ran.has(callId)) this.#found(`${callId} runs twice`);
+    if (this.#replies.get(this.#askedBy.get(callId) ?? '')?.isSpeculative) this.#found(`${callId} runs before its turn is taken`);
+    this.#ran.add(callId);
   }
 
   #changeReply({ do: what, replyId }: Extract<Effect, { do: 'play' | 'hold' | 'commit' | 'discard' | 'clear' }>): void {
@@ -151,6 +169,7 @@ export class StepInvariants {
 
   #checkState({ caller, phase, speculation, waiting }: TurnState): void {
     if (phase.is === 'ended' && this.#hangUps === 0) this.#found('ended without hanging up');
+    if (this.#isLegPaused && phase.is !== 'paused' && phase.is !== 'ended') this.#found(`the leg stays paused while ${phase.is}`);
     // A turn kept for later is taken as soon as the floor is free.
     if (phase.is === 'listening' && caller.is === 'silent' && waiting.length > 0) this.#found(`"${waiting[0]?.text}" waits while nobody speaks`);
     if (speculation && this.#replies.get(speculation.generation.replyId)?.isGivenUp) this.#found('a speculation that was given up is kept');
