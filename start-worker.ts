@@ -10,7 +10,7 @@ import type { Settings } from '#config/env.ts';
 import { createLogger, type Logger } from '#config/log.ts';
 import { openTracing } from '#config/tracing.ts';
 import type { JobKind } from '#config/worker-link.ts';
-import type { MediaHost } from '#media/media-host.ts';
+import type { MediaHost, Transport } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
 import { runAgentTest } from '#runtime/agent-tests/run-agent-test.ts';
@@ -35,6 +35,8 @@ const DEFAULT_CAPACITY = 200;
 const LAG_RESOLUTION_MS = 10;
 /** A worker says that it is ready once the control plane has it, or after this long all the same: it goes on trying. */
 const CONNECT_MS = 5_000;
+/** What a first call would wait for is loaded this long after the worker is ready, when the other parts of the machine have started too. */
+const WARM_UP_AFTER_MS = 300;
 /** The control plane gives an analysis up after two minutes. */
 const ANALYSIS_MS = 110_000;
 
@@ -103,11 +105,14 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
   });
   signalling?.onInvite((invite) => takeInvite({ ...phone, worker, invite }));
   const isConnected = await worker.connected(CONNECT_MS);
+  // Behind the word that it is ready, which must not wait for it.
+  const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
   return {
     facts: { engines: speech.describe() },
     lines: [...speech.describe().map((line) => `Engines      ${line}`), ...describeWork(worker.kinds, link.controlPlaneUrl, isConnected)],
     drain: () => worker.drain(),
     async close() {
+      warmUp.cancel();
       signalling?.close();
       await worker.close();
       await tracing?.close();
@@ -115,6 +120,11 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
       await knowledge.close();
     },
   };
+}
+
+/** What carries calls of these kinds. */
+function transportsOf(kinds: readonly JobKind[]): Transport[] {
+  return [...(kinds.includes('phone') ? (['rtp'] as const) : []), ...(kinds.includes('web') ? (['webrtc'] as const) : [])];
 }
 
 function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConnected: boolean): string[] {

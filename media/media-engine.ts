@@ -6,6 +6,7 @@ import type { Clock, Timer } from '#config/clock.ts';
 import { Fault, fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
 import type { Leg, LegCommand, LegEvent } from './leg.ts';
+import type { Transport } from './media-host.ts';
 import {
   type AddressedCommand,
   type FromMediaThread,
@@ -50,6 +51,7 @@ export class MediaEngine {
   #start: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null;
   /** Null between one's death and its successor's start. */
   #runner: MediaRunner | null = null;
+  #warmTransport: Transport | null = null;
   #nextLeg = 1;
   #commands: AddressedCommand[] = [];
   #transfer: ArrayBuffer[] = [];
@@ -80,6 +82,12 @@ export class MediaEngine {
       this.#opening.set(number, { kind, resolve, reject, early: [] });
       this.#runner.post(message(number));
     });
+  }
+
+  /** Has it load now what the first leg would wait for; a successor does the same as soon as it runs. */
+  warmUp(transport: Transport): void {
+    this.#warmTransport = transport;
+    this.#runner?.post({ type: 'warmUp', transport });
   }
 
   /** Closes every leg and ends the thread or process. Idempotent. */
@@ -115,6 +123,7 @@ export class MediaEngine {
     const { run, settings } = this.#options;
     this.#runner = run({ onMessage: (message) => this.#receive(message), onEnded: (error) => this.#ended(error) });
     this.#runner.post({ type: 'start', settings });
+    if (this.#warmTransport !== null) this.#runner.post({ type: 'warmUp', transport: this.#warmTransport });
   }
 
   #receive(message: FromMediaThread): void {

@@ -41,8 +41,13 @@ export interface LivekitLegOptions extends LegOptions {
   readonly callerIdentity: string;
 }
 
+/** What can be loaded ahead of a first leg. */
+export type Transport = 'rtp' | 'webrtc';
+
 /** Opens legs on the media thread. */
 export interface MediaHost {
+  /** Loads what the first leg of each of these would otherwise wait for: processes, native libraries, the speech detector. Returns at once; a fault shows with the leg. */
+  warmUp(transports: readonly Transport[]): void;
   /** Throws `Fault('no_media_port')` when the slice of RTP ports is used up. */
   openRtpLeg(options: RtpLegOptions): Promise<{ readonly leg: Leg; readonly localPort: number }>;
   /** Throws `Fault('sdp_unusable')` when the offer has no audio that can be answered. */

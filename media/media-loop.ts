@@ -4,12 +4,13 @@ import { Fault } from '#config/errors.ts';
 import type { LegCommand } from './leg.ts';
 import type { MediaShared, TransportLeg } from './leg-audio.ts';
 import { openLivekitSession } from './livekit-leg.ts';
+import type { Transport } from './media-host.ts';
 import { EventBatcher, type FromMediaThread, type MediaThreadSettings, type ToMediaThread } from './media-messages.ts';
 import { Pacer } from './pacer.ts';
 import { PortPool } from './rtp/port-pool.ts';
 import { openRtpSession } from './rtp/rtp-session.ts';
 import { SpeechDetector } from './vad.ts';
-import { openWebrtcSession } from './webrtc-leg.ts';
+import { openWebrtcSession, warmUpWebrtc } from './webrtc-leg.ts';
 
 type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' | 'openLivekit' }>;
 
@@ -37,6 +38,9 @@ export class MediaThread {
     switch (message.type) {
       case 'start':
         this.#start(message.settings);
+        return;
+      case 'warmUp':
+        this.#warmUp(message.transport);
         return;
       case 'commands':
         for (const { leg, command } of message.commands) this.#command(leg, command);
@@ -68,6 +72,17 @@ export class MediaThread {
     this.#settings = settings;
     this.#ports = new PortPool(settings.rtpPortMin, settings.rtpPortMax);
     this.#post({ type: 'ready' });
+  }
+
+  /** What cannot be loaded fails the first leg that needs it, and says so then too. */
+  #warmUp(transport: Transport): void {
+    this.#detector.warmUp();
+    if (transport !== 'webrtc') return;
+    try {
+      warmUpWebrtc();
+    } catch (error) {
+      this.#log('warn', 'web calls cannot be carried on this machine', error);
+    }
   }
 
   async #open(message: OpenMessage): Promise<void> {

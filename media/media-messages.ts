@@ -4,7 +4,7 @@
  */
 import type { FaultCode } from '#config/errors.ts';
 import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegCommand, type LegEvent } from './leg.ts';
-import type { LivekitLegOptions, RtpLegOptions, WebrtcLegOptions } from './media-host.ts';
+import type { LivekitLegOptions, RtpLegOptions, Transport, WebrtcLegOptions } from './media-host.ts';
 
 /** What the media thread is started with. */
 export interface MediaThreadSettings {
@@ -31,6 +31,8 @@ export interface AddressedCommand {
 export type ToMediaThread =
   /** Comes first. */
   | { readonly type: 'start'; readonly settings: MediaThreadSettings }
+  /** Loads now what the first leg of this transport would load. */
+  | { readonly type: 'warmUp'; readonly transport: Transport }
   | { readonly type: 'commands'; readonly commands: readonly AddressedCommand[] }
   | { readonly type: 'openRtp'; readonly leg: number; readonly options: RtpLegOptions }
   | { readonly type: 'openWebrtc'; readonly leg: number; readonly options: WebrtcLegOptions }

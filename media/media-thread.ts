@@ -1,12 +1,12 @@
 /**
  * Starts the media thread and gives the call loop its handle on it. RTP legs live on the thread; web legs in a process of their own
- * (`media-runner.ts` says why) that is started with the first web call.
+ * (`media-runner.ts` says why) that is started with the first web call, or ahead of it by `warmUp`.
  */
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import type { Leg } from './leg.ts';
 import { MediaEngine } from './media-engine.ts';
-import type { LivekitLegOptions, MediaHost, RtpLegOptions, WebrtcLegOptions } from './media-host.ts';
+import type { LivekitLegOptions, MediaHost, RtpLegOptions, Transport, WebrtcLegOptions } from './media-host.ts';
 import type { IceServer } from './media-messages.ts';
 import { runAsProcess, runAsThread } from './media-runner.ts';
 
@@ -45,25 +45,33 @@ class ThreadedMediaHost implements MediaHost {
     return this.#phone.started;
   }
 
+  warmUp(transports: readonly Transport[]): void {
+    if (transports.includes('rtp')) this.#phone.warmUp('rtp');
+    if (transports.includes('webrtc')) this.#webEngine().warmUp('webrtc');
+  }
+
   async openRtpLeg(options: RtpLegOptions): Promise<{ leg: Leg; localPort: number }> {
     const { leg, opened } = await this.#phone.open('rtp', (number) => ({ type: 'openRtp', leg: number, options }));
     return { leg, localPort: opened.localPort ?? 0 };
   }
 
   async openWebrtcLeg(options: WebrtcLegOptions): Promise<{ leg: Leg; answerSdp: string }> {
-    this.#web ??= this.#engine(runAsProcess);
-    const { leg, opened } = await this.#web.open('webrtc', (number) => ({ type: 'openWebrtc', leg: number, options }));
+    const { leg, opened } = await this.#webEngine().open('webrtc', (number) => ({ type: 'openWebrtc', leg: number, options }));
     return { leg, answerSdp: opened.answerSdp ?? '' };
   }
 
   async openLivekitLeg(options: LivekitLegOptions): Promise<{ leg: Leg }> {
-    this.#web ??= this.#engine(runAsProcess);
-    const { leg } = await this.#web.open('livekit', (number) => ({ type: 'openLivekit', leg: number, options }));
+    const { leg } = await this.#webEngine().open('livekit', (number) => ({ type: 'openLivekit', leg: number, options }));
     return { leg };
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#phone.close(), this.#web?.close()]);
+  }
+
+  #webEngine(): MediaEngine {
+    this.#web ??= this.#engine(runAsProcess);
+    return this.#web;
   }
 
   #engine(run: typeof runAsThread): MediaEngine {

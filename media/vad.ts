@@ -68,14 +68,19 @@ export class SpeechDetector {
     this.#log = log;
   }
 
-  /** Opens one leg's tap; the first starts the detector's thread. `echo`: where something is played to the far end. */
+  /** Opens one leg's tap; the first starts the detector's thread if nothing did before. `echo`: where something is played to the far end. */
   open(rateHz: VoiceRateHz, emit: (event: VoiceEvent) => void, echo: EchoPath | null = null): VoiceTap {
     const stream = this.#nextStream++;
     const tap = new VoiceTap({ stream, rateHz, emit, echo, detector: this, clock: this.#clock });
     this.#taps.set(stream, tap);
     if (this.#worker) this.#post({ type: 'open', stream, rateHz });
-    else if (this.#canStart && !this.#restartTimer) this.#start();
+    else this.warmUp();
     return tap;
+  }
+
+  /** Starts the detector's thread ahead of the first tap. */
+  warmUp(): void {
+    if (!this.#worker && this.#canStart && !this.#restartTimer && !this.#isClosed) this.#start();
   }
 
   /** Forgets a tap. */

@@ -13,7 +13,7 @@ export interface WebrtcLibrary {
 /** Options of a connection; `portRange` is the library's own. */
 interface PeerOptions {
   readonly iceServers: readonly object[];
-  readonly portRange: { readonly min: number; readonly max: number };
+  readonly portRange?: { readonly min: number; readonly max: number };
 }
 
 /** A connection to one browser. */

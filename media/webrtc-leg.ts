@@ -1,7 +1,7 @@
 /**
  * One browser's peer connection as a leg: its offer answered with all candidates gathered, 48 kHz blocks in and 24 kHz blocks out in the
  * rhythm of the media thread's wheel, and the data channel `events`. The only file that knows the native WebRTC library, which it loads
- * with the first web call.
+ * with the first web call or ahead of it.
  */
 import { createRequire } from 'node:module';
 import type { Timer } from '#config/clock.ts';
@@ -45,7 +45,7 @@ export interface WebrtcSessionOptions extends WebrtcLegOptions {
 export async function openWebrtcSession(options: WebrtcSessionOptions, shared: MediaShared): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
   const { rtpPortMin: min, rtpPortMax: max, iceServers, publicIp } = options.settings;
   if (!hasAudio(options.offerSdp)) throw fault('sdp_unusable');
-  const library = createRequire(import.meta.url)('@roamhq/wrtc') as WebrtcLibrary;
+  const library = loadLibrary();
   const peer = new library.RTCPeerConnection({ iceServers, portRange: { min, max } });
   const session = new WebrtcSession(peer, library, options, shared);
   try {
@@ -58,6 +58,16 @@ export async function openWebrtcSession(options: WebrtcSessionOptions, shared: M
     session.abandon();
     throw fault('sdp_unusable', {}, { cause: error });
   }
+}
+
+/** Loads the library and has it start its threads, as the first connection would. Throws where it cannot be loaded. */
+export function warmUpWebrtc(): void {
+  const library = loadLibrary();
+  new library.RTCPeerConnection({ iceServers: [] }).close();
+}
+
+function loadLibrary(): WebrtcLibrary {
+  return createRequire(import.meta.url)('@roamhq/wrtc') as WebrtcLibrary;
 }
 
 /** True when the description has an audio section that was not refused (RFC 3264 §6: port 0). */

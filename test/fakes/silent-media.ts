@@ -61,6 +61,8 @@ export class SilentMedia implements MediaHost {
     return { leg, localPort: 20_000 + 2 * this.legs.length };
   }
 
+  warmUp(): void {}
+
   openWebrtcLeg(): Promise<never> {
     return Promise.reject(fault('sdp_unusable'));
   }

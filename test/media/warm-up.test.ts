@@ -1,0 +1,64 @@
+/** What the first call would wait for is loaded ahead of it: seen by the native libraries that a process has mapped (`proc(5)`, maps). */
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import type { MediaHost } from '#media/media-host.ts';
+import { startMediaThread } from '#media/media-thread.ts';
+import { Browsers } from '#test/fakes/browser-peer.ts';
+import { LegLog } from '#test/fakes/leg-log.ts';
+
+const PATIENTLY = { timeout: 25_000 };
+
+/** The processes of this test that carry web legs. */
+function webProcesses(): number[] {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('media-thread-entry'));
+}
+
+/** Whether these native libraries are loaded in each process; true of at least one. */
+function haveLoaded(pids: readonly number[], libraries: readonly string[]): boolean {
+  const maps = pids.map((pid) => readFileSync(`/proc/${pid}/maps`, 'utf8'));
+  return maps.length > 0 && maps.every((map) => libraries.every((name) => map.includes(name)));
+}
+
+const OF_WEB_CALLS = ['wrtc.node', 'libonnxruntime'];
+const OF_PHONE_CALLS = ['libonnxruntime'];
+
+describe('warming up', () => {
+  let host: MediaHost;
+  beforeEach(async () => {
+    const logger = createLogger({ level: 'silent', name: 'test' });
+    host = await startMediaThread({ rtpPortMin: 22_400, rtpPortMax: 22_499, iceServers: [], clock: systemClock, logger });
+  });
+  afterEach(() => host.close());
+
+  it('for web calls starts their process, which the first call then finds, and its successor does the same', { timeout: 90_000 }, async () => {
+    expect(webProcesses()).toEqual([]);
+    host.warmUp(['webrtc']);
+    await expect.poll(() => haveLoaded(webProcesses(), OF_WEB_CALLS), PATIENTLY).toBe(true);
+    expect(haveLoaded([process.pid], OF_PHONE_CALLS)).toBe(false);
+    const [first] = webProcesses();
+
+    const browsers = new Browsers();
+    const browser = browsers.open();
+    const { leg, answerSdp } = await host.openWebrtcLeg({ offerSdp: await browser.offer(), recording: null });
+    const log = new LegLog(leg);
+    await browser.connect(answerSdp);
+    await log.next('connected');
+    expect(webProcesses()).toEqual([first]);
+
+    process.kill(first ?? Number.NaN, 'SIGKILL');
+    await log.next('closed');
+    await expect.poll(() => haveLoaded(webProcesses(), OF_WEB_CALLS) && !webProcesses().includes(first ?? 0), PATIENTLY).toBe(true);
+    browser.close();
+    await browsers.close();
+  });
+
+  it('for phone calls loads the speech detector, and no second time', { timeout: 60_000 }, async () => {
+    host.warmUp(['rtp']);
+    host.warmUp(['rtp']);
+    await expect.poll(() => haveLoaded([process.pid], OF_PHONE_CALLS), PATIENTLY).toBe(true);
+    expect(webProcesses()).toEqual([]);
+  });
+});
