@@ -88,6 +88,8 @@ class LinkClient implements ControlPlaneClient {
   #lastHeardMs = 0;
   #lastError = '';
   #hasComplained = false;
+  /** What waits, by session, to go along with the next report; the heartbeat sends what nothing followed. */
+  readonly #unsent = new Map<string, readonly ReportEnvelope[]>();
   /** The last resend asked for, by session: a gap is reported by every report behind it, and filled once. */
   readonly #resent = new Map<string, { readonly fromSeq: number; readonly atMs: number }>();
 
@@ -109,7 +111,10 @@ class LinkClient implements ControlPlaneClient {
 
   report(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): void {
     const envelope = this.#deps.spool.append(session, report);
-    this.send({ type: 'report', envelope });
+    const key = keyOf(session);
+    const unsent = [...(this.#unsent.get(key) ?? []), envelope];
+    if (ridesAlong(report)) this.#unsent.set(key, unsent);
+    else this.#sendAll(unsent);
   }
 
   connected(ms: number): Promise<void> {
@@ -224,6 +229,7 @@ class LinkClient implements ControlPlaneClient {
         this.#afterAcknowledgement();
         return;
       case 'stale':
+        this.#unsent.delete(keyOf({ sessionId: message.session_id, epoch: message.epoch }));
         this.#forEachSpool((spool) => spool.drop(message.session_id, message.epoch));
         this.#afterAcknowledgement();
         break;
@@ -268,7 +274,10 @@ class LinkClient implements ControlPlaneClient {
   }
 
   #sendAll(envelopes: readonly ReportEnvelope[]): void {
-    for (const envelope of envelopes) this.send({ type: 'report', envelope });
+    for (const envelope of envelopes) {
+      this.#unsent.delete(keyOf({ sessionId: envelope.session_id, epoch: envelope.epoch }));
+      this.send({ type: 'report', envelope });
+    }
   }
 
   #afterAcknowledgement(): void {
@@ -319,4 +328,9 @@ class LinkClient implements ControlPlaneClient {
 
 function keyOf(session: { readonly sessionId: string; readonly epoch: number }): string {
   return `${session.sessionId}:${session.epoch}`;
+}
+
+/** True of figures, which nobody reads before the words they belong to: each on its own would be a trip to the store. */
+function ridesAlong({ type }: DurableReport): boolean {
+  return type === 'turn' || type === 'silence' || type === 'usage' || type === 'recording' || type === 'media';
 }

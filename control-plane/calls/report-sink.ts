@@ -4,7 +4,7 @@
  */
 import type { ReportEnvelope } from '#config/worker-link.ts';
 
-/** Outcome of one report: stored (or already stored), a gap before it, or of an epoch that is over. */
+/** Outcome of reports: stored up to the last (or stored already), a gap before one of them, or of an epoch that is over. */
 export type ReportOutcome =
   | { readonly outcome: 'stored'; readonly seq: number }
   | { readonly outcome: 'gap'; readonly fromSeq: number }
@@ -12,8 +12,8 @@ export type ReportOutcome =
 
 /** Takes what workers tell. Reports of one session are handed over one after another, in the order they came. */
 export interface ReportSink {
-  /** Stores the report in the same guarded update that advances the session's `last_seq`; resolves once it is durable. */
-  apply(envelope: ReportEnvelope): Promise<ReportOutcome>;
+  /** Stores reports of one session and epoch, one or more, in the guarded update that advances the session's `last_seq`; resolves once they are durable. */
+  apply(envelopes: readonly ReportEnvelope[]): Promise<ReportOutcome>;
   /** The link to this worker is down: its live sessions read `unknown` and go on. */
   workerLost(instanceId: string): Promise<void>;
   /** The worker is back with these sessions (the list grows by what it accepts meanwhile); any other live session of it is settled as `heartbeat_timeout`. */

@@ -32,11 +32,13 @@ const NO_CHANGE: SessionChange = { set: {}, events: [] };
 export function createReportSink(context: Context): ReportSink {
   const reported = new ReportedSessions();
   return {
-    apply: async (envelope) => {
-      if (envelope.report.type === 'agent_test') return applyTestReport(context, envelope, envelope.report.result);
-      if (!changesState(envelope.report)) return applyAddition(context, reported, envelope);
-      reported.take(envelope);
-      return applyChange(context, envelope);
+    apply: async (envelopes) => {
+      let result: ReportOutcome = { outcome: 'stale' };
+      for (const step of stepsOf(envelopes)) {
+        result = await applyStep(context, reported, step);
+        if (result.outcome !== 'stored') break;
+      }
+      return result;
     },
     workerLost: async (instanceId) => {
       for (const { _id } of await sessionsOf(context, instanceId, ['active'])) {
@@ -107,9 +109,30 @@ export async function giveUp(context: Context, sessionId: string, epoch: number,
   await carryOn(context, ended);
 }
 
-/** True of a report that moves its session on; every other one adds to it. */
-function changesState({ type }: DurableReport): boolean {
-  return type === 'joined' || type === 'dial' || type === 'ended' || type === 'analysis';
+/** True of a report that only adds to its session; every other one moves it on. */
+function isAddition({ type }: DurableReport): boolean {
+  return type !== 'joined' && type !== 'dial' && type !== 'ended' && type !== 'analysis' && type !== 'agent_test';
+}
+
+/** Reports that follow on one another and are stored in one update: any number that add to their session, or one that moves it on. */
+type Step = readonly [ReportEnvelope, ...ReportEnvelope[]];
+
+function stepsOf(envelopes: readonly ReportEnvelope[]): Step[] {
+  const steps: [ReportEnvelope, ...ReportEnvelope[]][] = [];
+  for (const envelope of envelopes) {
+    const last = steps.at(-1);
+    if (last && isAddition(last[0].report) && isAddition(envelope.report)) last.push(envelope);
+    else steps.push([envelope]);
+  }
+  return steps;
+}
+
+async function applyStep(context: Context, reported: ReportedSessions, step: Step): Promise<ReportOutcome> {
+  const [first] = step;
+  if (first.report.type === 'agent_test') return applyTestReport(context, first, first.report.result);
+  if (isAddition(first.report)) return applyAdditions(context, reported, step);
+  reported.take(first);
+  return applyChange(context, first);
 }
 
 /** What becomes of a report without being stored: of another epoch, there already, or ahead of one that is missing. */
@@ -119,23 +142,45 @@ function refusalOf(session: SessionHead, { epoch, seq }: ReportEnvelope): Report
   return seq > session.last_seq + 1 ? { outcome: 'gap', fromSeq: session.last_seq + 1 } : null;
 }
 
-/** One trip to the store for each of the many reports of a running call: the guard of the update tells when what is remembered is no longer true. */
-async function applyAddition(context: Context, reported: ReportedSessions, envelope: ReportEnvelope): Promise<ReportOutcome> {
+/** One trip to the store for the many reports of a running call: the guard of the update tells when what is remembered is no longer true. */
+async function applyAdditions(context: Context, reported: ReportedSessions, envelopes: Step): Promise<ReportOutcome> {
+  const [first] = envelopes;
   for (;;) {
-    const session = reported.take(envelope) ?? (await loadSessionHead(context, envelope.session_id));
+    const session = reported.take(first) ?? (await loadSessionHead(context, first.session_id));
     if (!session) return { outcome: 'stale' };
-    const refusal = refusalOf(session, envelope);
+    const next = envelopes.find((envelope) => envelope.seq > session.last_seq) ?? first;
+    const refusal = refusalOf(session, next);
     if (refusal) return refusal;
     if (session.status === 'unknown') {
       // Whatever a worker reports, it is still there.
       await changeSession(context, session._id, { type: 'link.back', at: now(context) });
       continue;
     }
-    const stored = await storeAddition(context, session, { ...(await additionOf(context, session, envelope)), lastSeq: envelope.seq });
+    const following = followingOn(session.last_seq, envelopes);
+    const lastSeq = session.last_seq + following.length;
+    const stored = await storeAddition(context, session, { ...(await additionsOf(context, session, following)), lastSeq });
     if (!stored) continue;
     reported.keep(stored);
-    return { outcome: 'stored', seq: envelope.seq };
+    return envelopes.some((envelope) => envelope.seq > lastSeq) ? { outcome: 'gap', fromSeq: lastSeq + 1 } : { outcome: 'stored', seq: lastSeq };
   }
+}
+
+/** The reports behind `lastSeq`, each once, up to the first one that is missing. */
+function followingOn(lastSeq: number, envelopes: readonly ReportEnvelope[]): ReportEnvelope[] {
+  const following: ReportEnvelope[] = [];
+  for (const envelope of envelopes) if (envelope.seq === lastSeq + following.length + 1) following.push(envelope);
+  return following;
+}
+
+async function additionsOf(context: Context, session: SessionHead, envelopes: readonly ReportEnvelope[]): Promise<Amendment> {
+  let set: Amendment['set'] = {};
+  const push: Record<string, unknown[]> = {};
+  for (const envelope of envelopes) {
+    const addition = await additionOf(context, session, envelope);
+    set = { ...set, ...addition.set };
+    for (const [field, entries] of Object.entries(addition.push ?? {})) push[field] = [...(push[field] ?? []), ...entries];
+  }
+  return { set, push };
 }
 
 async function applyChange(context: Context, envelope: ReportEnvelope): Promise<ReportOutcome> {

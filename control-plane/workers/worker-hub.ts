@@ -24,6 +24,7 @@ import {
 import type { ReportSink } from '../calls/report-sink.ts';
 import type { Dispatch, HeardSoFar, JobOffer, Placement } from './dispatch.ts';
 import type { OtherReplicas, OwnWorkers, WorkerAnswer } from './other-replicas.ts';
+import { ReportQueue, type ToldReport } from './report-queue.ts';
 import { openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
 
 /** How long a worker has to take an offer; design.md §2. */
@@ -56,7 +57,7 @@ type SessionKey = { readonly sessionId: string; readonly epoch: number };
 export class WorkerHub implements Dispatch, OwnWorkers {
   readonly #deps: WorkerHubDeps;
   readonly #workers = new Map<string, WorkerConnection>();
-  readonly #chains = new Map<string, Promise<void>>();
+  readonly #reports: ReportQueue;
   /** What is told of one worker's link, in the order it happened. */
   readonly #linkNews = new Map<string, Promise<void>>();
   readonly #dead = new Set<string>();
@@ -70,6 +71,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
 
   constructor(deps: WorkerHubDeps) {
     this.#deps = deps;
+    this.#reports = new ReportQueue(deps.clock, (reports) => this.#store(reports));
   }
 
   /** Takes a socket that has already been authenticated. */
@@ -182,7 +184,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     this.#workers.get(instanceId)?.close();
     await Promise.race([new Promise<void>((resolve) => this.#spoolWaiters.set(instanceId, resolve)), this.#deps.clock.sleep(SPOOL_GRACE_MS)]);
     this.#spoolWaiters.delete(instanceId);
-    await this.#deps.sink().workerDead(instanceId);
+    await this.#settleDead(instanceId);
   }
 
   heardSoFar(sessionId: string): HeardSoFar | null {
@@ -191,6 +193,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
 
   close(): void {
     this.#isClosed = true;
+    this.#reports.close();
     for (const worker of this.#workers.values()) worker.close();
   }
 
@@ -243,7 +246,17 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     this.#deps.logger.warn({ instanceId }, 'worker link lost');
     // Another replica has it already: nobody lost sight of its sessions.
     if (this.#isClosed || this.#dead.has(instanceId) || this.#others?.holds(instanceId)) return;
-    this.#tellInOrder(instanceId, () => this.#deps.sink().workerLost(instanceId));
+    this.#tellInOrder(instanceId, async () => {
+      // A report stored after this news would say that the worker is still there.
+      await this.#reports.settled();
+      await this.#deps.sink().workerLost(instanceId);
+    });
+  }
+
+  /** What a dead worker told stands before its sessions go to another one. */
+  async #settleDead(instanceId: string): Promise<void> {
+    await this.#reports.settled();
+    await this.#deps.sink().workerDead(instanceId);
   }
 
   /** A link that is back within milliseconds must not be overtaken by the news that it was lost: its sessions would stay unknown. */
@@ -254,7 +267,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   #receive(worker: WorkerConnection, message: WorkerMessage): void {
     switch (message.type) {
       case 'report':
-        this.#report(worker, message.envelope);
+        this.#reports.add({ worker, envelope: message.envelope });
         return;
       case 'spool.flushed':
         this.#spoolFlushed(message.instance_id);
@@ -287,26 +300,37 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     // A worker of an earlier run: nobody saw it end, but whoever holds its spool knows.
     else if (!this.#workers.has(instanceId) && !this.#dead.has(instanceId)) {
       this.#dead.add(instanceId);
-      this.#tellInOrder(instanceId, () => this.#deps.sink().workerDead(instanceId));
+      this.#tellInOrder(instanceId, () => this.#settleDead(instanceId));
     }
   }
 
-  /** Reports of one session are applied strictly one after another; those of different sessions side by side. */
-  #report(worker: WorkerConnection, envelope: ReportEnvelope): void {
-    inTurn(this.#chains, envelope.session_id, () => this.#apply(worker, envelope));
+  /** Stores reports of one session in order, and answers each worker that told some. */
+  async #store(reports: readonly ToldReport[]): Promise<void> {
+    for (let rest = reports; rest[0]; ) {
+      const { worker, envelope } = rest[0];
+      const end = rest.findIndex((report) => report.worker !== worker || report.envelope.epoch !== envelope.epoch);
+      const same = end < 0 ? rest : rest.slice(0, end);
+      rest = rest.slice(same.length);
+      await this.#apply(
+        worker,
+        same.map((report) => report.envelope),
+      );
+    }
   }
 
-  async #apply(worker: WorkerConnection, envelope: ReportEnvelope): Promise<void> {
-    const session = { session_id: envelope.session_id, epoch: envelope.epoch };
+  /** Applies reports of one session and epoch. */
+  async #apply(worker: WorkerConnection, envelopes: readonly ReportEnvelope[]): Promise<void> {
+    const { session_id, epoch } = envelopes[0] as ReportEnvelope;
     try {
-      const result = await this.#deps.sink().apply(envelope);
-      if (envelope.report.type === 'ended') this.#speaking.delete(envelope.session_id);
-      if (result.outcome === 'stored') worker.send({ type: 'ack', ...session, seq: result.seq });
-      else if (result.outcome === 'gap') worker.send({ type: 'resend', ...session, from_seq: result.fromSeq });
-      else worker.send({ type: 'stale', ...session });
+      const result = await this.#deps.sink().apply(envelopes);
+      if (envelopes.some(({ report }) => report.type === 'ended')) this.#speaking.delete(session_id);
+      if (result.outcome === 'stored') worker.send({ type: 'ack', session_id, epoch, seq: result.seq });
+      else if (result.outcome === 'gap') worker.send({ type: 'resend', session_id, epoch, from_seq: result.fromSeq });
+      else worker.send({ type: 'stale', session_id, epoch });
     } catch (error) {
-      // Not acknowledged, so the worker keeps it and sends it again.
-      this.#deps.logger.error({ err: error, sessionId: envelope.session_id, report: envelope.report.type }, 'report could not be stored');
+      // Not acknowledged, so the worker keeps them and sends them again.
+      const types = envelopes.map(({ report }) => report.type);
+      this.#deps.logger.error({ err: error, sessionId: session_id, reports: types }, 'reports could not be stored');
     }
   }
 

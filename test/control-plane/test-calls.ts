@@ -41,7 +41,7 @@ export async function openTestCalls(environment: Record<string, string> = {}, ov
     report: async (sessionId, report) => {
       const session = await api.context.models.sessions.findById(sessionId).lean();
       if (!session) throw new Error('no such session');
-      return sink.apply({ session_id: sessionId, epoch: session.epoch, seq: session.last_seq + 1, report });
+      return sink.apply([{ session_id: sessionId, epoch: session.epoch, seq: session.last_seq + 1, report }]);
     },
     balance: async (userId) => (await api.context.ledger.wallet(userId))?.newest.balanceMicros ?? 0,
     at: (ms = 0) => new Date(api.clock.wallTime() + ms).toISOString(),

@@ -16,11 +16,24 @@ export class MemorySink implements ReportSink {
   storeIsReady: Promise<unknown> = Promise.resolve();
   readonly #lastSeq = new Map<string, number>();
 
-  async apply(envelope: ReportEnvelope): Promise<ReportOutcome> {
+  /** How many reports came together, each time. */
+  readonly counts: number[] = [];
+
+  async apply(envelopes: readonly ReportEnvelope[]): Promise<ReportOutcome> {
     if (this.failures > 0) {
       this.failures -= 1;
       throw new Error('store is away');
     }
+    this.counts.push(envelopes.length);
+    let outcome: ReportOutcome = { outcome: 'stale' };
+    for (const envelope of envelopes) {
+      outcome = this.#take(envelope);
+      if (outcome.outcome !== 'stored') break;
+    }
+    return outcome;
+  }
+
+  #take(envelope: ReportEnvelope): ReportOutcome {
     if (envelope.epoch === 99) return { outcome: 'stale' };
     const key = `${envelope.session_id}:${envelope.epoch}`;
     const last = this.#lastSeq.get(key) ?? 0;

@@ -168,19 +168,32 @@ describe('a worker’s reports', () => {
   it('a report counts once however often it comes; a gap asks for what is missing; another epoch changes nothing', async () => {
     const id = await joined();
     const envelope = { session_id: id, epoch: 1, seq: 2, report: { type: 'items' as const, items: [message('once', api.at())] } };
-    expect(await api.sink.apply(envelope)).toEqual({ outcome: 'stored', seq: 2 });
-    expect(await api.sink.apply(envelope)).toEqual({ outcome: 'stored', seq: 2 });
-    expect(await api.sink.apply({ ...envelope, seq: 5 })).toEqual({ outcome: 'gap', fromSeq: 3 });
-    for (const epoch of [0, 2]) expect(await api.sink.apply({ ...envelope, epoch, seq: 3 })).toEqual({ outcome: 'stale' });
-    expect(await api.sink.apply({ ...envelope, session_id: 'unknown' })).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([envelope])).toEqual({ outcome: 'stored', seq: 2 });
+    expect(await api.sink.apply([envelope])).toEqual({ outcome: 'stored', seq: 2 });
+    expect(await api.sink.apply([{ ...envelope, seq: 5 }])).toEqual({ outcome: 'gap', fromSeq: 3 });
+    for (const epoch of [0, 2]) expect(await api.sink.apply([{ ...envelope, epoch, seq: 3 }])).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([{ ...envelope, session_id: 'unknown' }])).toEqual({ outcome: 'stale' });
     expect((await read(id)).items.length).toBe(1);
+  });
+
+  it('those that come together are stored together, each once and in order, up to the first one that is missing', async () => {
+    const id = await joined();
+    const told = (seq: number, report: DurableReport) => ({ session_id: id, epoch: 1, seq, report });
+    const said = (seq: number, words: string) => told(seq, { type: 'items', items: [message(words, api.at(seq))] });
+    const turn = told(3, { type: 'turn', latency: LATENCY });
+    expect(await api.sink.apply([said(2, 'one'), turn, turn, said(4, 'two'), said(6, 'four')])).toEqual({ outcome: 'gap', fromSeq: 5 });
+    const rest = [said(4, 'two'), said(5, 'three'), said(6, 'four'), told(7, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' })];
+    expect(await api.sink.apply(rest)).toEqual({ outcome: 'stored', seq: 7 });
+    const stored = await read(id);
+    expect(stored.items.map((item: { content: string }) => item.content)).toEqual(['one', 'two', 'three', 'four']);
+    expect(stored).toMatchObject({ status: 'completed', turns: [LATENCY] });
   });
 
   it('ended comes twice, after an API end and from a late spool: settled once, told once', async () => {
     const id = await joined();
     const ended = { session_id: id, epoch: 1, seq: 2, report: { type: 'ended' as const, at: api.at(20_000), end_reason: 'agent_hangup' as const } };
-    await Promise.all([api.sink.apply(ended), api.sink.apply(ended), lose('worker-1')]);
-    await api.sink.apply(ended);
+    await Promise.all([api.sink.apply([ended]), api.sink.apply([ended]), lose('worker-1')]);
+    await api.sink.apply([ended]);
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
     expect((await read(id)).status).toBe('completed');
   });
@@ -265,9 +278,9 @@ describe('workers lost and found', () => {
     expect(given?.handover?.items.map((item) => item.type === 'message' && item.content)).toEqual(said);
     expect(await read(id)).toMatchObject({ status: 'active', end_reason: null });
     const late = { type: 'ended' as const, at: api.at(5_000), end_reason: 'internal_error' as const };
-    expect(await api.sink.apply({ session_id: id, epoch: 1, seq: 3, report: late })).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 3, report: late }])).toEqual({ outcome: 'stale' });
     const ended = { type: 'ended' as const, at: api.at(30_000), end_reason: 'user_hangup' as const };
-    await api.sink.apply({ session_id: id, epoch: 2, seq: 1, report: ended });
+    await api.sink.apply([{ session_id: id, epoch: 2, seq: 1, report: ended }]);
     const session = await read(id);
     expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup', duration_seconds: 30 });
     expect(session.items.map((item: SessionItem) => item.type === 'message' && item.content)).toEqual(said);
@@ -283,7 +296,7 @@ describe('workers lost and found', () => {
     expect(await read(id)).toMatchObject({ status: 'pending', end_reason: null });
     expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, last_seq: 0, worker: { instance_id: 'successor' } });
     const joining = { type: 'joined' as const, at: api.at(1_000) };
-    expect(await api.sink.apply({ session_id: id, epoch: 1, seq: 1, report: joining })).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 1, report: joining }])).toEqual({ outcome: 'stale' });
     expect(await api.report(id, joining)).toEqual({ outcome: 'stored', seq: 1 });
     await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });
     expect(await read(id)).toMatchObject({ status: 'completed', duration_seconds: 30 });

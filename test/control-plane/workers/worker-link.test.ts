@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { Fault } from '#config/errors.ts';
 import { createLogger } from '#config/log.ts';
-import type { ControlMessage } from '#config/worker-link.ts';
+import type { ControlMessage, DurableReport } from '#config/worker-link.ts';
 import { WorkerHub } from '#control-plane/workers/worker-hub.ts';
 import { serveWorkerLink } from '#control-plane/workers/worker-link-server.ts';
 import { type ControlPlaneClient, connectControlPlane } from '#runtime/control-plane-client.ts';
@@ -130,6 +130,47 @@ describe('worker link', () => {
     client.report({ sessionId: 's1', epoch: 1 }, ended('user_hangup'));
     await vi.waitFor(() => expect(spool.waiting()).toEqual([]), { timeout: 5_000 });
     expect(sink.stored.map((envelope) => envelope.report.type)).toEqual(['joined', 'ended']);
+  });
+
+  it('the figures of a turn go along with its words, and what a turn tells is stored together', async () => {
+    const { client, spool } = await connect('w', accepting);
+    await vi.waitFor(() => expect(client.isConnected).toBe(true));
+    const session = { sessionId: 's1', epoch: 1 };
+    const usage = { type: 'usage', turn_id: 1, model: 'm', input_tokens: 1, cached_input_tokens: null, output_tokens: 1, discarded_output_tokens: 0 } as const;
+    client.report(session, { type: 'joined', at: '2026-01-01T00:00:00Z' });
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]));
+    client.report(session, usage);
+    expect(spool.waiting().map((envelope) => envelope.seq)).toEqual([2]);
+    client.report(session, usage);
+    client.report(session, { type: 'items', items: [] });
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]), { timeout: 5_000 });
+    expect(sink.counts).toEqual([1, 3]);
+    expect(sink.stored.map((envelope) => envelope.seq)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('figures nothing follows are sent by the heartbeat, and by the end of the call at once', async () => {
+    const { client, spool } = await connect('w', accepting);
+    await vi.waitFor(() => expect(client.isConnected).toBe(true));
+    const figures: DurableReport = { type: 'recording', tracks: [] };
+    client.report({ sessionId: 's1', epoch: 1 }, figures);
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]), { timeout: 10_000 });
+    client.report({ sessionId: 's1', epoch: 1 }, figures);
+    client.report({ sessionId: 's1', epoch: 1 }, ended('user_hangup'));
+    await vi.waitFor(() => expect(spool.waiting()).toEqual([]), { timeout: 10_000 });
+    expect(sink.stored.map((envelope) => envelope.report.type)).toEqual(['recording', 'recording', 'ended']);
+  });
+
+  it('what a worker has told is stored before its loss is told', async () => {
+    const { client } = await connect('w', accepting);
+    await vi.waitFor(() => expect(client.isConnected).toBe(true));
+    client.report({ sessionId: 's1', epoch: 1 }, { type: 'items', items: [] });
+    const storedAtLoss = new Promise<number>((resolve) => {
+      vi.spyOn(sink, 'workerDead').mockImplementation(async () => resolve(sink.stored.length));
+    });
+    // The link keeps its order: when the offer is answered, the report is there.
+    await hub.place(offer('s2'));
+    await hub.workerDied('w');
+    expect(await storedAtLoss).toBe(1);
   });
 
   it('reports made while the link is down arrive in order once it is back', async () => {
