@@ -1,18 +1,23 @@
 /**
  * Live recognition at Deepgram over a WebSocket (`/v1/listen`): interims as they come, finals on its own or at `Finalize`.
- * Every wait has a deadline: a socket that opens, takes audio or a `Finalize` and says nothing fails as `stalled`.
+ * Every wait has a deadline: a socket that opens, takes a voice and says nothing fails as `stalled`. Silence proves nothing: Deepgram reports on it,
+ * a self-hosted server that speaks its protocol need not.
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
+import { levelDb } from '../pcm.ts';
 import { authorization, type DeepgramOptions } from './deepgram-access.ts';
 import { transcribeRecording } from './deepgram-recording.ts';
 import { type RecognitionEvent, type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from './speech.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 
-/** Audio was written and nothing came back; Deepgram reports on silence, too. */
+/** A voice was written and nothing came back. */
 const SILENT_MS = 6_000;
 const FINALISE_MS = 2_000;
-const LEAST_SETTLED_MS = 300;
+/** Least voice that must be answered, ms: a final may come before the last of a word was written. */
+const LEAST_VOICE_MS = 300;
+/** Audio from this level on may be a voice. */
+const QUIETEST_VOICE_DB = -45;
 /** Deepgram closes a socket after ten seconds without audio. */
 const KEEP_ALIVE_MS = 4_000;
 
@@ -65,8 +70,8 @@ class DeepgramStream implements RecognitionStream {
   /** Audio was written since the last finalise. */
   #hasUnsettledAudio = false;
   #finalisesOpen = 0;
-  #writtenMs = 0;
-  #settledMs = 0;
+  /** Voice written since the vendor's last message, ms. */
+  #unansweredVoiceMs = 0;
   #sentSinceKeepAlive = false;
   #isOpen = false;
   #progress: Timer | null = null;
@@ -92,7 +97,7 @@ class DeepgramStream implements RecognitionStream {
     if (this.#socket.isOver) return;
     this.#hasUnsettledAudio = true;
     this.#sentSinceKeepAlive = true;
-    this.#writtenMs += (samples.length * 1_000) / this.#rateHz;
+    if (levelDb(samples) >= QUIETEST_VOICE_DB) this.#unansweredVoiceMs += (samples.length * 1_000) / this.#rateHz;
     // The caller may reuse its array, and the socket sends later.
     this.#socket.send(Buffer.from(samples.slice().buffer));
     if (this.#isOpen) this.#awaitProgress();
@@ -120,7 +125,7 @@ class DeepgramStream implements RecognitionStream {
 
   #opened(): void {
     this.#isOpen = true;
-    if (this.#hasUnsettledAudio || this.#finalisesOpen > 0) this.#awaitProgress();
+    this.#awaitProgress();
   }
 
   #sendKeepAlive(): void {
@@ -131,6 +136,7 @@ class DeepgramStream implements RecognitionStream {
   #received(text: string): void {
     this.#progress?.cancel();
     this.#progress = null;
+    this.#unansweredVoiceMs = 0;
     const message = parseMessage(text);
     if (failure.safeParse(message).success) {
       this.#socket.fail(new SpeechError('unavailable', 'Deepgram reported an error'));
@@ -145,8 +151,6 @@ class DeepgramStream implements RecognitionStream {
     const text = best?.transcript.trim() ?? '';
     if (text !== '' && heard.is_final === true) this.#onEvent({ type: 'final', text, ...times(heard), language: best?.languages?.[0] ?? null });
     else if (text !== '') this.#onEvent({ type: 'interim', text });
-    if (heard.is_final === true && heard.start !== undefined && heard.duration !== undefined)
-      this.#settledMs = (heard.start + heard.duration) * 1_000;
     // A listener may have closed the stream meanwhile.
     if (heard.from_finalize === true && this.#finalisesOpen > 0 && !this.#socket.isOver) this.#finalised();
   }
@@ -158,16 +162,17 @@ class DeepgramStream implements RecognitionStream {
     this.#onEvent({ type: 'finalised' });
   }
 
-  /** Deepgram leaves a `Finalize` unanswered when there is next to nothing left to settle; anything more unanswered is a stall. */
+  /** Deepgram leaves a `Finalize` unanswered when there is next to nothing left to settle; a voice that nothing answered is a stall. */
   #awaitAnswer(): Timer {
     return this.#clock.after(FINALISE_MS, () => {
-      if (this.#writtenMs - this.#settledMs < LEAST_SETTLED_MS) this.#finalised();
+      if (this.#unansweredVoiceMs < LEAST_VOICE_MS) this.#finalised();
       else this.#socket.fail(new SpeechError('stalled', 'Deepgram did not answer Finalize'));
     });
   }
 
   #awaitProgress(): void {
-    this.#progress ??= this.#clock.after(SILENT_MS, () => this.#socket.fail(new SpeechError('stalled', 'Deepgram takes audio and says nothing')));
+    if (this.#unansweredVoiceMs < LEAST_VOICE_MS) return;
+    this.#progress ??= this.#clock.after(SILENT_MS, () => this.#socket.fail(new SpeechError('stalled', 'Deepgram takes a voice and says nothing')));
   }
 
   #stop(): void {

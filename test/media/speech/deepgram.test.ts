@@ -130,6 +130,20 @@ describe('deepgram', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it('a server that says nothing about silence has not stalled, finalised or not', async () => {
+    const server = await vendor();
+    server.fault = { halfOpen: 'results' };
+    const clock = new ManualClock();
+    const heard = listen(server, clock);
+    heard.write(silence(RATE, 500));
+    await expect.poll(() => server.connections[0]?.audioBytes).toBe(RATE);
+    await clock.advance(20_000);
+    heard.stream.finalise();
+    await clock.advance(2_001);
+    expect(heard.events).toEqual([{ type: 'finalised' }]);
+    heard.stream.close();
+  });
+
   it('keeps an idle connection alive', async () => {
     const server = await vendor();
     const clock = new ManualClock();
