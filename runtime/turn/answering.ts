@@ -161,6 +161,7 @@ export function onUtteranceDone(draft: Draft, replyId: string): void {
   const isWaiting = generation.calls.some(({ result, mode }) => result === null && mode !== 'hang_up');
   if (isWaiting || generation.status !== 'done') {
     draft.phase = { is: 'answering', answer };
+    if (isWaiting && !answer.hasHoldLine) emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + TOOL_FILLER_MS });
     progress(draft);
     return;
   }
@@ -259,9 +260,14 @@ function replacement(draft: Draft, replyId: string, text: string): Generation {
 export function onHold(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;
-  const { answer } = phase;
-  const isTool = answer.generation.calls.some(({ result }) => result === null);
-  emit(draft, { do: 'hold', replyId: answer.generation.replyId });
+  bridge(draft, phase.answer);
+}
+
+/** Says a word while the answer is waited for. */
+export function bridge(draft: Draft, answer: Answer): void {
+  const { generation, heard } = answer;
+  const isTool = generation.calls.some(({ result }) => result === null);
+  if (heard[generation.replyId] === undefined) emit(draft, { do: 'hold', replyId: generation.replyId });
   explain(draft, { about: 'silence', rule: isTool ? 'tool_filler' : 'hold_line', anchorMs: answer.turn.speechEndMs, deadlineMs: draft.atMs });
   const recorded = { ...recordUser(draft, answer), hasHoldLine: true };
   say(draft, isTool ? draft.config.phrases.toolFiller : draft.config.phrases.hold, { kind: 'hold', turnId: answer.turn.turnId, answer: recorded });

@@ -61,8 +61,11 @@ export function speak(draft: Draft, utterance: Utterance, answer: Answer | null)
 export function playAnswer(draft: Draft, answer: Answer): void {
   const { generation, heard, steps, turn } = answer;
   const next = steps.find((step) => step.text !== '' && heard[step.replyId] === undefined) ?? generation;
-  emit(draft, { do: 'play', replyId: next.replyId });
-  if (next !== generation || generation.audioMs !== null) speak(draft, utteranceOf(draft, turn, next), answer);
+  // Already played: what is missing are its tools.
+  const isPlayed = heard[next.replyId] !== undefined;
+  if (!isPlayed) emit(draft, { do: 'play', replyId: next.replyId });
+  if (isPlayed) draft.phase = { is: 'answering', answer };
+  else if (next !== generation || generation.audioMs !== null) speak(draft, utteranceOf(draft, turn, next), answer);
   else draft.phase = { is: 'answering', answer };
   progress(draft);
 }

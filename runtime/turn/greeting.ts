@@ -4,6 +4,7 @@ import { type Draft, emit } from './draft.ts';
 import { playAnswer, prepare, speak, watchProgress } from './floor.ts';
 import { startGeneration } from './generating.ts';
 import { eventTurn } from './silence.ts';
+import { runCall } from './tool-calls.ts';
 import type { Answer, Prepared } from './turn-state.ts';
 
 /** Makes the greeting ready without playing it. */
@@ -22,6 +23,8 @@ export function greet(draft: Draft, { answer, notice }: Prepared): void {
   if (answer) {
     watchProgress(draft);
     playAnswer(draft, answer);
+    // What it was not allowed to do while it rang.
+    for (const { call } of answer.generation.calls) runCall(draft, call.callId);
     if (answer.generation.status === 'done') onGenerated(draft);
   } else if (notice) {
     emit(draft, { do: 'play', replyId: notice.replyId });

@@ -36,6 +36,8 @@ export class SilenceLog {
   #fromMs: number | null = null;
   #isAgentHeard = false;
   #isCallerHeard = false;
+  /** The caller hears music, or the person they are joined to. */
+  #isTransferring = false;
   #decisions: MadeDecision[] = [];
   #waterfall: TurnWaterfall | null = null;
   readonly #tools = new Map<string, ToolRun>();
@@ -46,6 +48,7 @@ export class SilenceLog {
     switch (input.type) {
       case 'call.connected':
       case 'user.message':
+      case 'digit.pressed':
         this.#quietFrom(input.atMs);
         return null;
       case 'voice.stopped':
@@ -55,6 +58,10 @@ export class SilenceLog {
       case 'playout.finished':
       case 'playout.cleared':
         this.#isAgentHeard = false;
+        this.#quietFrom(input.atMs);
+        return null;
+      case 'transfer.finished':
+        this.#isTransferring = false;
         this.#quietFrom(input.atMs);
         return null;
       case 'tool.finished': {
@@ -76,11 +83,14 @@ export class SilenceLog {
   #note(effect: Effect, atMs: number): void {
     if (effect.do === 'explain' && this.#decisions.length < DECISIONS) this.#decisions.push({ ...effect.decision, atMs });
     else if (effect.do === 'reportTurn') this.#waterfall = effect.waterfall;
-    else if (effect.do === 'runTool') this.#tools.set(effect.call.callId, { name: effect.call.toolName, fromMs: atMs, untilMs: null });
+    else if (effect.do === 'transfer') {
+      this.#isTransferring = true;
+      this.#fromMs = null;
+    } else if (effect.do === 'runTool') this.#tools.set(effect.call.callId, { name: effect.call.toolName, fromMs: atMs, untilMs: null });
   }
 
   #quietFrom(ms: number): void {
-    if (!this.#isAgentHeard && !this.#isCallerHeard) this.#fromMs = ms;
+    if (!this.#isAgentHeard && !this.#isCallerHeard && !this.#isTransferring) this.#fromMs = ms;
   }
 
   #end(untilMs: number, endedBy: TurnSilence['ended_by']): NotedSilence | null {
@@ -95,7 +105,7 @@ export class SilenceLog {
     if (fromMs === null || untilMs - fromMs <= NOTED_FROM_MS) return null;
     // A caller who says more before the agent's turn has come was not kept waiting.
     if (endedBy === 'caller' && !decisions.some(({ about }) => about === 'endpoint')) return null;
-    const causes = waterfall ? partsOf(waterfall) : causesOf({ fromMs, untilMs }, decisions, tools);
+    const causes = waterfall ? partsOf(waterfall, { fromMs, untilMs }) : causesOf({ fromMs, untilMs, endedBy }, decisions, tools);
     return { turnId: waterfall?.turn_id ?? null, fromMs, untilMs, endedBy, causes: withTools(causes, { fromMs, untilMs }, tools), decisions };
   }
 }
@@ -106,8 +116,8 @@ interface Gap {
   readonly untilMs: number;
 }
 
-/** A measured turn: its waterfall. */
-function partsOf(waterfall: TurnWaterfall): Causes {
+/** A measured turn: what of its waterfall lies in the gap. After a hold line that is less than the whole. */
+function partsOf(waterfall: TurnWaterfall, { fromMs, untilMs }: Gap): Causes {
   const parts: Causes = [
     { cause: 'endpoint', rule: waterfall.endpoint_rule, ms: waterfall.endpoint_ms },
     { cause: 'transcript', rule: null, ms: waterfall.transcript_ms },
@@ -115,23 +125,41 @@ function partsOf(waterfall: TurnWaterfall): Causes {
     { cause: 'sentence', rule: null, ms: waterfall.first_sentence_ms },
     { cause: 'voice', rule: null, ms: waterfall.first_audio_ms + waterfall.playout_ms },
   ];
-  return parts.filter(({ ms }) => ms >= 1);
+  let reachedMs = waterfall.speechEndMs;
+  const inGap = parts.map((part) => {
+    // Words that came after the voice end the speech later than the sound: that is endpointing too.
+    const sinceMs = part.cause === 'endpoint' ? Math.min(fromMs, reachedMs) : reachedMs;
+    reachedMs += part.ms;
+    return { ...part, ms: Math.min(reachedMs, untilMs) - Math.max(sinceMs, fromMs) };
+  });
+  return inGap.filter(({ ms }) => ms >= 1);
 }
 
 /** A gap that no measured reply ended: before a hold line, between two parts of an answer, or while the caller is asked whether they are there. */
-function causesOf({ fromMs, untilMs }: Gap, decisions: readonly MadeDecision[], tools: readonly ToolRun[]): Causes {
+function causesOf({ fromMs, untilMs, endedBy }: Gap & Pick<NotedSilence, 'endedBy'>, decisions: readonly MadeDecision[], tools: readonly ToolRun[]): Causes {
   const quiet = decisions.find(({ about, rule }) => about === 'silence' && (rule === 'reengage' || rule === 'idle_hangup'));
   if (quiet) return [{ cause: 'caller_silent', rule: quiet.rule, ms: untilMs - fromMs }];
   const unheard = decisions.find(({ about, rule }) => about === 'silence' && rule === 'unheard');
   if (unheard) return [{ cause: 'transcript', rule: unheard.rule, ms: untilMs - fromMs }];
+  const menu = decisions.findLast(({ about }) => about === 'menu');
+  const chosenMs = within({ fromMs, untilMs }, menu?.atMs);
   const endpoint = decisions.find(({ about }) => about === 'endpoint');
-  const takenMs = endpoint ? Math.min(untilMs, Math.max(fromMs, endpoint.atMs)) : fromMs;
+  const takenMs = within({ fromMs: chosenMs, untilMs }, endpoint?.atMs);
+  const last = decisions.findLast(({ about }) => about === 'endpoint' || about === 'transcript');
+  if (endedBy === 'caller' && last && (last.rule === 'no_words' || last.rule.startsWith('dropped_')))
+    // What was heard was no turn: nobody waited for the agent.
+    return [{ cause: 'caller_silent', rule: last.rule, ms: untilMs - fromMs }];
   const failure = decisions.findLast(({ about }) => about === 'failure' || about === 'progress');
   const causes: Causes = [
-    { cause: 'endpoint', rule: endpoint?.rule ?? null, ms: takenMs - fromMs },
+    { cause: 'caller_silent', rule: menu?.rule ?? null, ms: chosenMs - fromMs },
+    { cause: 'endpoint', rule: endpoint?.rule ?? null, ms: takenMs - chosenMs },
     { cause: tools.length > 0 ? 'answer' : 'model', rule: failure?.rule ?? null, ms: untilMs - takenMs },
   ];
   return causes.filter(({ ms }) => ms >= 1);
+}
+
+function within({ fromMs, untilMs }: Gap, ms = fromMs): number {
+  return Math.min(untilMs, Math.max(fromMs, ms));
 }
 
 /** What tools took of it is said beside: they run inside the other parts. */

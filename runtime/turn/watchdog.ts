@@ -1,5 +1,5 @@
 /** The watchdog of every phase in which the agent has the floor. Timer: `progress`. */
-import { onFailed, onHold } from './answering.ts';
+import { bridge, onFailed } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { cut, PROGRESS_MS, playAnswer, recordHeard, watchProgress } from './floor.ts';
 import { onCleared } from './reply-inputs.ts';
@@ -23,21 +23,24 @@ export function onProgressDue(draft: Draft): void {
 }
 
 function onAnswerStalled(draft: Draft, answer: Answer): void {
-  const { generation } = answer;
-  if (generation.calls.some(({ result }) => result === null)) return;
-  if (answer.turn.fallback !== null) {
+  const { generation, turn } = answer;
+  const isTool = generation.calls.some(({ result }) => result === null);
+  if (turn.fallback !== null && !isTool) {
     // A greeting is not waited for: its fixed words are said instead.
     emit(draft, { do: 'discard', replyId: generation.replyId });
     onFailed(draft, { stage: stageOf(generation), message: 'the model did not begin in time', status: null, isRetryable: false });
     return;
   }
-  if (!answer.hasHoldLine && answer.turn.source !== 'event') {
-    onHold(draft);
+  const isAwaited = isTool || draft.atMs - Math.max(generation.startedMs, generation.tokenMs ?? 0) < draft.config.generationCapMs;
+  if (turn.source !== 'event' && (isAwaited || !answer.hasHoldLine)) {
+    bridge(draft, answer);
     return;
   }
-  if (draft.atMs - Math.max(generation.startedMs, generation.tokenMs ?? 0) < draft.config.generationCapMs) return;
+  if (isAwaited) return;
   emit(draft, { do: 'discard', replyId: generation.replyId });
   onFailed(draft, { stage: stageOf(generation), message: 'the model stopped answering', status: null, isRetryable: true });
+  // It is asked again, which takes its time too.
+  if (draft.phase.is === 'answering' && turn.source !== 'event') bridge(draft, draft.phase.answer);
 }
 
 /** Text that never became audio is the voice's failure. */

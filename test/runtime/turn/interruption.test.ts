@@ -120,6 +120,14 @@ describe('S§2.3 interruption', () => {
     expect(script.asked()).toEqual(['user: book a table', 'assistant: The table is booked.', 'user: and a parking place.']);
   });
 
+  it('interruptible false: fixed texts are talked through as well', () => {
+    const script = new TurnScript({ interruptible: false, greeting: { mode: 'say', text: 'Welcome to the house.' } });
+    script.take({ type: 'call.started' }, { type: 'call.connected' }, { type: 'reply.audible', replyId: 'r1' });
+    script.take({ type: 'playout.started', replyId: 'r1', wireMs: script.nowMs }, { type: 'voice.started', speechStartMs: script.nowMs });
+    script.after(256).take(reached, { type: 'transcript.interim', text: 'wait' });
+    expect(script.all('pause').length + script.all('clear').length).toBe(0);
+  });
+
   it('an engine without interims: 700 ms of voice is an interruption', () => {
     const script = paused({ recognition: { has: 'finals', finalWithinMs: 1_000 } });
     expect(script.last('watchVoice')?.reachMs).toBe(700);

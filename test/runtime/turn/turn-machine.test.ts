@@ -116,6 +116,32 @@ describe('S§2.2 tools', () => {
     expect(script.all('say')).toHaveLength(1);
   });
 
+  it('a blocking tool that outlasts the words before it gets a filler, and those words are not played again', () => {
+    const script = TurnScript.listening().say('is there a table');
+    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Let me look.' }, called('r1', 'look_up', 'blocking'), {
+      type: 'reply.generated',
+      replyId: 'r1',
+    });
+    script.take({ type: 'reply.audible', replyId: 'r1' }, { type: 'playout.started', replyId: 'r1', wireMs: script.nowMs });
+    script.take({ type: 'playout.finished', replyId: 'r1', heard: 'Let me look.' }).after(1_600);
+    expect(script.all('say')).toHaveLength(1);
+    script.take({ type: 'playout.finished', replyId: 'r2', heard: 'One moment.' }).after(100);
+    expect(script.all('play').map(({ replyId }) => replyId)).toEqual(['r1', 'r2']);
+    script.take(answered('yes'));
+    expect(script.last('play')?.replyId).toBe('r3');
+  });
+
+  it('what a greeting asks for while it rings runs once the caller is there', () => {
+    const script = new TurnScript({ greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hi there.' } }).take({ type: 'call.started' });
+    script.take({ type: 'reply.piece', replyId: 'r1', text: 'Hello!' }, called('r1', 'notify', 'fire_and_forget'), {
+      type: 'reply.generated',
+      replyId: 'r1',
+    });
+    expect(script.all('runTool')).toHaveLength(0);
+    script.take({ type: 'call.connected' }, { type: 'reply.audible', replyId: 'r1' });
+    expect(script.all('runTool')).toHaveLength(1);
+  });
+
   it('fire_and_forget does not wait, a background result starts a turn when the floor is free', () => {
     const script = TurnScript.listening().say('order it');
     script.take(called('r1', 'order', 'background'), { type: 'reply.generated', replyId: 'r1' });
@@ -275,9 +301,18 @@ describe('design §5 failure', () => {
     expect(script.last('play')?.replyId).toBe('r1');
   });
 
-  it('a model that says nothing at all is given up after its cap', () => {
-    const script = TurnScript.listening().say('hello').after(4_000);
-    script.take({ type: 'playout.finished', replyId: 'r2', heard: 'One moment, please.' }).after(12_000);
+  it('a model that says nothing at all is given up after its cap, and the caller gets a word every 4 s until then', () => {
+    const script = TurnScript.listening().say('hello');
+    let quietMs = 600;
+    for (let line = 0; line < 3; line++) {
+      const before = script.all('say').length;
+      while (script.all('say').length === before) script.after(100);
+      expect(script.nowMs - quietMs).toBeLessThan(4_000);
+      const { replyId = '', text = '' } = script.last('say') ?? {};
+      script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: script.nowMs });
+      script.after(1_000).take({ type: 'playout.finished', replyId, heard: text });
+      quietMs = script.nowMs;
+    }
     expect(script.all('discard').map(({ replyId }) => replyId)).toEqual(['r1']);
     expect(script.all('generate')).toHaveLength(2);
   });
