@@ -141,6 +141,21 @@ describe('speech detection', () => {
     await levels.close();
   });
 
+  it('gathers the windows of many legs for two turns of the wheel, and keeps those of a few waiting for nothing', async () => {
+    const gathering = new SpeechDetector(systemClock, () => undefined);
+    const window = noise(windowSamples(8000), 8000);
+    const taps = [gathering.open(8000, () => undefined)];
+    const hasQueuedAfter = (nowMs: number) => {
+      for (const tap of taps) tap.push(window, systemClock.now());
+      gathering.flush(nowMs);
+      return gathering.hasQueued;
+    };
+    expect([0, 5, 10, 15].map(hasQueuedAfter)).toEqual([false, false, false, false]);
+    while (taps.length < 6) taps.push(gathering.open(8000, () => undefined));
+    expect([20, 25, 30, 35, 40].map(hasQueuedAfter)).toEqual([true, false, true, false, true]);
+    await gathering.close();
+  });
+
   it('goes by level within 200 ms while the detector does not answer', async () => {
     let nowMs = 0;
     const clock = { ...systemClock, now: () => nowMs };
