@@ -21,6 +21,7 @@ const FAULTS = {
   cursor_undecodable: { status: 400, message: 'Cursor cannot be decoded' },
   page_too_deep: { status: 400, message: 'Page offset beyond 100000 rows; use cursor' },
   name_not_allowed: { status: 400, message: 'name is not allowed without an API key' },
+  upload_too_large: { status: 400, message: 'The upload is larger than 1 MiB (1,048,576 bytes)' },
   upload_not_text: { status: 400, message: 'The upload is not UTF-8 plain text (.md or .txt), or it is empty' },
   duplicate_client_tool: { status: 400, message: 'Client tool name is used twice on this agent: {name}' },
   bad_request: { status: 400, message: '{detail}' },
@@ -66,6 +67,7 @@ const FAULTS = {
   },
   session_ended: { status: 409, message: 'Session has ended' },
   analysis_not_rerunnable: { status: 409, message: 'Analysis can be run again only from skipped or error' },
+  not_replayable: { status: 409, message: 'The call was recorded by another version of Parley, so it cannot be run again' },
   top_up_key_reused: { status: 409, message: 'This idempotency_key was used with another amount' },
   conflict: { status: 409, message: '{detail}' },
   // 413

@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { callPlan } from './call-plan.ts';
+import { replaySettings } from './replay.ts';
 import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, turnLatency, turnSilence } from './session-record.ts';
 
 export const WORKER_LINK_VERSION = 1;
@@ -89,6 +90,7 @@ export const workerAnswer = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), value: z.unknown() }),
   z.object({ ok: z.literal(false), code: z.string(), message: z.string() }),
 ]);
+export type WorkerAnswer = z.output<typeof workerAnswer>;
 
 /** Worker → control plane. */
 export const workerMessage = z.discriminatedUnion('type', [
@@ -170,5 +172,9 @@ export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('end'), ...sessionEpoch, end_reason: endReason }),
   /** A browser's offer; answered with `{sdp}`. */
   z.object({ type: z.literal('webrtc.offer'), ...sessionEpoch, request_id: z.string(), sdp: z.string() }),
+  /** A call that is over is to be run again from its flight log with other settings; answered with a `ReplayOutcome`, by any worker. */
+  z.object({ type: z.literal('replay'), request_id: z.string(), log: z.string(), settings: replaySettings }),
 ]);
 export type ControlMessage = z.output<typeof controlMessage>;
+/** One that is answered. */
+export type ControlRequest = Extract<ControlMessage, { readonly request_id: string }>;

@@ -25,7 +25,7 @@ import { registerRoomRoutes } from './livekit/room-routes.ts';
 import { registerNumberRoutes } from './numbers/number-routes.ts';
 import { registerOperatorRoutes } from './operator-routes.ts';
 import { registerPrivacyRoutes } from './privacy/privacy-routes.ts';
-import { registerFlightLogRoute } from './recordings/flight-log-routes.ts';
+import { registerFlightLogRoutes } from './recordings/flight-log-routes.ts';
 import { registerRecordingRoutes } from './recordings/recording-routes.ts';
 import { registerUploadRoutes } from './recordings/upload-routes.ts';
 import { registerRefusalRoutes } from './refusals/refusal-routes.ts';
@@ -72,7 +72,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerAnalyticsRoutes(app, context);
   registerEventRoutes(app, context);
   registerRecordingRoutes(app, context);
-  registerFlightLogRoute(app, context);
+  registerFlightLogRoutes(app, context);
   registerAdmitRoutes(app, context);
   await registerUploadRoutes(app, context);
   await registerTtsRoutes(app, context);

@@ -9,12 +9,13 @@ import { Fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
 import type { AnalysisResult, EndReason } from '#config/session-record.ts';
 import type { Tracing } from '#config/tracing.ts';
-import type { AnalysisJob, ControlMessage, DurableReport, Handover, JobKind, PhoneHandover } from '#config/worker-link.ts';
+import type { AnalysisJob, ControlMessage, DurableReport, Handover, JobKind, PhoneHandover, WorkerAnswer } from '#config/worker-link.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { type CallDeps, startCall } from './call.ts';
 import { traceCall } from './call-trace.ts';
 import { type ControlPlaneClient, connectControlPlane } from './control-plane-client.ts';
 import { type Job, JobTable } from './job-table.ts';
+import { type ReplayRequest, replayInThread } from './replay-request.ts';
 import { joinRoom } from './room-call.ts';
 import type { Spool } from './spool.ts';
 import type { Uploads } from './uploads.ts';
@@ -209,6 +210,9 @@ export class Worker {
       case 'webrtc.offer':
         this.#offerOfBrowser(message).catch((error: unknown) => this.#deps.logger.error({ err: error }, 'webrtc offer'));
         return;
+      case 'replay':
+        void this.#replay(message.request_id, message);
+        return;
       case 'registered':
       case 'ack':
       case 'resend':
@@ -293,9 +297,21 @@ export class Worker {
       .catch((error: unknown) => this.#deps.logger.error({ err: error }, 'agent test report'));
   }
 
+  async #replay(requestId: string, request: ReplayRequest): Promise<void> {
+    try {
+      this.#answer(requestId, { ok: true, value: await replayInThread(request) });
+    } catch (error) {
+      this.#deps.logger.info({ err: error }, 'call could not be replayed');
+      this.#answer(requestId, { ok: false, code: 'not_replayable', message: error instanceof Error ? error.message : 'replay failed' });
+    }
+  }
+
+  #answer(requestId: string, result: WorkerAnswer): void {
+    this.#client.send({ type: 'answer', request_id: requestId, result });
+  }
+
   async #offerOfBrowser(message: Extract<ControlMessage, { type: 'webrtc.offer' }>): Promise<void> {
-    const answer = (result: { ok: true; value: unknown } | { ok: false; code: string; message: string }) =>
-      this.#client.send({ type: 'answer', request_id: message.request_id, result });
+    const answer = (result: WorkerAnswer) => this.#answer(message.request_id, result);
     const job = this.#jobs.get(message.session_id, message.epoch);
     if (!job?.call) {
       answer({ ok: false, code: 'not_found', message: 'no such call here' });

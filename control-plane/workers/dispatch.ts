@@ -5,8 +5,12 @@
 
 import type { AgentTestJob } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
+import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
 import type { EndReason } from '#config/session-record.ts';
-import type { AnalysisJob, Handover, JobKind } from '#config/worker-link.ts';
+import type { AnalysisJob, ControlRequest, Handover, JobKind } from '#config/worker-link.ts';
+
+/** How long a worker has to answer: a browser's offer once candidates are gathered; a replay starts a thread, and reads a call of an hour. */
+export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = { 'webrtc.offer': 8_000, replay: 30_000 };
 
 /** A job to be placed on a worker. */
 export interface JobOffer {
@@ -45,6 +49,11 @@ export interface Dispatch {
   end(instanceId: string, session: { readonly sessionId: string; readonly epoch: number }, reason: EndReason): void;
   /** Passes a browser's offer to the session's worker and returns its answer. */
   offerWebrtc(instanceId: string, session: { readonly sessionId: string; readonly epoch: number }, sdp: string): Promise<{ readonly sdp: string }>;
+  /**
+   * Has any worker run a call again from its flight log. Throws `Fault('no_capacity')` when none is there, `Fault('gateway_unreachable')` when the one asked
+   * does not answer, and `Fault('not_replayable')` for a log of another version.
+   */
+  replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome>;
   /** What has been heard of the reply in progress, as far as this replica was told; null while the agent is silent. */
   heardSoFar(sessionId: string): HeardSoFar | null;
   /** True when a worker is registered (readyz). */

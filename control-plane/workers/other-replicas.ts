@@ -8,9 +8,9 @@ import { z } from 'zod';
 import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
-import { type ControlMessage, controlMessage, jobKind, workerAnswer } from '#config/worker-link.ts';
+import { type ControlMessage, type ControlRequest, controlMessage, jobKind, type WorkerAnswer, workerAnswer } from '#config/worker-link.ts';
 import type { Coordination, Json } from '../store/coordination.ts';
-import type { JobOffer, Placement } from './dispatch.ts';
+import { ANSWER_MS, type JobOffer, type Placement } from './dispatch.ts';
 
 /** How often a replica tells of its workers. */
 const NEWS_MS = 1_000;
@@ -18,8 +18,8 @@ const NEWS_MS = 1_000;
 const SILENT_MS = 5_000;
 /** An offer is put to one worker after another there; each has half a second. */
 const PLACE_MS = 3_000;
-/** A little more than the other replica gives its worker, so that its own word comes first. */
-const ASK_MS = 9_000;
+/** What is waited beyond what the other replica gives its worker, so that its own word comes first. */
+const ASK_MARGIN_MS = 1_000;
 const NEWS_CHANNEL = 'replicas';
 
 const offerSchema = z.object({ sessionId: z.string(), epoch: z.number().int(), kind: jobKind, sipCallId: z.string().nullable() });
@@ -38,8 +38,6 @@ const letterSchema = z.discriminatedUnion('type', [
 
 type News = z.output<typeof newsSchema>;
 type Letter = z.output<typeof letterSchema>;
-/** What a worker answers a request with. */
-export type WorkerAnswer = z.output<typeof workerAnswer>;
 
 /** The workers that hang on this replica. */
 export interface OwnWorkers {
@@ -63,7 +61,7 @@ export interface OtherReplicas {
   /** Passes a message on to a worker. Throws `gateway_unreachable` when no replica holds it. */
   tell(instanceId: string, message: ControlMessage): void;
   /** Passes a request on and resolves with its answer, or null. Throws `gateway_unreachable` when no replica holds it. */
-  ask(instanceId: string, message: ControlMessage): Promise<WorkerAnswer | null>;
+  ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null>;
   /** This replica's workers have changed: the others are told at once. */
   changed(): void;
   close(): Promise<void>;
@@ -132,9 +130,9 @@ class Replicas implements OtherReplicas {
     this.#send(this.#needHolder(instanceId), { type: 'tell', instanceId, message });
   }
 
-  async ask(instanceId: string, message: ControlMessage): Promise<WorkerAnswer | null> {
+  async ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null> {
     const holder = this.#needHolder(instanceId);
-    const letter = await this.#request(holder, ASK_MS, (request) => ({ type: 'ask', request, from: this.#id, instanceId, message }));
+    const letter = await this.#request(holder, ANSWER_MS[message.type] + ASK_MARGIN_MS, (request) => ({ type: 'ask', request, from: this.#id, instanceId, message }));
     return letter?.type === 'answered' ? letter.answer : null;
   }
 

@@ -11,19 +11,22 @@ import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
+import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#config/replay.ts';
 import type { EndReason } from '#config/session-record.ts';
 import {
   type AnalysisJob,
   type ControlMessage,
+  type ControlRequest,
   type Handover,
   type JobKind,
   type ReportEnvelope,
   WORKER_LINK_VERSION,
+  type WorkerAnswer,
   type WorkerMessage,
 } from '#config/worker-link.ts';
 import type { ReportSink } from '../calls/report-sink.ts';
-import type { Dispatch, HeardSoFar, JobOffer, Placement } from './dispatch.ts';
-import type { OtherReplicas, OwnWorkers, WorkerAnswer } from './other-replicas.ts';
+import { ANSWER_MS, type Dispatch, type HeardSoFar, type JobOffer, type Placement } from './dispatch.ts';
+import type { OtherReplicas, OwnWorkers } from './other-replicas.ts';
 import { ReportQueue, type ToldReport } from './report-queue.ts';
 import { openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
 
@@ -33,8 +36,6 @@ const ACCEPT_MS = 500;
 const LAST_ACCEPT_MS = 2_000;
 /** A worker that has said nothing for this long has lost its link; heartbeats come every second. */
 const SILENCE_MS = 5_000;
-/** A browser's offer is answered once candidates are gathered. */
-const ANSWER_MS = 8_000;
 /** How long the successor of a dead worker gets to send what its predecessor had spooled. */
 const SPOOL_GRACE_MS = 1_500;
 
@@ -140,7 +141,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   async askHere(instanceId: string, message: ControlMessage): Promise<WorkerAnswer | null> {
     const worker = this.#workers.get(instanceId);
     if (!worker || !('request_id' in message)) return null;
-    const answer = worker.waitForAnswer(message.request_id, ANSWER_MS);
+    const answer = worker.waitForAnswer(message.request_id, ANSWER_MS[message.type]);
     worker.send(message);
     return answer;
   }
@@ -168,13 +169,23 @@ export class WorkerHub implements Dispatch, OwnWorkers {
 
   async offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }> {
     const message = { type: 'webrtc.offer', ...wire(session), request_id: randomUUID(), sdp } as const;
-    const others = this.#workers.has(instanceId) ? null : this.#others;
-    const result = await (others ? others.ask(instanceId, message) : this.askHere(instanceId, message));
+    const result = await this.#ask(instanceId, message);
     if (result === null) throw fault('gateway_unreachable');
     if (!result.ok) throw fault(result.code === 'sdp_unusable' ? 'sdp_unusable' : 'gateway_unreachable');
     const value = result.value as { sdp?: unknown };
     if (typeof value?.sdp !== 'string') throw fault('gateway_unreachable');
     return { sdp: value.sdp };
+  }
+
+  async replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome> {
+    const [idlest] = [...this.#workers.values()].sort((a, b) => b.load.freeSlots - a.load.freeSlots);
+    const instanceId = idlest?.registration.instance_id ?? this.#others?.instanceIds()[0];
+    if (instanceId === undefined) throw fault('no_capacity');
+    const result = await this.#ask(instanceId, { type: 'replay', request_id: randomUUID(), log, settings });
+    if (result?.ok === false) throw fault('not_replayable');
+    const outcome = replayOutcome.safeParse(result?.value);
+    if (!outcome.success) throw fault('gateway_unreachable');
+    return outcome.data;
   }
 
   /** The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been read, or after a moment. */
@@ -205,6 +216,11 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     if (accepted === 'late') worker.send({ type: 'withdraw', ...wire(offer) });
     if (accepted === 'accepted') this.#settling.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });
     return accepted === 'accepted';
+  }
+
+  async #ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null> {
+    const others = this.#workers.has(instanceId) ? null : this.#others;
+    return others ? others.ask(instanceId, message) : this.askHere(instanceId, message);
   }
 
   get #others(): OtherReplicas | null {

@@ -1,8 +1,9 @@
 /** `parley replay` and `parley tune`: calls that are over, run again through the turn machine, with the settings they had and with others. */
 import type { Command } from 'commander';
-import { agentConfig } from '#config/agent-config.ts';
+import { replaySettings } from '#config/replay.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/flight-log.ts';
 import { replay } from '#runtime/replay.ts';
+import { turnChanges } from '#runtime/replay-settings.ts';
 import { CANDIDATES, judgedShare, recommended, type Tried, tried } from '#runtime/tuning.ts';
 import type { TurnConfig } from '#runtime/turn/turn-config.ts';
 import { type Divergence, firstDivergence, judgePauses } from '#runtime/what-if.ts';
@@ -10,22 +11,6 @@ import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { Common } from './common.ts';
 import { printTable, show } from './output.ts';
-
-const conversation = agentConfig.shape.conversation.unwrap().shape;
-
-/** The settings of a conversation that a replay can change, and what the turn machine makes of them. */
-const SETTINGS: Readonly<Record<string, (value: never) => Partial<TurnConfig>>> = {
-  response_wait_ms: (responseWaitMs: number) => ({ responseWaitMs }),
-  response_max_wait_ms: (responseMaxWaitMs: number | null) => ({ responseMaxWaitMs }),
-  eagerness: (eagerness: TurnConfig['eagerness']) => ({ eagerness }),
-  interruptible: (interruptible: boolean) => ({ interruptible }),
-  interruption_sensitivity: (sensitivity: TurnConfig['sensitivity']) => ({ sensitivity }),
-  interruption_ignore_phrases: (ignorePhrases: readonly string[]) => ({ ignorePhrases }),
-  speculative_response: (speculative: boolean) => ({ speculative }),
-  reengage_enabled: (reengage: boolean) => ({ reengage }),
-  hangup_after_seconds: (seconds: number) => ({ hangupAfterMs: seconds * 1_000 }),
-  hangup_farewell_enabled: (idleFarewell: boolean) => ({ idleFarewell }),
-};
 
 /** Adds the commands. */
 export function addReplayCommands(program: Command, common: Common): void {
@@ -62,11 +47,11 @@ export function settingsOf(pairs: readonly string[]): Partial<TurnConfig> {
 
 function settingOf(pair: string): Partial<TurnConfig> {
   const [, name = '', text = ''] = /^(?:conversation\.)?([a-z_]+)=(.*)$/.exec(pair) ?? [];
-  const setting = SETTINGS[name];
-  if (!setting) throw new CommandError(`--set takes conversation.<name>=<value>; names: ${Object.keys(SETTINGS).join(', ')}`);
-  const parsed = conversation[name as keyof typeof conversation].safeParse(parsedValue(text));
+  const names = Object.keys(replaySettings.shape);
+  if (!names.includes(name)) throw new CommandError(`--set takes conversation.<name>=<value>; names: ${names.join(', ')}`);
+  const parsed = replaySettings.safeParse({ [name]: parsedValue(text) });
   if (!parsed.success) throw new CommandError(`${pair}: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
-  return setting(parsed.data as never);
+  return turnChanges(parsed.data);
 }
 
 function parsedValue(text: string): unknown {

@@ -2,6 +2,7 @@
 import type { AgentTestJob } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import { type FaultCode, fault } from '#config/errors.ts';
+import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
 import type { EndReason } from '#config/session-record.ts';
 import type { AnalysisJob, Handover } from '#config/worker-link.ts';
 import type { Dispatch, HeardSoFar, JobOffer, Placement } from '#control-plane/workers/dispatch.ts';
@@ -24,12 +25,14 @@ export class FakeDispatch implements Dispatch {
   readonly withdrawn: Key[] = [];
   readonly ended: { instanceId: string; key: Key; reason: EndReason }[] = [];
   readonly sdpOffers: string[] = [];
+  readonly replays: { log: string; settings: ReplaySettings }[] = [];
 
   /** Forgets everything, with room again. */
   reset(): void {
     this.room = Number.POSITIVE_INFINITY;
     this.unreachable = null;
-    for (const list of [this.offers, this.plans, this.analyses, this.tests, this.withdrawn, this.ended, this.sdpOffers]) list.length = 0;
+    for (const list of [this.offers, this.plans, this.analyses, this.tests, this.withdrawn, this.ended, this.sdpOffers, this.replays])
+      list.length = 0;
   }
 
   async place(offer: JobOffer): Promise<Placement> {
@@ -72,6 +75,12 @@ export class FakeDispatch implements Dispatch {
     this.#reach();
     this.sdpOffers.push(sdp);
     return { sdp: `answer to ${sdp}` };
+  }
+
+  async replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome> {
+    this.#reach();
+    this.replays.push({ log, settings });
+    return { divergence: null };
   }
 
   hasWorker(): boolean {

@@ -18,6 +18,7 @@ import { openSpool, type Spool } from '#runtime/spool.ts';
 import { createUploads } from '#runtime/uploads.ts';
 import { Worker } from '#runtime/worker.ts';
 import type { IncomingInvite } from '#telephony/signalling.ts';
+import { simulateCall } from '#test/simulation/simulate-call.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 import { MemorySink } from '../fakes/memory-sink.ts';
 import { SilentMedia } from '../fakes/silent-media.ts';
@@ -333,6 +334,36 @@ describe('worker', () => {
       hasSignalling = false;
       await expect(hub.place(offer('s1', 'phone'))).rejects.toMatchObject({ code: 'no_capacity' });
       expect((await hub.place(offer('s2'))).instanceId).toBe('w');
+    });
+  });
+
+  describe('a call that is over', () => {
+    // A thread of its own loads the turn machine anew, which a busy machine takes seconds for.
+    const patience = { timeout: 60_000 };
+    const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
+
+    it('is run again with other settings, and the moment it would have gone another way is told in wall time', patience, async () => {
+      await start();
+      const log = await logOf(1);
+      expect(await hub.replay(log, {})).toEqual({ divergence: null });
+      const { divergence } = await hub.replay(log, { hangup_after_seconds: 10 });
+      const began = Date.parse(JSON.parse(log.slice(0, log.indexOf('\n'))).wall_time);
+      expect(Date.parse(divergence?.was?.at ?? divergence?.would_be?.at ?? '')).toBeGreaterThan(began);
+      expect(divergence?.judged).toBeGreaterThan(0);
+      expect(divergence?.judged).toBeLessThan(1);
+    });
+
+    it('of another version is refused as such, and what is no log too', patience, async () => {
+      await start();
+      const log = await logOf(1);
+      const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
+      await expect(hub.replay(older, {})).rejects.toMatchObject({ code: 'not_replayable' });
+      await expect(hub.replay('torn', {})).rejects.toMatchObject({ code: 'not_replayable' });
+    });
+
+    it('waits for nobody where no worker is', async () => {
+      await expect(hub.replay(await logOf(1), {})).rejects.toMatchObject({ code: 'no_capacity' });
+      await start();
     });
   });
 });

@@ -169,6 +169,25 @@ describe('a flight log', () => {
     expect((await api.request('GET', `/v1/agent/sessions/${await call()}/flight-log`, { key: user.key })).status).toBe(404);
   });
 
+  it('is run again with other settings by a worker once the call is over', async () => {
+    const id = await call();
+    const replay = (conversation: object) => api.request('POST', `/v1/agent/sessions/${id}/replay`, { key: user.key, body: { conversation } });
+    await put(`/internal/sessions/${id}/flight-log/0?epoch=1`, Buffer.from('the log'));
+    expect((await replay({ eagerness: 'eager' })).body).toMatchObject({ status: 409, message: expect.stringContaining('still running') });
+    await end(id);
+    expect(await replay({ eagerness: 'eager', response_max_wait_ms: null })).toMatchObject({ status: 200, body: { divergence: null } });
+    expect(api.dispatch.replays.at(-1)).toEqual({ log: 'the log', settings: { eagerness: 'eager', response_max_wait_ms: null } });
+    expect((await replay({ response_wait_ms: 1 })).status).toBe(422);
+    expect((await replay({ max_duration_seconds: 60 })).status).toBe(422);
+    const stranger = await api.createUser();
+    const foreign = await api.request('POST', `/v1/agent/sessions/${id}/replay`, { key: stranger.key, body: { conversation: {} } });
+    expect(foreign.status).toBe(404);
+    const unrecorded = await call();
+    await end(unrecorded);
+    const nothing = await api.request('POST', `/v1/agent/sessions/${unrecorded}/replay`, { key: user.key, body: { conversation: {} } });
+    expect(nothing.status).toBe(404);
+  });
+
   it('raw bytes are a body nowhere else', async () => {
     const response = await api.app.inject({
       method: 'POST',

@@ -414,6 +414,14 @@ export type Models = {
   }[];
 };
 
+/** What `POST /v1/agent/sessions/{session_id}/monitor` answers. */
+export type MonitorGrant = {
+  livekit_url: string;
+  token: string;
+  room: string;
+  identity: string;
+};
+
 /** What `PATCH /v1/agent/phone-numbers/{phone_number_id}` answers. */
 export type PhoneNumber = {
   phone_number_id: string;
@@ -497,6 +505,21 @@ export type Refusals = {
   has_more: boolean;
   next_cursor: string | null;
   total: number | null;
+};
+
+/** What `POST /v1/agent/sessions/{session_id}/replay` answers. */
+export type ReplayedCall = {
+  divergence: {
+    was: {
+      at: string;
+      did: "play" | "pause" | "resume" | "clear" | "transfer" | "hang_up" | "generate";
+    } | null;
+    would_be: {
+      at: string;
+      did: "play" | "pause" | "resume" | "clear" | "transfer" | "hang_up" | "generate";
+    } | null;
+    judged: number;
+  } | null;
 };
 
 /** What `GET /v1/agent/sessions/{session_id}` answers. */

@@ -4,7 +4,7 @@ import { type DecodedRecording, STEP_MS } from './decode-recording.ts';
 
 /** Something a listener would notice. */
 export interface AudioEvent {
-  readonly kind: 'interruption' | 'silence';
+  readonly kind: 'interruption' | 'silence' | 'divergence';
   readonly atMs: number;
   readonly durationMs: number;
   readonly text: string;

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Link, useParams } from 'wouter';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
-import type { Deliveries, SessionDetail } from '../api/types.ts';
+import type { Deliveries, ReplayedCall, SessionDetail } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Id } from '../parts/copy.tsx';
@@ -15,7 +15,9 @@ import { DeliveriesTable } from '../webhooks/deliveries-table.tsx';
 import { AnalysisResult } from './analysis-result.tsx';
 import { CallFacts } from './call-facts.tsx';
 import { otherParty } from './calls-table.tsx';
+import { ListenIn } from './listen-in.tsx';
 import { RecordingPlayer } from './recording-player.tsx';
+import { momentOf, Replay } from './replay.tsx';
 import { Timeline } from './timeline.tsx';
 import { Waterfall } from './waterfall.tsx';
 
@@ -27,8 +29,11 @@ export default function CallPage() {
 }
 
 function Call({ path, session }: { path: string; session: SessionDetail }) {
+  const isInRoom = session.participant_identity !== null;
   const isLive = session.status === 'active' || session.status === 'unknown' || session.status === 'pending';
   const [seek, setSeek] = useState<{ readonly atMs: number } | null>(null);
+  const [divergence, setDivergence] = useState<ReplayedCall['divergence']>(null);
+  const divergesAtMs = divergence && momentOf(divergence);
   const [nowMs, setNowMs] = useState<number | null>(null);
   const end = useChange(() => call('POST', `${path}/end`), { touches: ['/v1/agent/sessions'], done: 'The call is being ended' });
   return (
@@ -51,19 +56,22 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
     >
       {isLive ? (
         <Alert color="teal" variant="outline" title="This call is running">
-          What is said appears below after each turn. The line itself cannot be listened to from here; the recording can be heard as soon as the call
-          has ended.
+          <Stack gap="sm">
+            What is said appears below after each turn; the recording can be heard as soon as the call has ended.
+            {isInRoom ? <ListenIn sessionId={session.session_id} /> : ' Only calls in a LiveKit room can be listened to while they run.'}
+          </Stack>
         </Alert>
       ) : (
-        <RecordingPlayer session={session} seek={seek} onTime={setNowMs} />
+        <RecordingPlayer session={session} seek={seek} divergesAtMs={divergesAtMs} onTime={setNowMs} />
       )}
       <CallFacts session={session} />
       <Section title="Transcript">
-        <Timeline session={session} nowMs={nowMs} onSeek={isLive ? null : (atMs) => setSeek({ atMs })} />
+        <Timeline session={session} nowMs={nowMs} divergesAtMs={divergesAtMs} onSeek={isLive ? null : (atMs) => setSeek({ atMs })} />
       </Section>
       <Section title="How fast each turn was">
         <Waterfall turns={session.turns} />
       </Section>
+      {!isLive && <Replay session={session} divergence={divergence} onReplayed={setDivergence} onSeek={(atMs) => setSeek({ atMs })} />}
       <AnalysisSection path={path} session={session} />
       <DeliveriesSection path={path} />
       <Text size="sm">

@@ -10,7 +10,7 @@ import { duration } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { type AudioEvent, audioEvents } from './audio-events.ts';
 import { type DecodedRecording, decodeRecording } from './decode-recording.ts';
-import { Waveform } from './waveform.tsx';
+import { EVENT_COLORS, Waveform } from './waveform.tsx';
 
 const SPEEDS = ['0.75', '1', '1.25', '1.5', '2'];
 
@@ -18,6 +18,8 @@ interface PlayerProps {
   readonly session: SessionDetail;
   /** Where to go to, as wall time in ms; a new object seeks. */
   readonly seek: { readonly atMs: number } | null;
+  /** Where other settings would have taken the call another way, as wall time in ms; null where nothing was tried. */
+  readonly divergesAtMs: number | null;
   /** Told where it plays, as wall time in ms; null while it is stopped. */
   onTime(atMs: number | null): void;
 }
@@ -55,11 +57,12 @@ function useDecoded(sessionId: string) {
   return query;
 }
 
-function Player({ session, recording, seek, onTime }: PlayerProps & { recording: DecodedRecording }) {
+function Player({ session, recording, seek, divergesAtMs, onTime }: PlayerProps & { recording: DecodedRecording }) {
   const audio = useRef<HTMLAudioElement>(null);
   const [positionMs, setPosition] = useState(0);
   const [isPlaying, setPlaying] = useState(false);
-  const events = useMemo(() => audioEvents(recording, session.silences), [recording, session.silences]);
+  const noticed = useMemo(() => audioEvents(recording, session.silences), [recording, session.silences]);
+  const events = useMemo(() => withDivergence(noticed, divergesAtMs, recording), [noticed, divergesAtMs, recording]);
   const tell = useRef(onTime);
   tell.current = onTime;
 
@@ -126,6 +129,14 @@ function Player({ session, recording, seek, onTime }: PlayerProps & { recording:
   );
 }
 
+/** The replay's divergence among what a listener would notice. */
+function withDivergence(events: readonly AudioEvent[], wallMs: number | null, { startMs, durationMs }: DecodedRecording): readonly AudioEvent[] {
+  if (wallMs === null) return events;
+  const atMs = Math.min(durationMs, Math.max(0, wallMs - startMs));
+  const text = 'from here the call would have gone another way';
+  return [...events, { kind: 'divergence' as const, atMs, durationMs: 0, text }].sort((a, b) => a.atMs - b.atMs);
+}
+
 function Legend({ color, label }: { color: string; label: string }) {
   return (
     <Group gap={6}>
@@ -133,6 +144,11 @@ function Legend({ color, label }: { color: string; label: string }) {
       <Text size="sm">{label}</Text>
     </Group>
   );
+}
+
+function titleOf({ kind, durationMs }: AudioEvent): string {
+  if (kind === 'silence') return `Silence of ${(durationMs / 1_000).toFixed(1)} s`;
+  return kind === 'interruption' ? 'Interruption' : 'Other settings';
 }
 
 function Events({ events, onSeek }: { events: readonly AudioEvent[]; onSeek: (ms: number) => void }) {
@@ -143,19 +159,17 @@ function Events({ events, onSeek }: { events: readonly AudioEvent[]; onSeek: (ms
       </Text>
     );
   return (
-    <Stack gap={0} component="ul" p={0} m={0} style={{ listStyle: 'none' }} aria-label="Interruptions and silences">
+    <Stack gap={0} component="ul" p={0} m={0} style={{ listStyle: 'none' }} aria-label="What can be heard">
       {events.map((event) => (
         <li key={`${event.kind}${event.atMs}`}>
           <button
             type="button"
             className="line"
-            style={{ '--speaker': event.kind === 'interruption' ? '#f59e0b' : 'var(--line)' } as React.CSSProperties}
+            style={{ '--speaker': event.kind === 'silence' ? 'var(--line)' : EVENT_COLORS[event.kind] } as React.CSSProperties}
             onClick={() => onSeek(event.atMs)}
           >
             <Text size="sm" component="span">
-              <span className="tabular">{duration(event.atMs / 1_000)}</span>{' '}
-              <strong>{event.kind === 'interruption' ? 'Interruption' : `Silence of ${(event.durationMs / 1_000).toFixed(1)} s`}</strong>:{' '}
-              {event.text}
+              <span className="tabular">{duration(event.atMs / 1_000)}</span> <strong>{titleOf(event)}</strong>: {event.text}
             </Text>
             <VisuallyHidden>, listen from here</VisuallyHidden>
           </button>

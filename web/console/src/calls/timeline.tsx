@@ -10,19 +10,23 @@ interface TimelineProps {
   readonly session: SessionDetail;
   /** Wall time being heard, ms; null while nothing plays. */
   readonly nowMs: number | null;
+  /** Where a replay with other settings would have gone another way, as wall time in ms. */
+  readonly divergesAtMs: number | null;
   /** Null where there is nothing to listen to. */
   readonly onSeek: ((atMs: number) => void) | null;
 }
 
-export function Timeline({ session, nowMs, onSeek }: TimelineProps) {
+export function Timeline({ session, nowMs, divergesAtMs, onSeek }: TimelineProps) {
   const { items } = session;
   if (items.length === 0) return <Text c="dimmed">Nothing was said{session.status === 'active' ? ' yet' : ''}.</Text>;
   const current = nowMs === null ? -1 : items.findLastIndex((item) => startOf(item, session) <= nowMs);
+  const divergesBefore = divergesAtMs === null ? -1 : items.findIndex((item) => startOf(item, session) >= divergesAtMs);
   return (
     <Stack gap={6} component="ol" p={0} m={0} style={{ listStyle: 'none' }} aria-label="Transcript">
       {items.map((item, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: items are only ever added at the end.
         <li key={index}>
+          {index === divergesBefore && <Divergence />}
           {item.type === 'message' ? (
             <Message item={item} isNow={index === current} onSeek={onSeek && (() => onSeek(startOf(item, session)))} />
           ) : (
@@ -30,8 +34,17 @@ export function Timeline({ session, nowMs, onSeek }: TimelineProps) {
           )}
         </li>
       ))}
+      {divergesAtMs !== null && divergesBefore < 0 && (
+        <li>
+          <Divergence />
+        </li>
+      )}
     </Stack>
   );
+}
+
+function Divergence() {
+  return <div className="note-line divergence">With the other settings the call would have gone another way from here</div>;
 }
 
 /** When an item began to be heard: what a caller said ended when its turn's speech ended. */

@@ -1,4 +1,4 @@
-/** The waveform of a call: the caller above the line, the agent below, silences hatched, interruptions marked, the position as a line. A slider for the keyboard. */
+/** The waveform of a call: the caller above the line, the agent below, silences hatched, interruptions and a replay's divergence marked, the position as a line. A slider for the keyboard. */
 import { useComputedColorScheme } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef } from 'react';
@@ -7,6 +7,8 @@ import type { AudioEvent } from './audio-events.ts';
 import type { DecodedRecording } from './decode-recording.ts';
 
 const HEIGHT = 132;
+/** Of what is marked in colour. */
+export const EVENT_COLORS = { interruption: '#f59e0b', divergence: '#c026d3' } as const;
 const KEY_STEP_MS = 5_000;
 
 interface WaveformProps {
@@ -64,8 +66,8 @@ function draw(canvas: HTMLCanvasElement, { recording, events, positionMs, width 
   context.scale(scale, scale);
   const x = (ms: number) => (ms / recording.durationMs) * width;
   for (const { kind, atMs, durationMs } of events) {
-    context.fillStyle = kind === 'silence' ? color('--line') : '#f59e0b';
-    context.globalAlpha = kind === 'silence' ? 0.55 : 0.35;
+    context.fillStyle = kind === 'silence' ? color('--line') : EVENT_COLORS[kind];
+    context.globalAlpha = { silence: 0.55, interruption: 0.35, divergence: 1 }[kind];
     context.fillRect(x(atMs), 0, Math.max(2, x(durationMs)), HEIGHT);
   }
   context.globalAlpha = 1;

@@ -18,6 +18,12 @@ const KINDS: Readonly<Record<string, string>> = {
   adjust: 'Adjusted',
 };
 
+/** What an entry was for; only calls name a session. */
+function kindOf({ kind, reference, session_id }: Ledger['entries'][number]): string {
+  if (kind === 'hold' && session_id === null) return reference?.startsWith('n:') ? 'Phone number for a day' : 'Charged';
+  return KINDS[kind] ?? kind;
+}
+
 export default function WalletPage() {
   const wallet = useRead<Wallet>('/wallet/self/api-credit');
   const account = useRead<Account>('/v1/account');
@@ -58,7 +64,7 @@ export default function WalletPage() {
               <Table.Tr key={entry.seq}>
                 <Table.Td>{dateTime(entry.created_at)}</Table.Td>
                 <Table.Td>
-                  {KINDS[entry.kind] ?? entry.kind}{' '}
+                  {kindOf(entry)}{' '}
                   {entry.session_id === null ? (
                     <Text component="span" className="mono" c="dimmed">
                       {entry.reference}

@@ -1,0 +1,155 @@
+/** A call run again with other settings: where it would first have gone another way, to be seen and heard at that moment. */
+import { Alert, Button, Group, NumberInput, Select, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { ApiError, call } from '../api/client.ts';
+import { messageOf, useChange } from '../api/queries.ts';
+import type { AgentConfig, ReplayedCall, SessionDetail } from '../api/types.ts';
+import { percent, timeOfDay, words } from '../parts/format.ts';
+import { Section } from '../parts/page.tsx';
+
+type Conversation = AgentConfig['conversation'];
+type Divergence = NonNullable<ReplayedCall['divergence']>;
+
+/** What the agent did at a moment, as its caller would tell it. */
+const DEEDS: Readonly<Record<NonNullable<Divergence['was']>['did'], string>> = {
+  generate: 'the agent began to think of an answer',
+  play: 'the agent began to speak',
+  pause: 'the agent paused',
+  resume: 'the agent went on speaking',
+  clear: 'the agent stopped speaking',
+  transfer: 'the caller was put through',
+  hang_up: 'the agent hung up',
+};
+
+/** When the call would first have gone another way, as wall time in ms. */
+export function momentOf({ was, would_be }: Divergence): number {
+  return Math.min(...[was, would_be].flatMap((moment) => (moment ? Date.parse(moment.at) : [])));
+}
+
+interface ReplayProps {
+  readonly session: SessionDetail;
+  readonly divergence: Divergence | null;
+  onReplayed(divergence: Divergence | null): void;
+  onSeek(atMs: number): void;
+}
+
+export function Replay({ session, divergence, onReplayed, onSeek }: ReplayProps) {
+  const [settings, setSettings] = useState<Partial<Conversation>>({});
+  const replay = useChange(() => call<ReplayedCall>('POST', `/v1/agent/sessions/${session.session_id}/replay`, { conversation: settings }), {
+    touches: [],
+    quiet: true,
+    onDone: (answer) => onReplayed(answer.divergence),
+  });
+  const change = (patch: Partial<Conversation>) => {
+    setSettings((before) => ({ ...before, ...patch }));
+    replay.reset();
+    onReplayed(null);
+  };
+  const isChanged = Object.values(settings).some((value) => value !== undefined);
+  return (
+    <Section
+      title="Replay with other settings"
+      aside={
+        <Button size="xs" variant="default" disabled={!isChanged} loading={replay.isPending} onClick={() => replay.mutate()}>
+          Replay
+        </Button>
+      }
+    >
+      <Stack>
+        <Text size="sm" c="dimmed">
+          The call is run again as it was recorded, with what you change here. What is left empty stays as it was.
+        </Text>
+        <Settings settings={settings} change={change} />
+        <div role="status">
+          {replay.error && <Text size="sm">{problemOf(replay.error)}</Text>}
+          {replay.data && <Outcome divergence={divergence} onSeek={onSeek} />}
+        </div>
+      </Stack>
+    </Section>
+  );
+}
+
+function problemOf(error: unknown): string {
+  const isGone = error instanceof ApiError && error.status === 404;
+  return isGone ? 'Nothing was kept of this call that could be run again, or its time is over.' : messageOf(error);
+}
+
+function Settings({ settings, change }: { settings: Partial<Conversation>; change: (patch: Partial<Conversation>) => void }) {
+  const choose = <Name extends 'eagerness' | 'interruption_sensitivity'>(name: Name, label: string, values: readonly Conversation[Name][]) => (
+    <Select
+      label={label}
+      placeholder="As it was"
+      clearable
+      data={values.map((value) => ({ value, label: words(value) }))}
+      value={settings[name] ?? null}
+      onChange={(value) => change({ [name]: value ?? undefined })}
+    />
+  );
+  const decide = (name: 'interruptible' | 'speculative_response', label: string) => (
+    <Select
+      label={label}
+      placeholder="As it was"
+      clearable
+      data={[
+        { value: 'true', label: 'Yes' },
+        { value: 'false', label: 'No' },
+      ]}
+      value={settings[name]?.toString() ?? null}
+      onChange={(value) => change({ [name]: value === null ? undefined : value === 'true' })}
+    />
+  );
+  const count = (
+    name: 'response_wait_ms' | 'response_max_wait_ms' | 'hangup_after_seconds',
+    label: string,
+    range: { readonly min: number; readonly max: number; readonly suffix: string },
+  ) => (
+    <NumberInput
+      label={label}
+      placeholder="As it was"
+      {...range}
+      value={settings[name] ?? ''}
+      onChange={(value) => change({ [name]: typeof value === 'number' ? value : undefined })}
+    />
+  );
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
+      {count('response_wait_ms', 'Wait before answering', { min: 300, max: 2_000, suffix: ' ms' })}
+      {count('response_max_wait_ms', 'Longest wait', { min: 0, max: 4_000, suffix: ' ms' })}
+      {choose('eagerness', 'Eagerness', ['relaxed', 'balanced', 'eager'])}
+      {decide('interruptible', 'Can be interrupted')}
+      {choose('interruption_sensitivity', 'Sensitivity to interruptions', ['low', 'balanced', 'high'])}
+      {decide('speculative_response', 'Thinks ahead')}
+      {count('hangup_after_seconds', 'Hang up after silence of', { min: 10, max: 3_600, suffix: ' s' })}
+    </SimpleGrid>
+  );
+}
+
+function Outcome({ divergence, onSeek }: { divergence: Divergence | null; onSeek: (atMs: number) => void }) {
+  if (!divergence) return <Text size="sm">Nobody would have noticed anything: the call would have gone the same way.</Text>;
+  const told = (moment: Divergence['was']) => (moment ? `${timeWithTenths(moment.at)}, ${DEEDS[moment.did]}` : 'nothing more happened');
+  return (
+    <Alert
+      variant="outline"
+      color="grape"
+      title={`From ${timeOfDay(new Date(momentOf(divergence)).toISOString())} the call would have gone another way`}
+    >
+      <Stack gap={4}>
+        <Text size="sm">As it was: {told(divergence.was)}.</Text>
+        <Text size="sm">With these settings: {told(divergence.would_be)}.</Text>
+        <Text size="sm" c="dimmed">
+          What follows was recorded of another call and cannot be judged: {percent(divergence.judged)} of the call was the same.
+        </Text>
+        <Group mt={4}>
+          <Button size="xs" variant="default" onClick={() => onSeek(momentOf(divergence))}>
+            Listen from there
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+/** Differences are often of a few tenths of a second. */
+function timeWithTenths(at: string): string {
+  return `${timeOfDay(at)}.${Math.floor(new Date(at).getMilliseconds() / 100)}`;
+}
