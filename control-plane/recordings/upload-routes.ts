@@ -4,7 +4,7 @@ import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import { workersOnly } from '../internal-access.ts';
 import type { ApiServer } from '../server.ts';
-import { loadSessionHead, type SessionHead } from '../sessions/session-store.ts';
+import type { SessionDocument } from '../store/models/session-model.ts';
 import { putFlightLog, putSegment, TRACK_ROLES } from './recording-store.ts';
 
 /** Five seconds at 48 kHz are 480 kB. */
@@ -54,9 +54,13 @@ export async function registerUploadRoutes(app: ApiServer, context: Context): Pr
   });
 }
 
+/** What an upload asks of its session: read anew each time, as its key may have been destroyed meanwhile. */
+type Owner = Pick<SessionDocument, '_id' | 'epoch' | 'wrapped_key' | 'record_audio'>;
+const OWNER_FIELDS = { epoch: 1, wrapped_key: 1, record_audio: 1 } as const;
+
 /** The session an upload belongs to: any epoch it has had may still be sending what it recorded. */
-async function findOwner(context: Context, sessionId: string, ofEpoch: number): Promise<SessionHead> {
-  const session = await loadSessionHead(context, sessionId);
+async function findOwner(context: Context, sessionId: string, ofEpoch: number): Promise<Owner> {
+  const session = await context.models.sessions.findById(sessionId, OWNER_FIELDS).lean<Owner>();
   if (!session || ofEpoch > session.epoch) throw fault('not_found');
   return session;
 }

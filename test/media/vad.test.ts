@@ -103,7 +103,9 @@ describe('speech detection', () => {
   });
 
   it('hears no echo, and waits longer for a caller while it does not know whether there is one', async () => {
-    const agent = speak('The kitchen serves fresh pasta with grilled vegetables until ten in the evening, and the garden stays open.', { rateHz: 8000 }).samples;
+    const agent = speak('The kitchen serves fresh pasta with grilled vegetables until ten in the evening, and the garden stays open.', {
+      rateHz: 8000,
+    }).samples;
     const delay = 960;
     const echo = agent.map((_, index) => Math.round((agent[index - delay] ?? 0) / 10));
     let nowMs = 0;
