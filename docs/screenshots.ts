@@ -159,7 +159,7 @@ async function takeConsole(browser: Browser, product: Product, { agentId, toolId
     analytics: '/analytics',
     webhooks: '/webhooks',
     'refused-calls': '/refusals',
-    'agent-tests': '/agent-tests',
+    'agent-tests': `/agent-tests?agent_id=${agentId}`,
     wallet: '/wallet',
     keys: '/keys',
   };

@@ -14,6 +14,7 @@ import { launchBrowser, TalkPage } from './talk-page.ts';
 /** Long enough to hear the greeting out, and then the answer. */
 const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
 const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
+const SILENCE_MS = 12_000;
 const PHONE = { width: 390, height: 844 };
 
 let product: Product;
@@ -142,6 +143,8 @@ async function callFromTheTalkPage(agentId: string): Promise<string> {
   await visitor.line('Agent', OPENING_HOURS);
   await visitor.status('Listening');
   const sessionId = await visitor.sessionId();
+  // The caller says nothing for longer than another setting would have borne.
+  await visitor.page.waitForTimeout(SILENCE_MS);
   await visitor.press('Hang up');
   await product.until('the call is over', async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).status === 'completed');
   await caller.close();
@@ -163,6 +166,12 @@ async function answerForTheCall(person: ConsolePage, sessionId: string): Promise
   await transcript.getByRole('button', { name: new RegExp(OPENING_HOURS) }).click();
   await person.page.getByRole('button', { name: 'Pause' }).waitFor();
   await transcript.locator('[aria-current="true"]').waitFor();
+  const replay = person.page.getByRole('region', { name: 'Replay with other settings' });
+  await replay.getByLabel('Hang up after silence of').fill('10');
+  await person.press('Replay', replay);
+  await replay.getByText(/the call would have gone another way/).waitFor();
+  await transcript.getByText('With the other settings the call would have gone another way from here').waitFor();
+  await person.page.getByRole('list', { name: 'What can be heard' }).getByText('Other settings').waitFor();
   const deliveries = person.page.getByRole('region', { name: 'Webhook deliveries' });
   await deliveries.getByText('call.ended').waitFor();
   await deliveries.getByText('Delivered').first().waitFor();

@@ -1,15 +1,27 @@
-/** Journey: web sessions in LiveKit rooms of a real server: the conversation in the browser, a caller of LiveKit's own, one who listens in, and a server that is away. */
+/** Journey: web sessions in LiveKit rooms of a real server: the conversation in the browser, a caller of LiveKit's own, one who listens in, the widget, and a server that is away. */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { ConsolePage } from './console-page.ts';
 import { record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { demoAgentId } from './tenant.ts';
-import { describeConversation, GREETING, NAME, settled } from './web-conversation.ts';
+import { AUDIBLE, describeConversation, GREETING, NAME, settled } from './web-conversation.ts';
+import { Site } from './widget-page.ts';
 
 const NEEDS = ['livekit-server'];
-const PATIENCE = { timeout: 30_000 };
+const PATIENCE = { timeout: 60_000 };
+/** Keeps the connections a page opens, so that what they receive can be read. */
+const WATCH_CONNECTIONS = `
+  window.connections = [];
+  window.RTCPeerConnection = class extends RTCPeerConnection {
+    constructor(...args) { super(...args); window.connections.push(this); }
+  };`;
+const RECEIVED_ENERGY = `(async () => {
+  const reports = (await Promise.all(window.connections.map((one) => one.getStats()))).flatMap((stats) => [...stats.values()]);
+  return Math.max(0, ...reports.filter(({ type, kind }) => type === 'inbound-rtp' && kind === 'audio').map(({ totalAudioEnergy }) => totalAudioEnergy ?? 0));
+})()`;
 let server: LivekitServer;
 
 const ROOMS = {
@@ -21,7 +33,36 @@ const ROOMS = {
   stop: () => server?.close(),
 };
 
-describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, () => undefined);
+describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, (stage) => {
+  itNeeds(['chromium', ...NEEDS])('is had through the widget, listened to from the console, and ended there', { timeout: 180_000 }, async () => {
+    const { browser, product } = stage;
+    const site = await Site.serve(product, [server.environment.LIVEKIT_URL]);
+    const agentId = await demoAgentId(product);
+    await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { allowed_origins: [site.origin] });
+    const guest = await site.visit(browser, `<voice-agent agent-id="${agentId}"></voice-agent>`);
+    await guest.press('Talk to Parley demo');
+    await guest.press('Type instead');
+    await guest.line(GREETING);
+    const sessionId = String((await guest.told()).find(({ name }) => name === 'connect')?.['sessionId']);
+    const colleague = await ConsolePage.open(browser, product, { key: product.rootKey });
+    await colleague.page.addInitScript(WATCH_CONNECTIONS);
+    await colleague.go(`/calls/${sessionId}`);
+    await colleague.press('Listen');
+    await colleague.see('You hear both sides; nobody hears you.');
+    await guest.type('Who are you?');
+    await guest.line(NAME);
+    await expect.poll(() => colleague.page.evaluate<number>(RECEIVED_ENERGY), PATIENCE).toBeGreaterThan(AUDIBLE);
+    await colleague.see(NAME);
+    await colleague.press('End call');
+    await colleague.press('End call', colleague.page.getByRole('dialog'));
+    await guest.status('The conversation has ended');
+    expect((await guest.told()).map(({ name }) => name)).toEqual(['call', 'connect', 'disconnect']);
+    expect((await settled(product, sessionId)).status).toBe('completed');
+    await colleague.page.getByRole('region', { name: 'Replay with other settings' }).waitFor();
+    await Promise.all([guest.close(), colleague.close()]);
+    await site.close();
+  });
+});
 
 describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
   let product: Product;

@@ -7,7 +7,7 @@ import type { Product } from './product.ts';
 import type { TalkPageOptions } from './talk-page.ts';
 
 /** Time the agent gets to say something, a slow machine included. */
-const PATIENCE = { timeout: 30_000 };
+const PATIENCE = { timeout: 60_000 };
 
 /** Keeps what the widget tells its page, and the connections it opens. */
 const WATCH = `
@@ -40,7 +40,8 @@ export class Site {
     this.#product = product;
   }
 
-  static async serve(product: Product): Promise<Site> {
+  /** `connect` is what else the page's policy lets it connect to. */
+  static async serve(product: Product, connect: readonly string[] = []): Promise<Site> {
     const server = createServer((request, response) => {
       const { url } = product;
       const module = site.modules.get(request.url ?? '');
@@ -51,7 +52,7 @@ export class Site {
       response.writeHead(200, {
         'content-type': 'text/html; charset=utf-8',
         // No inline script or style, no eval, nothing but the widget's server; what a strict site would send.
-        'content-security-policy': `default-src 'none'; script-src 'self' ${url}; connect-src ${url}; base-uri 'none'; require-trusted-types-for 'script'`,
+        'content-security-policy': `default-src 'none'; script-src 'self' ${url}; connect-src ${[url, ...connect].join(' ')}; base-uri 'none'; require-trusted-types-for 'script'`,
       });
       response.end(
         `<!doctype html><html lang="en"><head><title>Luigi’s</title></head><body><main><h1>Luigi’s</h1><p>Pizza.</p></main>${site.#body}</body></html>`,

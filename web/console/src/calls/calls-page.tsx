@@ -1,6 +1,6 @@
 /** Every call, filtered as the API can filter, live. The filters stand in the address, so that a view can be sent to somebody. */
 import { Button, Group, MultiSelect, Select, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { useSearchParams } from 'wouter';
 import type { SessionRow } from '../api/live-events.ts';
 import { useList, useRead } from '../api/queries.ts';
@@ -70,73 +70,80 @@ export default function CallsPage() {
 function Filters({ filters, set }: { filters: Record<Filter, string>; set: (name: Filter, value: string | null) => void }) {
   const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100, include_archived: true } });
   const later = useDebouncedCallback(set, 300);
+  const [isOpen, open] = useDisclosure(false);
   const listOf = (name: Filter) => (filters[name] === '' ? [] : filters[name].split(','));
   return (
-    <Group align="flex-end" gap="xs" role="search" aria-label="Filters">
-      <Select
-        label="Agent"
-        clearable
-        searchable
-        w={170}
-        data={agents.data?.agents.map(({ agent_id, name }) => ({ value: agent_id, label: name })) ?? []}
-        value={filters.agent_id || null}
-        onChange={(value) => set('agent_id', value)}
-      />
-      <MultiSelect
-        label="Status"
-        clearable
-        w={180}
-        data={STATUSES.map((value) => ({ value, label: value === 'active' ? 'Running' : words(value) }))}
-        value={listOf('status')}
-        onChange={(values) => set('status', values.join(','))}
-      />
-      <MultiSelect
-        label="Ended by"
-        clearable
-        w={180}
-        data={END_REASONS.map((value) => ({ value, label: words(value) }))}
-        value={listOf('end_reason')}
-        onChange={(values) => set('end_reason', values.join(','))}
-      />
-      <Select
-        label="Direction"
-        clearable
-        w={130}
-        data={[
-          { value: 'inbound', label: 'Inbound' },
-          { value: 'outbound', label: 'Outbound' },
-        ]}
-        value={filters.direction || null}
-        onChange={(value) => set('direction', value)}
-      />
-      <TextInput
-        label="Caller"
-        placeholder="+1415…"
-        w={140}
-        defaultValue={filters.caller_number}
-        onChange={(event) => later('caller_number', event.currentTarget.value.trim())}
-      />
-      <TextInput
-        label="SIP Call-ID"
-        w={140}
-        defaultValue={filters.sip_call_id}
-        onChange={(event) => later('sip_call_id', event.currentTarget.value.trim())}
-      />
-      <TextInput
-        type="datetime-local"
-        label="From"
-        w={200}
-        value={filters.created_after}
-        onChange={(event) => set('created_after', event.currentTarget.value)}
-      />
-      <TextInput
-        type="datetime-local"
-        label="To"
-        w={200}
-        value={filters.created_before}
-        onChange={(event) => set('created_before', event.currentTarget.value)}
-      />
-    </Group>
+    <>
+      {/* On a phone they would fill the window before the first call. */}
+      <Button variant="default" hiddenFrom="sm" aria-expanded={isOpen} onClick={open.toggle}>
+        {isOpen ? 'Hide the filters' : 'Filters'}
+      </Button>
+      <Group className="filters" data-open={isOpen} align="flex-end" gap="xs" role="search" aria-label="Filters">
+        <Select
+          label="Agent"
+          clearable
+          searchable
+          w={170}
+          data={agents.data?.agents.map(({ agent_id, name }) => ({ value: agent_id, label: name })) ?? []}
+          value={filters.agent_id || null}
+          onChange={(value) => set('agent_id', value)}
+        />
+        <MultiSelect
+          label="Status"
+          clearable
+          w={180}
+          data={STATUSES.map((value) => ({ value, label: value === 'active' ? 'Running' : words(value) }))}
+          value={listOf('status')}
+          onChange={(values) => set('status', values.join(','))}
+        />
+        <MultiSelect
+          label="Ended by"
+          clearable
+          w={180}
+          data={END_REASONS.map((value) => ({ value, label: words(value) }))}
+          value={listOf('end_reason')}
+          onChange={(values) => set('end_reason', values.join(','))}
+        />
+        <Select
+          label="Direction"
+          clearable
+          w={130}
+          data={[
+            { value: 'inbound', label: 'Inbound' },
+            { value: 'outbound', label: 'Outbound' },
+          ]}
+          value={filters.direction || null}
+          onChange={(value) => set('direction', value)}
+        />
+        <TextInput
+          label="Caller"
+          placeholder="+1415…"
+          w={140}
+          defaultValue={filters.caller_number}
+          onChange={(event) => later('caller_number', event.currentTarget.value.trim())}
+        />
+        <TextInput
+          label="SIP Call-ID"
+          w={140}
+          defaultValue={filters.sip_call_id}
+          onChange={(event) => later('sip_call_id', event.currentTarget.value.trim())}
+        />
+        <TextInput
+          type="datetime-local"
+          label="From"
+          w={200}
+          value={filters.created_after}
+          onChange={(event) => set('created_after', event.currentTarget.value)}
+        />
+        <TextInput
+          type="datetime-local"
+          label="To"
+          w={200}
+          value={filters.created_before}
+          onChange={(event) => set('created_before', event.currentTarget.value)}
+        />
+      </Group>
+    </>
   );
 }
 

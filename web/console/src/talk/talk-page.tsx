@@ -2,8 +2,9 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Orb } from './orb.tsx';
 import './styles.css';
-import { type Conversation, type Line, useConversation } from './use-conversation.ts';
+import type { AgentMessage } from '../../../client/react/use-agent-messages.ts';
 import { type Demo, useDemo } from './use-demo.ts';
+import { type Talk, useTalk } from './use-talk.ts';
 
 const STATUS_TEXT = {
   idle: 'Ready when you are',
@@ -17,7 +18,8 @@ const MODE_TEXT = { listening: 'Listening', thinking: 'Thinking', speaking: 'Spe
 
 export default function TalkPage() {
   const { demo, problem } = useDemo();
-  const conversation = useConversation();
+  const talk = useTalk();
+  const { status, mode, session } = talk.conversation;
   return (
     <div className="page">
       <header>
@@ -30,16 +32,16 @@ export default function TalkPage() {
       </header>
       <main>
         <section className="talk" aria-label="Talk to the agent">
-          <Orb levels={conversation.levels} mode={conversation.mode} isLive={conversation.status === 'connected'} />
+          <Orb levels={talk.levels} mode={mode} isLive={status === 'connected'} />
           <h1>{demo?.agent_name ?? 'Parley'}</h1>
           <p className="status" role="status">
-            {conversation.status === 'connected' ? MODE_TEXT[conversation.mode] : STATUS_TEXT[conversation.status]}
-            {conversation.status === 'ended' && conversation.endReason ? ` (${conversation.endReason.replaceAll('_', ' ')})` : ''}
+            {status === 'connected' ? MODE_TEXT[mode] : STATUS_TEXT[status]}
+            {status === 'ended' && session?.endReason ? ` (${session.endReason.replaceAll('_', ' ')})` : ''}
           </p>
-          <Controls demo={demo} conversation={conversation} />
-          {(problem ?? conversation.problem) !== null && (
+          <Controls demo={demo} talk={talk} />
+          {(problem ?? talk.problem) !== null && (
             <p className="problem" role="alert">
-              {problem ?? conversation.problem}
+              {problem ?? talk.problem}
             </p>
           )}
           {demo && !demo.hears_speech && (
@@ -49,29 +51,24 @@ export default function TalkPage() {
           )}
         </section>
         <section className="transcript" aria-label="Transcript">
-          <Transcript lines={conversation.lines} demo={demo} />
-          <Composer conversation={conversation} />
+          <Transcript lines={talk.lines} demo={demo} />
+          <Composer talk={talk} />
         </section>
       </main>
-      {demo && <Footer demo={demo} sessionId={conversation.sessionId} />}
+      {demo && <Footer demo={demo} sessionId={session?.sessionId ?? null} />}
     </div>
   );
 }
 
-function Controls({ demo, conversation }: { demo: Demo | null; conversation: Conversation }) {
-  const isOver = conversation.status === 'idle' || conversation.status === 'ended';
-  if (isOver) {
+function Controls({ demo, talk }: { demo: Demo | null; talk: Talk }) {
+  const { micMuted, session, setMicMuted, status } = talk.conversation;
+  if (status === 'idle' || status === 'ended') {
     return (
       <div className="controls">
-        <button
-          type="button"
-          className="primary"
-          disabled={!demo}
-          onClick={() => demo && void conversation.start(demo.agent_id, { microphone: true })}
-        >
-          {conversation.status === 'ended' ? 'Talk again' : 'Start talking'}
+        <button type="button" className="primary" disabled={!demo} onClick={() => demo && void talk.start(demo.agent_id, true)}>
+          {status === 'ended' ? 'Talk again' : 'Start talking'}
         </button>
-        <button type="button" disabled={!demo} onClick={() => demo && void conversation.start(demo.agent_id, { microphone: false })}>
+        <button type="button" disabled={!demo} onClick={() => demo && void talk.start(demo.agent_id, false)}>
           Type instead
         </button>
       </div>
@@ -79,17 +76,19 @@ function Controls({ demo, conversation }: { demo: Demo | null; conversation: Con
   }
   return (
     <div className="controls">
-      <button type="button" className="hang-up" disabled={conversation.status === 'connecting'} onClick={conversation.end}>
+      <button type="button" className="hang-up" disabled={status === 'connecting'} onClick={() => session?.end()}>
         Hang up
       </button>
-      <button type="button" aria-pressed={conversation.isMuted} onClick={() => conversation.setMuted(!conversation.isMuted)}>
-        {conversation.isMuted ? 'Unmute' : 'Mute'}
-      </button>
+      {talk.hasMicrophone && (
+        <button type="button" aria-pressed={micMuted} disabled={status === 'connecting'} onClick={() => setMicMuted(!micMuted)}>
+          {micMuted ? 'Unmute' : 'Mute'}
+        </button>
+      )}
     </div>
   );
 }
 
-function Transcript({ lines, demo }: { lines: readonly Line[]; demo: Demo | null }) {
+function Transcript({ lines, demo }: { lines: readonly AgentMessage[]; demo: Demo | null }) {
   const end = useRef<HTMLLIElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the newest line is scrolled to whenever the lines change.
   useEffect(() => {
@@ -115,7 +114,7 @@ function Transcript({ lines, demo }: { lines: readonly Line[]; demo: Demo | null
   return (
     <ol className="lines" aria-live="polite">
       {lines.map((line) => (
-        <li key={line.id} className={line.role} data-final={line.isFinal}>
+        <li key={line.key} className={line.role} data-final={line.final}>
           <span className="who">{line.role === 'user' ? 'You' : 'Agent'}</span>
           <p>{line.text}</p>
         </li>
@@ -125,14 +124,14 @@ function Transcript({ lines, demo }: { lines: readonly Line[]; demo: Demo | null
   );
 }
 
-function Composer({ conversation }: { conversation: Conversation }) {
+function Composer({ talk: { conversation } }: { talk: Talk }) {
   const [text, setText] = useState('');
   const isLive = conversation.status === 'connected';
   const send = (event: FormEvent) => {
     event.preventDefault();
     const message = text.trim();
     if (message === '' || !isLive) return;
-    conversation.say(message);
+    conversation.sendUserMessage(message, { audio: true });
     setText('');
   };
   return (

@@ -1,0 +1,40 @@
+/** The talk page's conversation: the browser client's own React state, beside what went wrong, told to a visitor. */
+import { useCallback, useEffect, useState } from 'react';
+import { SessionError } from '../../../client/events.ts';
+import { type AgentMessage, useAgentMessages } from '../../../client/react/use-agent-messages.ts';
+import { type Conversation, useConversation } from '../../../client/react/use-conversation.ts';
+
+export interface Talk {
+  readonly conversation: Conversation;
+  readonly lines: readonly AgentMessage[];
+  readonly problem: string | null;
+  /** False in a conversation in writing, which has no microphone to mute. */
+  readonly hasMicrophone: boolean;
+  start(agentId: string, microphone: boolean): Promise<void>;
+  levels(): { readonly input: number; readonly output: number };
+}
+
+/** A conversation that lives as long as the component that uses it. */
+export function useTalk(): Talk {
+  const conversation = useConversation();
+  const { session, startSession } = conversation;
+  const lines = useAgentMessages(session);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [hasMicrophone, setHasMicrophone] = useState(false);
+  useEffect(() => session?.on('error', (error) => setProblem(error.message)), [session]);
+
+  const start = useCallback(
+    async (agentId: string, microphone: boolean) => {
+      setProblem(null);
+      setHasMicrophone(microphone);
+      try {
+        await startSession({ agentId, microphone });
+      } catch (error) {
+        setProblem(error instanceof SessionError ? error.message : 'The conversation could not be started');
+      }
+    },
+    [startSession],
+  );
+  const levels = useCallback(() => ({ input: session?.getInputVolume() ?? 0, output: session?.getOutputVolume() ?? 0 }), [session]);
+  return { conversation, lines, problem, hasMicrophone, start, levels };
+}
