@@ -54,7 +54,7 @@ export async function dialOutboundCall(deps: OutboundCallDeps, request: Outbound
       return end === 'cancelled' ? { outcome: end } : { outcome: end, error: null };
     }
     rtp.send({ do: 'setRemote', remote: await remoteOf(end, early) });
-    const leg = createSipLeg({ clock: deps.clock, dialog: end, rtp, local, isConnected: true });
+    const leg = createSipLeg({ clock: deps.clock, dialog: end, rtp, local });
     return { outcome: 'answered', leg, dialog: end.facts, refer: (referRequest, listener) => end.refer(referRequest, listener) };
   } catch (error) {
     rtp?.send({ do: 'close' });

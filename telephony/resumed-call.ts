@@ -38,7 +38,7 @@ export async function resumeSipCall(
     const local = { address: deps.sipPublicIp ?? bound, port: opened.localPort, ...nextOrigin(facts.localSdp, deps.random) };
     const dialog = await inTime(deps, deps.signalling.resume(facts, offerAudio(local)));
     rtp.send({ do: 'setRemote', remote: await remoteOf(dialog) });
-    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local, isConnected: true });
+    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local });
     return { outcome: 'answered', leg, dialog: dialog.facts, refer: (request, listener) => dialog.refer(request, listener) };
   } catch (error) {
     rtp?.send({ do: 'close' });

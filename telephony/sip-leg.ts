@@ -10,17 +10,16 @@ export interface SipLegParts {
   readonly dialog: SipDialog;
   readonly rtp: Leg;
   readonly local: LocalAudio;
-  /** Who is called has answered: they are there whether or not they say a word. Otherwise the first media tells. */
-  readonly isConnected?: boolean;
   /** The far end is told by the answer to our offer, which comes in the ACK. */
   readonly isLateOffer?: boolean;
 }
 
 /** Joins a dialog and its RTP leg. */
 export function createSipLeg(deps: SipLegParts): Leg {
-  const { clock, dialog, rtp, local, isConnected = false } = deps;
+  const { clock, dialog, rtp, local } = deps;
   let listener: ((events: readonly LegEvent[]) => void) | null = null;
-  const early: LegEvent[] = isConnected ? [{ type: 'connected', atMs: clock.now() }] : [];
+  // Whoever answered or acknowledged our answer is there, whether or not they send a sound.
+  const early: LegEvent[] = [{ type: 'connected', atMs: clock.now() }];
   let isRemoteEnd = false;
   let version = local.version;
   let hasRemote = !(deps.isLateOffer ?? false);
@@ -31,7 +30,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
   };
 
   rtp.listen((events) => {
-    const news = isConnected ? events.filter((event) => event.type !== 'connected') : events;
+    const news = events.filter((event) => event.type !== 'connected');
     emit(news.map((event) => (event.type === 'closed' ? closed(event) : event)));
   });
   dialog.listen({

@@ -89,9 +89,10 @@ describeNeeds(['sipp'])('inbound calls from sipp through the embedded signalling
   it.each([
     ['UDP', 'u1'],
     ['TCP', 't1'],
-  ])('over %s: a call the caller ends closes the leg as remote', async (_, transport) => {
+  ])('over %s: a caller who never sends a sound is connected all the same, and ending the call closes the leg as remote', async (_, transport) => {
     expectSuccess(await runSipp('caller-hangs-up', server.sipPort, ['-m', '1', '-d', '100', '-t', transport]));
     await expectAllClosed('remote', 1);
+    expect(logs[0]?.all('connected')).toHaveLength(1);
     const [call] = calls;
     expect(call?.outcome === 'answered' && call.dialog).toMatchObject({
       remoteTarget: expect.stringMatching(/^sip:sipp@127/),
