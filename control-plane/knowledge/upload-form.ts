@@ -1,6 +1,6 @@
 /**
  * Reads the multipart form of a knowledge upload into a body the route's schema can check (S§4.11, running.md "Bodies").
- * What is wrong with the file itself is refused here: too large 413, not UTF-8 plain text 400, a form that cannot be read 400.
+ * What is wrong with the file itself is refused here with 400 (S§7, supplement 2.7): too large, not UTF-8 plain text, a form that cannot be read.
  */
 import fastifyMultipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -28,7 +28,7 @@ async function readForm(request: FastifyRequest, reply: FastifyReply): Promise<F
     sendBare(reply, 415);
     return reply;
   }
-  if (Number(request.headers['content-length'] ?? 0) > LIMITS.uploadBytes + FORM_BYTES) throw fault('too_large');
+  if (Number(request.headers['content-length'] ?? 0) > LIMITS.uploadBytes + FORM_BYTES) throw fault('upload_too_large');
   const form = new Map<string, unknown>();
   try {
     for await (const part of request.parts()) {
@@ -37,7 +37,7 @@ async function readForm(request: FastifyRequest, reply: FastifyReply): Promise<F
       form.set(part.fieldname, form.has(part.fieldname) ? [] : value);
     }
   } catch (error) {
-    throw isTooLarge(error) ? fault('too_large') : fault('bad_request', { detail: 'Malformed multipart form' }, { cause: error });
+    throw isTooLarge(error) ? fault('upload_too_large') : fault('bad_request', { detail: 'Malformed multipart form' }, { cause: error });
   }
   // Files are looked at once the form is whole: a form that is cut short is malformed, whatever its file was.
   request.body = Object.fromEntries([...form].map(([name, value]) => [name, value instanceof UploadedFile ? textOf(value) : value]));

@@ -24,7 +24,7 @@ const searchQuery = z.strictObject({
     .string()
     .regex(/^\d{3}$/)
     .optional(),
-  number_type: z.string().max(32).default('local'),
+  number_type: z.enum(['local', 'toll_free']).default('local'),
   provider: z.literal('managed').default('managed'),
 });
 

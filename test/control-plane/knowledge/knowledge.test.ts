@@ -58,10 +58,10 @@ describe('supplement 2.7 an upload', () => {
     expect(body.file_name).toMatch(/^x{251}\.txt$/);
   });
 
-  it('running.md of exactly 1,048,576 bytes is taken, of one more is 413', async () => {
+  it('running.md of exactly 1,048,576 bytes is taken, of one more is 400 (supplement 2.7)', async () => {
     expect((await upload({ source: 'x'.repeat(MIB) })).body.size_bytes).toBe(MIB);
-    expect((await upload({ source: 'x'.repeat(MIB + 1) })).status).toBe(413);
-    expect((await upload({ source: 'x'.repeat(3 * MIB) })).status).toBe(413);
+    expect((await upload({ source: 'x'.repeat(MIB + 1) })).status).toBe(400);
+    expect((await upload({ source: 'x'.repeat(3 * MIB) })).status).toBe(400);
   });
 
   it('over a socket: what is far too large is refused before it has all arrived, announced or not', async () => {
@@ -72,9 +72,9 @@ describe('supplement 2.7 an upload', () => {
       fetch(url, { method: 'POST', headers: { authorization: `Bearer ${user.key}`, ...headers }, body, duplex: 'half' } as RequestInit);
     const form = new FormData();
     form.append('source', new Blob(['x'.repeat(8 * MIB)]), 'faq.md');
-    expect((await send(form)).status).toBe(413);
+    expect((await send(form)).status).toBe(400);
     const { body, headers } = new Response(form);
-    expect((await send(body as ReadableStream, { 'content-type': headers.get('content-type') ?? '' })).status).toBe(413);
+    expect((await send(body as ReadableStream, { 'content-type': headers.get('content-type') ?? '' })).status).toBe(400);
     form.set('source', new Blob(['fits']), 'faq.md');
     expect((await send(form)).status).toBe(201);
   });
@@ -215,7 +215,7 @@ describe('a change', () => {
     ['an empty name', 422, () => change(id, { name: '' })],
     ['a missing source', 404, () => change('missing', { name: 'x' })],
     ['a missing source and a file', 404, () => change('missing', { source: 'x' })],
-    ['too much', 413, () => change(id, { source: 'x'.repeat(MIB + 1) })],
+    ['too much', 400, () => change(id, { source: 'x'.repeat(MIB + 1) })],
   ])('with %s is %i', async (_name, status, send) => {
     expect((await send()).status).toBe(status);
     expect((await get(`${sources}/${id}`)).body).toMatchObject({ content: 'first', revision_number: 1, name: 'faq.md' });

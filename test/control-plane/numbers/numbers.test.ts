@@ -65,6 +65,7 @@ describe('running.md the search of numbers', () => {
 
   it.each([
     ['number_type=toll_free', 400],
+    ['number_type=mobile', 422],
     ['country_code=DE', 422],
     ['area_code=55', 422],
   ])('?%s is %i', async (query, status) => {
