@@ -7,7 +7,7 @@ const mayImport = {
   runtime: ['telephony', 'media', 'config'],
   // The command line: the API over HTTP; of the program only what reads settings, locks and blobs, the engines and the caller the doctor tries out,
   // and the turn machine calls are replayed on.
-  deploy: ['media/speech', 'media/blobs', 'runtime/(replay|what-if|tuning|flight-log|turn/turn-config).ts', 'bench/caller', 'config'],
+  deploy: ['media/speech', 'media/blobs', 'runtime/(replay|replay-settings|what-if|tuning|flight-log|turn/turn-config).ts', 'bench/caller', 'config'],
   'control-plane': ['telephony/carriers', 'telephony/e164', 'media/speech', 'media/blobs', 'config'],
 };
 const layers = Object.keys(mayImport);

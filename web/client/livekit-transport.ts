@@ -1,6 +1,6 @@
 /**
  * A LiveKit room with the agent in it (supplement 5): data topics, transcripts as text streams, the agent's state as its participant attribute.
- * The only file that knows LiveKit's client; it is loaded when the first session comes with a room.
+ * It is loaded, with LiveKit's client, when the first session comes with a room.
  */
 import { ConnectionError, ConnectionErrorReason, type RemoteParticipant, Room, RoomEvent, type TextStreamReader, Track } from 'livekit-client';
 import type { AgentState, ClientEvent } from '../../config/session-events.ts';
