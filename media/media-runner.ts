@@ -4,6 +4,8 @@
  * and can be loaded once per process only, and LiveKit's is as native; apart, their faults cost the web calls and nothing else.
  */
 import { type ChildProcess, fork } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { FromMediaThread, ToMediaThread } from './media-messages.ts';
@@ -42,9 +44,15 @@ export function runAsThread(listener: RunnerListener): MediaRunner {
   };
 }
 
-/** Runs the entry as a child process; without our environment, as it needs none of our secrets. `NODE_ENV` keeps the LiveKit library's debug log off. */
+/**
+ * Runs the entry as a child process; without our environment, as it needs none of our secrets. `NODE_ENV` keeps the LiveKit library's debug log off,
+ * the cache of compiled code spares it three quarters of its start.
+ */
 export function runAsProcess(listener: RunnerListener): MediaRunner {
-  const child = fork(fileURLToPath(ENTRY), [], { execArgv: [], env: { NODE_ENV: 'production' }, serialization: 'advanced' });
+  const ownCache = getCompileCacheDir();
+  // Each version of Node has a folder of its own in the place that is named.
+  const cache = ownCache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownCache) };
+  const child = fork(fileURLToPath(ENTRY), [], { execArgv: [], env: { NODE_ENV: 'production', ...cache }, serialization: 'advanced' });
   let failure: Error | null = null;
   child.on('message', (message) => listener.onMessage(message as FromMediaThread));
   child.on('error', (error) => {

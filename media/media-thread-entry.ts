@@ -2,6 +2,7 @@
  * The media thread itself, run by `media-runner.ts` as a worker thread or as a process. It alone owns sockets, jitter buffers, codecs, pacing,
  * playout and recording taps; everything it learns goes up in one batch per turn of its wheel.
  */
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { parentPort } from 'node:worker_threads';
 import { MediaThread } from './media-loop.ts';
@@ -22,4 +23,6 @@ if (parentPort) {
   process.on('SIGTERM', () => undefined);
   // Killed rather than exited: the WebRTC library does not survive an orderly end.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  // Now, as a killed process would keep nothing; after the first start there is nothing to write.
+  flushCompileCache();
 }

@@ -4,23 +4,27 @@
  * Terms with a word the pronouncing dictionary lacks are left out, as one such word makes the whole grammar unusable.
  */
 import { readFile } from 'node:fs/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 
 const DIGITS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
-/** Knows which words can be pronounced. */
+/** Knows which words can be pronounced; a look takes a few milliseconds, and the loop turns between two of them. */
 export interface PronouncingDictionary {
-  has(word: string): boolean;
+  has(word: string): Promise<boolean>;
 }
 
 /** Reads a CMU dictionary; with none there, every word is taken to be known. */
 export async function readDictionary(path: string | null): Promise<PronouncingDictionary> {
   const entries = path === null ? null : await readFile(path).catch(() => null);
-  if (!entries) return { has: () => true };
+  if (!entries) return { has: async () => true };
   const known = new Map<string, boolean>();
   return {
-    has(word) {
+    async has(word) {
+      const before = known.get(word);
+      if (before !== undefined) return before;
+      await nextRound();
       // One search per word and process: an index of all 130,000 words would cost more than it saves.
-      const found = known.get(word) ?? (entries.includes(`\n${word} `) || entries.includes(`\n${word}\t`));
+      const found = entries.includes(`\n${word} `) || entries.includes(`\n${word}\t`);
       known.set(word, found);
       return found;
     },
@@ -30,9 +34,10 @@ export async function readDictionary(path: string | null): Promise<PronouncingDi
 const LONGEST_DIGIT_STRING = 10;
 
 /** The grammar, or null when no keyterm is left. */
-export function keytermGrammar(keyterms: readonly string[], dictionary: PronouncingDictionary): string | null {
-  const usable = keyterms.map(toWords).filter((words) => words.length > 0 && words.every((word) => dictionary.has(word)));
-  const phrases = [...new Set(usable.map((words) => words.join(' ')))];
+export async function keytermGrammar(keyterms: readonly string[], dictionary: PronouncingDictionary): Promise<string | null> {
+  const usable = new Set<string>();
+  for (const words of keyterms.map(toWords)) if (words.length > 0 && (await hasAll(dictionary, words))) usable.add(words.join(' '));
+  const phrases = [...usable];
   if (phrases.length === 0) return null;
   const digits = phrases.filter((phrase) => DIGITS.includes(phrase));
   // Written out rather than with `+`, which pocketsphinx lets leak into the other alternatives.
@@ -45,6 +50,12 @@ export function keytermGrammar(keyterms: readonly string[], dictionary: Pronounc
     `public <utterance> = <phrase>${digits.length === 0 ? '' : ` | <digit> ${digitString}`};`,
     '',
   ].join('\n');
+}
+
+/** One after the other: looked for all at once, they would stand in one round of the loop again. */
+async function hasAll(dictionary: PronouncingDictionary, words: readonly string[]): Promise<boolean> {
+  for (const word of words) if (!(await dictionary.has(word))) return false;
+  return true;
 }
 
 /** Words of letters and inner apostrophes only: nothing is left that JSGF gives a meaning. Digits are spelt out. */

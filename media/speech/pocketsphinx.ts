@@ -43,9 +43,11 @@ interface Setting {
 }
 
 function openStream(setting: Setting, recognition: RecognitionOptions, clock: Clock): RecognitionStream {
-  const grammar = keytermGrammar(recognition.keyterms, setting.dictionary);
+  // Needed with the first utterance, so the caller's connection does not wait for it.
+  const making = keytermGrammar(recognition.keyterms, setting.dictionary);
   const transcribe = async (samples: Int16Array, signal: AbortSignal) => {
     if (recognition.language !== 'en') throw new SpeechError('bad_request', 'pocketsphinx recognises English only');
+    const grammar = await making;
     await setting.slots.take(signal);
     try {
       return await runOnce(setting.program, { samples: toModelRate(samples, recognition.sampleRateHz), grammar, signal });

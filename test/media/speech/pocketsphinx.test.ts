@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { resample } from '#media/pcm.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
-import { keytermGrammar } from '#media/speech/keyterm-grammar.ts';
+import { keytermGrammar, readDictionary } from '#media/speech/keyterm-grammar.ts';
 import { findPocketsphinx, openPocketsphinx } from '#media/speech/pocketsphinx.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import { collect } from '#test/collect.ts';
@@ -16,24 +16,40 @@ import { patientClock } from './vendor-conformance.ts';
 // Programs run: a loaded machine may take its time.
 vi.setConfig({ testTimeout: 180_000 });
 
-const everything = { has: () => true };
+const everything = { has: async () => true };
 
 describe('the grammar of the keyterms', () => {
-  it('makes every keyterm a whole utterance, digits spelt out and chained', () => {
-    const grammar = keytermGrammar(['Book a table', '7', "o'clock"], everything);
+  it('makes every keyterm a whole utterance, digits spelt out and chained', async () => {
+    const grammar = await keytermGrammar(['Book a table', '7', "o'clock"], everything);
     expect(grammar).toContain("<phrase> = book a table | seven | o'clock;");
     expect(grammar).toContain('<digit> = seven;');
   });
 
-  it('leaves nothing in a keyterm that the grammar would take for its own', () => {
-    const grammar = keytermGrammar(['a | b; <evil> = x', '"}/*{\\'], everything);
+  it('leaves nothing in a keyterm that the grammar would take for its own', async () => {
+    const grammar = await keytermGrammar(['a | b; <evil> = x', '"}/*{\\'], everything);
     expect(grammar).toContain('<phrase> = a b evil x;');
   });
 
-  it('leaves out terms with a word that cannot be pronounced, and is none without any', () => {
-    const dictionary = { has: (word: string) => word !== 'xyzzy' };
-    expect(keytermGrammar(['say xyzzy', 'hello'], dictionary)).toContain('<phrase> = hello;');
-    expect(keytermGrammar(['xyzzy', '!!!'], dictionary)).toBeNull();
+  it('leaves out terms with a word that cannot be pronounced, and is none without any', async () => {
+    const dictionary = { has: async (word: string) => word !== 'xyzzy' };
+    expect(await keytermGrammar(['say xyzzy', 'hello'], dictionary)).toContain('<phrase> = hello;');
+    expect(await keytermGrammar(['xyzzy', '!!!'], dictionary)).toBeNull();
+  });
+
+  it('is made word by word, and calls go on in between', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'parley-dictionary-')), 'words.dict');
+    writeFileSync(file, '\nhello HH AH L OW\ntable T EY B AH L\nmenu M EH N Y UW\n');
+    let rounds = 0;
+    let isMade = false;
+    const turn = () => {
+      rounds++;
+      if (!isMade) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const grammar = await keytermGrammar(['hello', 'table', 'menu', 'xyzzy', 'hello menu'], await readDictionary(file));
+    isMade = true;
+    expect(grammar).toContain('<phrase> = hello | table | menu | hello menu;');
+    expect(rounds).toBeGreaterThanOrEqual(4);
   });
 });
 
