@@ -3,8 +3,9 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // These only end what hangs; a busy machine needs many times what an idle one does.
+    testTimeout: 90_000,
+    hookTimeout: 180_000,
     // Calls are real time: more files at once than cores would only make each of them late.
     maxWorkers: 2,
   },

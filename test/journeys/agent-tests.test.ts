@@ -47,7 +47,7 @@ async function run(testIds: string[], meanwhile: () => Promise<void> = async () 
     batch = await product.ask('GET', `${at}/test-batches/${batch_id}`);
     return batch.status === 'completed';
   };
-  await product.until('the batch is completed', isCompleted, 30_000);
+  await product.until('the batch is completed', isCompleted);
   return { batch, runs: (await product.ask('GET', `/v1/agent/test-runs?batch_id=${batch_id}`)).test_runs };
 }
 

@@ -10,8 +10,8 @@ import { callWithSipp } from './sipp-caller.ts';
 import { demoAgentId, Tenant } from './tenant.ts';
 
 const NEEDED = ['pocketsphinx_continuous'];
-/** Long enough to hear the greeting out, and then the answer. */
-const MICROPHONE = [11, 'What are your opening hours?', 9] as const;
+/** Long enough to hear the greeting out, and then the answer, where two recognisers share a busy machine. */
+const MICROPHONE = [11, 'What are your opening hours?', 18] as const;
 const ANSWER = 'we are open every day from noon until ten in the evening';
 const CANDIDATES = [
   ANSWER,
@@ -36,7 +36,7 @@ describeNeeds(NEEDED)('a phone call to the demo agent', () => {
   });
 
   describe('placed by several phones at once', { concurrent: true }, () => {
-    itNeeds([...NEEDED, 'sipp', 'tcpdump'])('sipp hears the greeting and an answer to what was asked', { timeout: 60_000 }, async () => {
+    itNeeds([...NEEDED, 'sipp', 'tcpdump'])('sipp hears the greeting and an answer to what was asked', { timeout: 180_000 }, async () => {
       const from = '+15557650001';
       const { exitStatus, heard } = await callWithSipp(product.sipAddress(), from, MICROPHONE);
       expect(exitStatus).toBe(0);
@@ -44,7 +44,7 @@ describeNeeds(NEEDED)('a phone call to the demo agent', () => {
       await expectSettled(from);
     });
 
-    itNeeds([...NEEDED, 'baresip'])('baresip hears the greeting and an answer to what was asked', { timeout: 60_000 }, async () => {
+    itNeeds([...NEEDED, 'baresip'])('baresip hears the greeting and an answer to what was asked', { timeout: 180_000 }, async () => {
       const from = '+15557650002';
       const { samples, rateHz } = await callWithBaresip(product.sipAddress(), from, MICROPHONE);
       expect(rateHz).toBe(8_000);
@@ -69,7 +69,7 @@ async function expectSettled(callerNumber: string): Promise<void> {
   };
   await product.until('the session is completed', async () => (await find()) !== undefined);
   const sessionId: string = (await find()).session_id;
-  await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2, 20_000);
+  await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2);
 
   const session = await product.ask('GET', `/v1/agent/sessions/${sessionId}`);
   expect(session).toMatchObject({

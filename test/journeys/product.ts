@@ -11,8 +11,10 @@ import { z } from 'zod';
 import { isRunning, type Process, processTree } from './process-tree.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const START_MS = 30_000;
-const STOP_MS = 30_000;
+/** Only what hangs runs into one of these: on a machine with ten times the work it could do a start took 30 s. */
+const START_MS = 90_000;
+const STOP_MS = 60_000;
+const CONDITION_MS = 60_000;
 /** Media ports of one product, so that several can run beside each other. */
 const RTP_PORTS = 800;
 const RTP_FIRST = 20_000;
@@ -161,7 +163,7 @@ export class Product {
   }
 
   /** Waits until `condition` holds, asking every 50 ms; an error counts as not yet. Throws, with the output's end, when it never does. */
-  async until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+  async until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = CONDITION_MS): Promise<void> {
     const deadlineMs = performance.now() + timeoutMs;
     let lastError: unknown;
     for (;;) {

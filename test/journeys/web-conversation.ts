@@ -14,8 +14,9 @@ import { type Product, startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId, Tenant } from './tenant.ts';
 
-/** Long enough to hear the greeting out, and then the answer. */
-const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
+/** Hears the greeting out and asks; asks again, as people do, where a busy machine was not connected yet or took too long to understand. */
+const QUESTION = 'What are your opening hours?';
+const MICROPHONE = [11, QUESTION, 30, QUESTION, 30] as const;
 export const GREETING = 'Hello, this is the Parley demo.';
 export const NAME = 'I am the Parley demo, a rule-based model.';
 export const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
@@ -60,7 +61,7 @@ export function describeConversation(name: string, transport: TransportOfTests, 
       rmSync(folder, { recursive: true, force: true });
     });
 
-    itNeeds([...needs, 'pocketsphinx_continuous'])('is heard, understood, answered, shown and kept', { timeout: 90_000 }, async () => {
+    itNeeds([...needs, 'pocketsphinx_continuous'])('is heard, understood, answered, shown and kept', { timeout: 180_000 }, async () => {
       const visitor = await TalkPage.open(stage.browser, stage.product);
       await visitor.press('Start talking');
       await visitor.status('Speaking');
@@ -77,7 +78,7 @@ export function describeConversation(name: string, transport: TransportOfTests, 
       await visitor.close();
     });
 
-    itNeeds(needs)('goes on while the control plane dies and comes back', { timeout: 120_000 }, async () => {
+    itNeeds(needs)('goes on while the control plane dies and comes back', { timeout: 180_000 }, async () => {
       const { product } = stage;
       const visitor = await TalkPage.open(stage.browser, product);
       await visitor.press('Type instead');
@@ -87,11 +88,11 @@ export function describeConversation(name: string, transport: TransportOfTests, 
       await visitor.line('Agent', NAME);
       await visitor.press('Hang up');
       const sessionId = await visitor.sessionId();
-      await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200, 30_000);
+      await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200);
       expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
       // What was said while nobody was there to be told is told later than the end.
       const said = async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items.map((item: { content?: string }) => item.content);
-      await expect.poll(said, { timeout: 30_000 }).toContain(NAME);
+      await expect.poll(said, { timeout: 60_000 }).toContain(NAME);
       await visitor.close();
     });
 
@@ -102,7 +103,7 @@ export function describeConversation(name: string, transport: TransportOfTests, 
 /** The session once it is over. */
 export async function settled(product: Product, sessionId: string) {
   const session = () => product.ask('GET', `/v1/agent/sessions/${sessionId}`);
-  await product.until('the session is over', async () => ['completed', 'failed'].includes((await session()).status), 20_000);
+  await product.until('the session is over', async () => ['completed', 'failed'].includes((await session()).status));
   return session();
 }
 
@@ -116,6 +117,6 @@ async function expectKept(product: Product, tenant: Tenant, sessionId: string): 
   for (const turn of session.turns) expectWaterfall(turn);
   expect(session.turns.length).toBeGreaterThanOrEqual(1);
   await expectRecorded(product, sessionId, { agent: 8, user: 1 });
-  await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2, 20_000);
+  await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2);
   expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
 }

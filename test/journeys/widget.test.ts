@@ -14,9 +14,10 @@ import { GREETING, NAME, settled } from './web-conversation.ts';
 import { Site } from './widget-page.ts';
 
 const NEEDS = ['chromium'];
-const PATIENCE = { timeout: 120_000 };
-/** Long enough to hear the greeting out, and then the answer. */
-const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
+const PATIENCE = { timeout: 240_000 };
+/** Hears the greeting out and asks; asks again, as people do, where a busy machine was not connected yet or took too long to understand. */
+const QUESTION = 'What are your opening hours?';
+const MICROPHONE = [11, QUESTION, 20, QUESTION, 20, QUESTION, 30] as const;
 /** What the first widget of the page draws in. */
 const SHADOW = `document.querySelector('voice-agent').shadowRoot`;
 
