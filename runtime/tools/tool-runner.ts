@@ -78,7 +78,7 @@ export function createToolRunner(options: ToolRunnerOptions): ToolRunner {
     inFlight[kind]++;
     const startedMs = options.clock.now();
     const raw = await guarded(tool, input, { call, signal }).finally(() => inFlight[kind]--);
-    return worded(tool, raw, options.clock.now() - startedMs);
+    return worded(tool, raw, Math.round(options.clock.now() - startedMs));
   }
 
   /** Runs the tool under its own time-out, the caller's signal and the end of the conversation. */

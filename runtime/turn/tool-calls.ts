@@ -16,7 +16,9 @@ export function runCall(draft: Draft, callId: string): void {
   const answer = answerOf(draft);
   const asked = answer?.generation.calls.find(({ call }) => call.callId === callId);
   if (!answer || !asked || asked.result !== null) return;
-  const { call, mode, source } = asked;
+  const { call, source } = asked;
+  // One call too many is refused at once, and the model reads the refusal as its result (spec S§8).
+  const mode = asked.mode === 'background' && isBackgroundFull(draft) ? 'blocking' : asked.mode;
   const turnId = answer.turn.turnId;
   const result = mode === 'fire_and_forget' ? STARTED : mode === 'background' ? IN_BACKGROUND : null;
   setAnswer(draft, withResult(recordUser(draft, answer), callId, result));
@@ -37,6 +39,10 @@ export function runCall(draft: Draft, callId: string): void {
   });
   draft.runningTools = { ...draft.runningTools, [callId]: { call, mode, source, turnId } };
   emit(draft, { do: 'runTool', call });
+}
+
+function isBackgroundFull({ runningTools }: Draft): boolean {
+  return Object.values(runningTools).filter(({ mode }) => mode === 'background').length >= LIMITS.backgroundCallsInFlight;
 }
 
 /** Notes a call's outcome; returns the turn a background result starts, if it does. */

@@ -142,6 +142,28 @@ describe('S§2.2 tools', () => {
     expect(script.all('runTool')).toHaveLength(1);
   });
 
+  it('S§8 the eleventh background call in flight is told to the model as its own result: it waits for the refusal', () => {
+    const script = TurnScript.listening().say('order it');
+    for (let count = 1; count <= 11; count++) {
+      const call = { callId: `bg${count}`, toolName: 'order', input: `{"count":"${count}"}` };
+      script.take({ type: 'reply.tool_called', replyId: 'r1', call, mode: 'background', source: 'background' });
+    }
+    script.take({ type: 'reply.generated', replyId: 'r1' });
+    expect(script.all('generate')).toHaveLength(1);
+    script.take({
+      type: 'tool.finished',
+      callId: 'bg11',
+      status: 'failed',
+      output: null,
+      outputTruncated: false,
+      error: 'full',
+      latencyMs: 0,
+      modelText: 'too many',
+    });
+    expect(script.asked().at(-1)).toBe('tool: too many');
+    expect(script.asked().filter((line) => /^tool: Running in the background/.test(line))).toHaveLength(10);
+  });
+
   it('fire_and_forget does not wait, a background result starts a turn when the floor is free', () => {
     const script = TurnScript.listening().say('order it');
     script.take(called('r1', 'order', 'background'), { type: 'reply.generated', replyId: 'r1' });
