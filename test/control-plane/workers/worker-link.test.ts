@@ -136,7 +136,15 @@ describe('worker link', () => {
     const { client, spool } = await connect('w', accepting);
     await vi.waitFor(() => expect(client.isConnected).toBe(true));
     const session = { sessionId: 's1', epoch: 1 };
-    const usage = { type: 'usage', turn_id: 1, model: 'm', input_tokens: 1, cached_input_tokens: null, output_tokens: 1, discarded_output_tokens: 0 } as const;
+    const usage = {
+      type: 'usage',
+      turn_id: 1,
+      model: 'm',
+      input_tokens: 1,
+      cached_input_tokens: null,
+      output_tokens: 1,
+      discarded_output_tokens: 0,
+    } as const;
     client.report(session, { type: 'joined', at: '2026-01-01T00:00:00Z' });
     await vi.waitFor(() => expect(spool.waiting()).toEqual([]));
     client.report(session, usage);
