@@ -86,6 +86,8 @@ export function onVoiceStopped(draft: Draft, input: Extract<TurnInput, { type: '
   if (draft.recognizer.is === 'none' && speech.continues === null) {
     draft.caller = { is: 'silent' };
     if (input.voicedMs >= SPOKEN_FROM_MS) admitDeafness(draft);
+    // A result that waited for the caller to have spoken waits no longer.
+    if (draft.phase.is === 'listening') freeFloor(draft);
     return;
   }
   draft.caller = { is: 'stopped', speech, endMs: input.speechEndMs, endpoint: UNJUDGED };

@@ -136,7 +136,11 @@ function partsOf(waterfall: TurnWaterfall, { fromMs, untilMs }: Gap): Causes {
 }
 
 /** A gap that no measured reply ended: before a hold line, between two parts of an answer, or while the caller is asked whether they are there. */
-function causesOf({ fromMs, untilMs, endedBy }: Gap & Pick<NotedSilence, 'endedBy'>, decisions: readonly MadeDecision[], tools: readonly ToolRun[]): Causes {
+function causesOf(
+  { fromMs, untilMs, endedBy }: Gap & Pick<NotedSilence, 'endedBy'>,
+  decisions: readonly MadeDecision[],
+  tools: readonly ToolRun[],
+): Causes {
   const quiet = decisions.find(({ about, rule }) => about === 'silence' && (rule === 'reengage' || rule === 'idle_hangup'));
   if (quiet) return [{ cause: 'caller_silent', rule: quiet.rule, ms: untilMs - fromMs }];
   const unheard = decisions.find(({ about, rule }) => about === 'silence' && rule === 'unheard');

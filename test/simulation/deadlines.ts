@@ -23,7 +23,11 @@ const RULES: readonly Rule[] = [
   { what: 'the agent holds its breath', holds: isPhase('paused'), timers: ['falseInterruption'] },
   { what: 'the call is ending', holds: isPhase('ending'), timers: ['endCap'] },
   { what: 'a transfer is announced', holds: ({ phase }) => phase.is === 'transferring' && phase.utterance !== null, timers: ['progress'] },
-  { what: 'a menu waits for input', holds: ({ phase }) => phase.is === 'menu' && phase.utterance === null && phase.after === 'input', timers: ['menu'] },
+  {
+    what: 'a menu waits for input',
+    holds: ({ phase }) => phase.is === 'menu' && phase.utterance === null && phase.after === 'input',
+    timers: ['menu'],
+  },
   { what: 'a mailbox is waited for', holds: ({ phase }) => phase.is === 'voicemail' && !phase.isOpen, timers: ['screening'] },
   { what: 'the caller talks', holds: (state) => isTalk(state) && state.caller.is === 'talking', timers: ['talk'] },
   {

@@ -41,7 +41,10 @@ async function caughtByLoopTests({ file, find, replace }: Defect): Promise<strin
     for (const path of COPIED) await cp(join(ROOT, path), join(copy, path), { recursive: true });
     await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
     const path = join(copy, 'runtime/turn', file);
-    await writeFile(path, (await readFile(path, 'utf8')).replace(find, () => replace));
+    await writeFile(
+      path,
+      (await readFile(path, 'utf8')).replace(find, () => replace),
+    );
     const output = await failedRun(copy);
     return output === null ? null : (/FAIL\s+(.*)/.exec(output)?.[1] ?? 'the tests of the loop');
   } finally {
@@ -53,8 +56,11 @@ async function caughtByLoopTests({ file, find, replace }: Defect): Promise<strin
 function failedRun(cwd: string): Promise<string | null> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   return new Promise((resolve) => {
-    execFile(process.execPath, [vitest, 'run', '--bail', '1', ...LOOP_TESTS], { cwd, env: { ...process.env, NO_COLOR: '1' } }, (error, stdout, stderr) =>
-      resolve(error ? `${stdout}${stderr}` : null),
+    execFile(
+      process.execPath,
+      [vitest, 'run', '--bail', '1', ...LOOP_TESTS],
+      { cwd, env: { ...process.env, NO_COLOR: '1' } },
+      (error, stdout, stderr) => resolve(error ? `${stdout}${stderr}` : null),
     );
   });
 }

@@ -1,5 +1,6 @@
 /** What must be true of every call, whatever happened in it. */
 import type { SessionItem } from '#config/session-record.ts';
+import { gapsOf } from './gaps.ts';
 import type { SimulatedCall } from './simulate-call.ts';
 import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
 
@@ -7,6 +8,8 @@ import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
 const LONGEST_SILENCE_MS = 4_000;
 /** The longest a caller who came back may hear nothing: what was being said is begun again. */
 const LONGEST_RETURN_MS = 8_000;
+/** Parts of a gap below 1 ms are left out. */
+const ROUNDED_MS = 6;
 /** Words by which an estimate may miss what was heard. */
 const ESTIMATE_MISSES = 3;
 
@@ -19,6 +22,7 @@ export function violations(call: SimulatedCall): string[] {
     ...transcriptViolations(call),
     ...latencyViolations(call),
     ...silenceViolations(call),
+    ...gapViolations(call),
     ...returnViolations(call),
   ];
 }
@@ -76,6 +80,16 @@ function silenceViolations({ acts, endedMs, live, outages, played }: SimulatedCa
     const isAnswered = hasActed || played.some(({ startedMs }) => isBy(startedMs)) || written.some(isBy) || isBy(endedMs);
     const isAway = outages.some(({ lostMs, backMs }) => lostMs <= atMs + LONGEST_SILENCE_MS && backMs >= atMs);
     return isAnswered || isAway ? [] : [`nothing followed the turn "${String(event['text'])}" taken at ${atMs}`];
+  });
+}
+
+/** Every gap is attributed to its last millisecond, and the agent's part of it is no longer than the caller may hear nothing. */
+function gapViolations(call: SimulatedCall): string[] {
+  return gapsOf(call).flatMap(({ awaitedMs, fromMs, isExcused, unattributedMs }) => {
+    const found: string[] = [];
+    if (unattributedMs > ROUNDED_MS) found.push(`${Math.round(unattributedMs)} ms of the gap at ${fromMs} are not attributed`);
+    if (awaitedMs > LONGEST_SILENCE_MS && !isExcused) found.push(`the agent kept the caller waiting for ${Math.round(awaitedMs)} ms at ${fromMs}`);
+    return found;
   });
 }
 

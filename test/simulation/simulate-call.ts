@@ -37,13 +37,21 @@ const logger = pino({ level: 'silent' });
 /** Longest a simulated call may take: the idle hang-up ends those whose caller stays. */
 const GIVE_UP_MS = 600_000;
 
+/** What a call is given instead of leaving it to chance. */
+export interface Given {
+  readonly isSpeculative?: boolean;
+  /** The model's time to its first token, ms. */
+  readonly firstTokenMs?: number;
+}
+
 /** Runs the call of a seed. */
-export async function simulateCall(seed: number): Promise<SimulatedCall> {
+export async function simulateCall(seed: number, given: Given = {}): Promise<SimulatedCall> {
   const random = createRandom(seed);
   const world = new SimulatedClock();
   const clock = world.forCall();
   const words = createSpokenWords();
   const plan = simulatedPlan(random);
+  if (given.isSpeculative !== undefined) plan.config.conversation.speculative_response = given.isSpeculative;
   const isWeb = plan.channel === 'web_voice';
   const line = new SimulatedLine({ clock: world, words, random, kind: isWeb ? random.pick(['webrtc', 'livekit'] as const) : 'rtp' });
   const isWordTimed = random.chance(0.7);
@@ -65,7 +73,10 @@ export async function simulateCall(seed: number): Promise<SimulatedCall> {
   const invariants = new StepInvariants();
   let endedMs: number | null = null;
   const { hang_up_call: canHangUp } = plan.config.tools.system_tools;
-  const model = createSimulatedModel({ clock: world, random: random.fork(), faults, canHangUp, canTransfer: plan.transfer !== null });
+  const model = createSimulatedModel({
+    ...{ clock: world, random: random.fork(), faults, canHangUp, canTransfer: plan.transfer !== null },
+    firstTokenMs: given.firstTokenMs ?? null,
+  });
   const outages = random.fork();
   const call = startCall({
     plan,

@@ -7,12 +7,24 @@ import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { readFlightLog } from '#runtime/flight-log.ts';
 import { replay } from '#runtime/replay.ts';
+import { gapsOf } from './gaps.ts';
 import { violations } from './invariants.ts';
 import { simulateCall } from './simulate-call.ts';
+import { type AnsweredTwice, answeredTwice, FIRST_TOKEN_MS, medianSaving } from './speculation.ts';
 
 /** Calls a thread is given at a time, and failures after which the rest tells nothing new. */
 const BATCH = 100;
 const ENOUGH_FAILURES = 20;
+/** Of each batch this many calls run again with and without speculation. */
+const TWICE = 20;
+
+/** What a batch found. */
+interface Found {
+  readonly failures: string[];
+  /** What the agent kept callers waiting for, ms, for each gap over 700 ms. */
+  readonly awaitedMs: number[];
+  readonly answered: AnsweredTwice[];
+}
 
 if (isMainThread) await main();
 else parentPort?.postMessage(await runBatch(workerData as number, BATCH));
@@ -25,33 +37,46 @@ async function main(): Promise<void> {
   else await runAll(Number(values.from), Number(values.calls));
 }
 
-/** Every failure of the calls with these seeds. */
-async function runBatch(from: number, calls: number): Promise<string[]> {
-  const failures: string[] = [];
-  for (let seed = from; seed < from + calls; seed++)
-    for (const violation of violations(await simulateCall(seed))) failures.push(`${violation}\n    npm run simulate -- --seed ${seed}`);
-  return failures;
+/** Runs the calls with these seeds. */
+async function runBatch(from: number, calls: number): Promise<Found> {
+  const found: Found = { failures: [], awaitedMs: [], answered: [] };
+  for (let seed = from; seed < from + calls; seed++) {
+    const call = await simulateCall(seed);
+    for (const violation of violations(call)) found.failures.push(`${violation}\n    npm run simulate -- --seed ${seed}`);
+    found.awaitedMs.push(...gapsOf(call).flatMap(({ awaitedMs, isExcused }) => (isExcused ? [] : [awaitedMs])));
+  }
+  for (let seed = from; seed < from + TWICE; seed++) found.answered.push(...(await answeredTwice(seed)));
+  return found;
 }
 
 async function runAll(from: number, calls: number): Promise<void> {
   const startedMs = performance.now();
-  const failures: string[] = [];
+  const all: Found = { failures: [], awaitedMs: [], answered: [] };
   let next = from;
   const work = async () => {
-    while (next < from + calls && failures.length < ENOUGH_FAILURES) {
+    while (next < from + calls && all.failures.length < ENOUGH_FAILURES) {
       const batch = next;
       next += BATCH;
-      failures.push(...(await inThread(batch)));
+      const { answered, awaitedMs, failures } = await inThread(batch);
+      all.failures.push(...failures);
+      all.awaitedMs.push(...awaitedMs);
+      all.answered.push(...answered);
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
+  const { answered, awaitedMs, failures } = all;
   for (const failure of failures) console.log(failure);
+  const longestMs = awaitedMs.reduce((longest, ms) => Math.max(longest, ms), 0);
+  console.log(`${awaitedMs.length} gaps over 700 ms, the longest wait for the agent ${longestMs.toFixed(0)} ms`);
+  console.log(
+    `speculation: in ${answered.length} turns the median answer came ${medianSaving(answered).toFixed(0)} ms sooner (the model's first token: ${FIRST_TOKEN_MS} ms)`,
+  );
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   console.log(`${next - from} calls in ${seconds} s, ${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`);
   process.exitCode = failures.length === 0 ? 0 : 1;
 }
 
-function inThread(batch: number): Promise<string[]> {
+function inThread(batch: number): Promise<Found> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(new URL(import.meta.url), { workerData: batch });
     thread.once('message', resolve);

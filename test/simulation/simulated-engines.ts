@@ -47,8 +47,10 @@ export function createSimulatedModel(options: {
   faults: number;
   canHangUp: boolean;
   canTransfer: boolean;
+  /** ms; null: another one each time. */
+  firstTokenMs: number | null;
 }): LanguageModel {
-  const { clock, random, faults, canHangUp, canTransfer } = options;
+  const { clock, random, faults, canHangUp, canTransfer, firstTokenMs } = options;
   let calls = 0;
 
   function toolToCall(): string | null {
@@ -80,7 +82,7 @@ export function createSimulatedModel(options: {
     isCustom: false,
     async *stream({ signal, messages, tools }): AsyncGenerator<ChatDelta> {
       const stumble = random.chance(faults) ? random.pick(['throw', 'empty', 'hang', 'slow', 'break'] as const) : 'none';
-      await clock.sleep(stumble === 'slow' ? random.between(2_000, 7_000) : random.between(60, 900), signal);
+      await clock.sleep(stumble === 'slow' ? random.between(2_000, 7_000) : (firstTokenMs ?? random.between(60, 900)), signal);
       if (stumble === 'throw') throw new ModelError('the model is overloaded', { retryable: random.chance(0.8), status: 503 });
       if (stumble === 'hang') await clock.sleep(3_600_000, signal);
       if (stumble !== 'empty') yield* sentences(stumble === 'break', signal);

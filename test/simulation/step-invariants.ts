@@ -41,13 +41,7 @@ export class StepInvariants {
   observe(input: TurnInput, { effects, state }: Step): void {
     const before = this.violations.length;
     if (before >= ENOUGH) return;
-    if (input.atMs < this.#lastMs) this.#found('time goes back');
-    this.#lastMs = input.atMs;
-    if (input.type === 'call.connected') this.#isConnected = true;
-    if (input.type === 'timer.fired') this.#timers.delete(input.name);
-    // The next leg begins unpaused.
-    if (input.type === 'leg.lost') this.#isLegPaused = false;
-    if (input.type === 'reply.tool_called') this.#askedBy.set(input.call.callId, input.replyId);
+    this.#accountInput(input);
     if (this.#hangUps > 0 && effects.length > 0) this.#found('something is done after the end');
     for (const effect of effects) this.#account(effect);
     this.#checkReuse(effects);
@@ -59,6 +53,16 @@ export class StepInvariants {
     this.#checkState(state);
     for (let index = before; index < this.violations.length; index++)
       this.violations[index] = `${input.atMs.toFixed(0)} ms, at ${input.type}: ${this.violations[index]}`;
+  }
+
+  #accountInput(input: TurnInput): void {
+    if (input.atMs < this.#lastMs) this.#found('time goes back');
+    this.#lastMs = input.atMs;
+    if (input.type === 'call.connected') this.#isConnected = true;
+    if (input.type === 'timer.fired') this.#timers.delete(input.name);
+    // The next leg begins unpaused.
+    if (input.type === 'leg.lost') this.#isLegPaused = false;
+    if (input.type === 'reply.tool_called') this.#askedBy.set(input.call.callId, input.replyId);
   }
 
   #found(violation: string): void {
@@ -152,7 +156,9 @@ export class StepInvariants {
   /** A reply begun early is used for the very words it answers. */
   #checkReuse(effects: readonly Effect[]): void {
     const committed = effects.find((effect) => effect.do === 'commit');
-    const taken = effects.find((effect) => effect.do === 'event' && effect.event.type === 'transcript' && effect.event.role === 'user' && effect.event.final);
+    const taken = effects.find(
+      (effect) => effect.do === 'event' && effect.event.type === 'transcript' && effect.event.role === 'user' && effect.event.final,
+    );
     if (committed?.do !== 'commit' || taken?.do !== 'event' || taken.event.type !== 'transcript') return;
     const answers = this.#replies.get(committed.replyId)?.answers ?? '';
     if (normalised(answers) !== normalised(taken.event.text)) this.#found(`"${taken.event.text}" gets the answer to "${answers}"`);

@@ -174,3 +174,18 @@ describe('a voice that is late', () => {
     expect(script.state.phase).toMatchObject({ is: 'speaking', utterance: { replyId } });
   });
 });
+
+it('a background result that came while a voice went on that nobody recognises starts its turn when the voice ends', () => {
+  const script = TurnScript.listening({ recognition: { has: 'none', finalWithinMs: 0 } });
+  const call = { callId: 'c1', toolName: 'order', input: '{}' };
+  script.take({ type: 'user.message', text: 'order it', wantsAudio: true });
+  script.take({ type: 'reply.tool_called', replyId: 'r1', call, mode: 'background', source: 'webhook' }, { type: 'reply.generated', replyId: 'r1' });
+  script.answer('It is on its way.').take({ type: 'voice.started', speechStartMs: script.nowMs });
+  const result = { output: 'order 7', outputTruncated: false, error: null, latencyMs: 0, modelText: 'order 7' };
+  script.take({ type: 'tool.finished', callId: 'c1', status: 'completed', ...result });
+  script.take({ type: 'playout.finished', replyId: script.last('generate')?.replyId ?? '', heard: 'It is on its way.' });
+  const asked = script.all('generate').length;
+  script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 });
+  expect(script.all('generate')).toHaveLength(asked + 1);
+  expect(script.asked().at(-1)).toBe('user: [The background tool order has answered: order 7]');
+});
