@@ -1,5 +1,5 @@
 /** `npm start`: the whole product on one machine. Locks DATA_DIR, chooses ports, starts the parts under the supervisor and says where everything is. */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
@@ -13,6 +13,13 @@ import { Supervisor } from './supervisor.ts';
 
 /** The smallest range settings may name (config/env.ts), so that a slice is a valid range too; one more for an odd first port. */
 const MIN_PORTS_OF_A_WORKER = 12;
+
+/**
+ * Where a free port is looked for: below those that systems give to outgoing connections (Linux from 32768, RFC 6335 §6 from 49152). One of those may be
+ * anybody's by the time the part that listens on it is started again, and everyone who was told of the port depends on it. Above the usual media ports.
+ */
+const OWN_PORTS = { first: 30_000, last: 32_767 };
+const OWN_PORT_TRIES = 200;
 
 /** What the parts tell when they are ready; printed for people. */
 interface Known {
@@ -154,21 +161,19 @@ function rtpSlice(settings: Settings, index: number, workers: number): { RTP_POR
   return { RTP_PORT_MIN: String(first), RTP_PORT_MAX: String(Math.min(first + size - 1, settings.RTP_PORT_MAX)) };
 }
 
-/** A port that is free for TCP and UDP on this address right now. */
+/** A port that is free for TCP and UDP on this address right now. Throws when none is found, or the address is not one of this machine. */
 async function freePort(host: string): Promise<number> {
-  for (;;) {
-    const port = await boundTcpPort(host);
-    if (await udpIsFree(host, port)) return port;
+  for (let tries = 0; tries < OWN_PORT_TRIES; tries++) {
+    const port = randomInt(OWN_PORTS.first, OWN_PORTS.last + 1);
+    if ((await tcpIsFree(host, port)) && (await udpIsFree(host, port))) return port;
   }
+  throw new Error(`no free port between ${OWN_PORTS.first} and ${OWN_PORTS.last} on ${host}: set PORT and SIP_PORT`);
 }
 
-function boundTcpPort(host: string): Promise<number> {
+function tcpIsFree(host: string, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, host, () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
+    const server = createServer().once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error)));
+    server.listen(port, host, () => server.close(() => resolve(true)));
   });
 }
 
