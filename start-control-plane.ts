@@ -27,6 +27,7 @@ import { createMemoryCoordination } from '#control-plane/store/coordination.ts';
 import { type Database, openDatabase } from '#control-plane/store/database.ts';
 import { migrate } from '#control-plane/store/migrations.ts';
 import { buildIndexes, defineModels } from '#control-plane/store/models.ts';
+import { createReadMemories } from '#control-plane/store/read-memory.ts';
 import { enrol } from '#control-plane/store/replica-roll.ts';
 import { connectSharedCoordination } from '#control-plane/store/shared.ts';
 import { createLedger } from '#control-plane/wallet/ledger.ts';
@@ -138,6 +139,7 @@ async function buildContext(
     ...parts,
     settings,
     models,
+    remembered: createReadMemories(models, database.kind === 'embedded'),
     coordination:
       settings.REDIS_URL === undefined
         ? createMemoryCoordination(clock)

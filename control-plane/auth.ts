@@ -7,7 +7,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fault } from '#config/errors.ts';
 import { type Context, now } from './context.ts';
 import { sendBare } from './problems.ts';
-import type { SpendLimits } from './store/models/user-model.ts';
+import type { KeyDocument } from './store/models/key-model.ts';
+import type { SpendLimits, UserDocument } from './store/models/user-model.ts';
+import type { KnownKey } from './store/read-memory.ts';
 
 /** Whom a key stands for. */
 export interface Caller {
@@ -91,11 +93,11 @@ export function hashKey(apiKey: string): string {
 
 /** Whom a key stands for. Throws `invalid_token` or `token_expired`. */
 export async function callerOfKey(context: Context, apiKey: string): Promise<Caller> {
-  const key = await context.models.keys.findOne({ hash: hashKey(apiKey) }).lean();
-  if (!key) throw fault('invalid_token');
+  const hash = hashKey(apiKey);
+  const known = await context.remembered.keys(hash, () => readKey(context, hash));
+  if (!known) throw fault('invalid_token');
+  const { key, user } = known;
   if (key.expires_at && key.expires_at <= now(context)) throw fault('token_expired');
-  const user = await context.models.users.findById(key.user_id).lean();
-  if (!user) throw fault('invalid_token');
   return {
     userId: user._id,
     teamId: user.team_id,
@@ -107,4 +109,11 @@ export async function callerOfKey(context: Context, apiKey: string): Promise<Cal
     outboundEnabled: user.outbound_enabled,
     spendLimits: { daily_cap: user.daily_cap ?? null, concurrent_calls: user.concurrent_calls ?? null },
   };
+}
+
+/** Null for a key that nobody has, or whose account is gone. */
+async function readKey({ models }: Context, hash: string): Promise<KnownKey | null> {
+  const key = await models.keys.findOne({ hash }).lean<KeyDocument>();
+  const user = key && (await models.users.findById(key.user_id).lean<UserDocument>());
+  return user && { key, user };
 }

@@ -20,6 +20,7 @@ import type { DataKeys, SecretBox } from './secrets/secret-box.ts';
 import type { Coordination } from './store/coordination.ts';
 import type { Database } from './store/database.ts';
 import type { Models } from './store/models.ts';
+import type { ReadMemories } from './store/read-memory.ts';
 import type { Dispatch } from './workers/dispatch.ts';
 
 /** Kinds of wallet entries (store.md). */
@@ -75,6 +76,8 @@ export interface Context {
   readonly logger: Logger;
   readonly database: Pick<Database, 'ping' | 'copyTo'>;
   readonly models: Models;
+  /** What is read again and again, remembered where that is safe. */
+  readonly remembered: ReadMemories;
   readonly coordination: Coordination;
   readonly secretBox: SecretBox;
   /** The key of each session's own data. */

@@ -19,6 +19,13 @@ export async function findAgent(context: Context, teamId: string, agentId: strin
   return agent;
 }
 
+/** As `findAgent`, for a call that is to begin: what it returns is shared, and nobody changes it. Throws `not_found`. */
+export async function findCalledAgent(context: Context, teamId: string, agentId: string): Promise<AgentDocument> {
+  const agent = await context.remembered.agents(`${teamId}/${agentId}`, () => findAgent(context, teamId, agentId));
+  if (!agent) throw fault('not_found');
+  return agent;
+}
+
 /** Applies a patch to a draft and returns the agent as it is then. Throws `InvalidRequest`, `not_found`. */
 export async function patchDraft(context: Context, teamId: string, agentId: string, patch: AgentConfigPatch): Promise<AgentDocument> {
   for (let attempt = 0; attempt < DRAFT_ATTEMPTS; attempt++) {

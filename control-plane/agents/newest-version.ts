@@ -9,7 +9,11 @@ const MAX_KEPT = 500;
 const kept = new WeakMap<Models['versions'], Map<string, VersionDocument>>();
 
 /** The version with an agent's highest number; null before the first. It is shared: nobody changes it. */
-export async function newestVersion({ models }: Pick<Context, 'models'>, agentId: string): Promise<VersionDocument | null> {
+export function newestVersion({ models, remembered }: Pick<Context, 'models' | 'remembered'>, agentId: string): Promise<VersionDocument | null> {
+  return remembered.newestVersions(agentId, () => askForNewer(models, agentId));
+}
+
+async function askForNewer(models: Models, agentId: string): Promise<VersionDocument | null> {
   const ofAgents = keptOf(models.versions);
   const known = ofAgents.get(agentId);
   const newer = await models.versions

@@ -67,7 +67,10 @@ export interface PublishedAgent {
 
 /** Loads an agent, of whatever team, and its live version for a call; null when there is no such agent. */
 export async function loadPublished(context: Context, agentId: string): Promise<PublishedAgent | null> {
-  const [agent, version] = await Promise.all([context.models.agents.findById(agentId).lean<AgentDocument>(), newestVersion(context, agentId)]);
+  const [agent, version] = await Promise.all([
+    context.remembered.agents(agentId, () => context.models.agents.findById(agentId).lean<AgentDocument>()),
+    newestVersion(context, agentId),
+  ]);
   return agent && { agent, version };
 }
 

@@ -3,7 +3,7 @@ import { type Fault, fault } from '#config/errors.ts';
 import { type Context, now } from '../context.ts';
 import type { SessionBilling, SessionDocument } from '../store/models/session-model.ts';
 import type { TakenBy } from './session-machine.ts';
-import { changeKnownSession, changeSession, loadSession } from './session-store.ts';
+import { changeKnownSession, changeNewSession, changeSession, loadSession } from './session-store.ts';
 
 /** What a new session of this kind is charged: the price of its first minute, phone surcharge included; previews are free. */
 export function openingBilling(
@@ -40,7 +40,7 @@ export async function postHold(context: Context, draft: SessionDocument): Promis
 
 /** Says that a session is charged, and which worker has it when one does. Throws `database_unavailable` when it was swept meanwhile, its charge given back. */
 export async function confirmSession(context: Context, draft: SessionDocument, taken?: TakenBy): Promise<SessionDocument> {
-  const opened = await changeKnownSession(context, draft, { type: 'hold.posted', at: now(context), ...(taken && { taken }) });
+  const opened = await changeNewSession(context, draft, { type: 'hold.posted', at: now(context), ...(taken && { taken }) });
   if (!opened) throw fault('database_unavailable');
   context.metrics.callsCreated.inc({ channel: opened.channel });
   return opened;

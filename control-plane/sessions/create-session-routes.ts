@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, type FaultCode, fault } from '#config/errors.ts';
-import { findAgent } from '../agents/agent-store.ts';
+import { findCalledAgent } from '../agents/agent-store.ts';
 import { newestVersion } from '../agents/newest-version.ts';
 import { requirePublicOrigin } from '../agents/public-origin.ts';
 import { loadPublished, type PublishedAgent } from '../agents/publish.ts';
@@ -82,7 +82,7 @@ export function registerCreateSessionRoutes(app: ApiServer, context: Context): v
 }
 
 async function createByKey(context: Context, caller: Caller, agentId: string, request: SessionRequest): Promise<WebSession> {
-  const [agent, version] = await Promise.all([findAgent(context, caller.teamId, agentId), newestVersion(context, agentId)]);
+  const [agent, version] = await Promise.all([findCalledAgent(context, caller.teamId, agentId), newestVersion(context, agentId)]);
   return loggingRefusals(context, { kind: 'session', teamId: agent.team_id, agentId }, async () => {
     requireAllowed(agent, request.overrides ?? {});
     requireServing(agent, version);

@@ -56,6 +56,21 @@ export async function changeKnownSession(context: Parts, session: SessionDocumen
   return changed ?? changeSession(context, session._id, event);
 }
 
+/** As `changeKnownSession`, for the first change of a session this process has inserted: past its guard it is known what is stored then, so nothing is read back. */
+export async function changeNewSession(context: Parts, draft: SessionDocument, event: SessionEvent): Promise<SessionDocument | null> {
+  const change = step(draft, event);
+  if (change && change.events.length === 0) {
+    const guarded = { _id: draft._id, ...guardOf(draft) };
+    const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, { $set: change.set });
+    const stored = { ...draft, ...change.set };
+    if (matchedCount === 1) {
+      tellSessionNews(context, stored);
+      return stored;
+    }
+  }
+  return changeSession(context, draft._id, event);
+}
+
 /** Stores a change computed from `session` as it was read; null when the session has changed since. */
 export async function storeChange(
   context: Parts,

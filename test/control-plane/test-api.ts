@@ -12,6 +12,7 @@ import { createDataKeys, createSecretBox } from '#control-plane/secrets/secret-b
 import { seedDemo, seedOperator } from '#control-plane/seed.ts';
 import { type ApiServer, createServer } from '#control-plane/server.ts';
 import { createMemoryCoordination } from '#control-plane/store/coordination.ts';
+import { createReadMemories } from '#control-plane/store/read-memory.ts';
 import { createLedger } from '#control-plane/wallet/ledger.ts';
 import type { Blobs } from '#media/blobs.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
@@ -71,6 +72,7 @@ export async function openTestApi(environment: Record<string, string> = {}, over
     logger: createLogger({ level: 'silent', name: 'test' }),
     database: store.database,
     models: store.models,
+    remembered: createReadMemories(store.models, true),
     coordination: createMemoryCoordination(clock),
     secretBox: createSecretBox(masterKey),
     dataKeys: createDataKeys(masterKey),

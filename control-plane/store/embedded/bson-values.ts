@@ -13,11 +13,31 @@ export function decode(bytes: Uint8Array): Document {
   return deserialize(bytes, { promoteBuffers: false });
 }
 
+const received = new WeakMap<Document, Uint8Array>();
+
+/** Decodes a document that a command carries and keeps its bytes at hand. */
+export function decodeReceived(bytes: Uint8Array): Document {
+  const document = decode(bytes);
+  received.set(document, bytes);
+  return document;
+}
+
+/** The bytes a document came in, good for as long as nobody has changed it; undefined for one that was made here. */
+export function receivedBytes(document: Document): Uint8Array | undefined {
+  const bytes = received.get(document);
+  if (bytes) requireSize(bytes);
+  return bytes;
+}
+
 /** Encodes a document. Throws `BSONObjectTooLarge` beyond MongoDB's limit. */
 export function encode(document: Document): Buffer {
   const bytes = serialize(document, { ignoreUndefined: true });
-  if (bytes.length > MAX_DOCUMENT_BYTES) throw new StoreError('BSONObjectTooLarge', `a document may have ${MAX_DOCUMENT_BYTES} bytes`);
+  requireSize(bytes);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function requireSize(bytes: Uint8Array): void {
+  if (bytes.length > MAX_DOCUMENT_BYTES) throw new StoreError('BSONObjectTooLarge', `a document may have ${MAX_DOCUMENT_BYTES} bytes`);
 }
 
 /** BSON's own class of a value, such as `ObjectId`; undefined for JavaScript's types. */

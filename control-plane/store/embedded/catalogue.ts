@@ -32,6 +32,8 @@ export interface Index {
   readonly spec: IndexSpec;
   readonly fields: readonly IndexField[];
   readonly partial: Matcher | null;
+  /** Top-level fields its keys are made of; null when its filter does not say which it looks at. */
+  readonly roots: ReadonlySet<string> | null;
   /** Some document has more than one key: neither order nor counts can be taken from the keys. */
   isMultikey: boolean;
 }
@@ -166,6 +168,7 @@ function collectionOf(id: number, namespace: string): Collection {
     spec: { name: '_id_', key: { _id: 1 }, unique: true },
     fields: [{ path: '_id', segments: ['_id'], direction: 1 }],
     partial: null,
+    roots: new Set(['_id']),
     isMultikey: false,
   };
   return { id, namespace, table: `d${id}`, primary, indexes: [] };
@@ -174,7 +177,15 @@ function collectionOf(id: number, namespace: string): Collection {
 function indexOf(id: number, spec: IndexSpec, isMultikey: boolean): Index {
   const fields = Object.entries(spec.key).map(([path, direction]) => ({ path, segments: path.split('.'), direction }));
   const partial = spec.partialFilterExpression ? compileFilter(spec.partialFilterExpression) : null;
-  return { table: `x${id}`, keyColumn: 'k', spec, fields, partial, isMultikey };
+  const paths = [...Object.keys(spec.key), ...Object.keys(spec.partialFilterExpression ?? {})];
+  const roots = paths.some((path) => path.startsWith('$')) ? null : new Set(paths.map(rootOf));
+  return { table: `x${id}`, keyColumn: 'k', spec, fields, partial, roots, isMultikey };
+}
+
+/** The top-level field of a dotted path. */
+export function rootOf(path: string): string {
+  const end = path.indexOf('.');
+  return end < 0 ? path : path.slice(0, end);
 }
 
 const KNOWN_OPTIONS = new Set(['v', 'name', 'key', 'unique', 'sparse', 'partialFilterExpression', 'expireAfterSeconds', 'background', 'ns']);

@@ -3,9 +3,9 @@
  * Every check of one document precedes its first write, so a refused document leaves nothing behind.
  */
 import { ObjectId } from 'bson';
-import { type Document, decode, encode } from './bson-values.ts';
+import { type Document, decode, encode, receivedBytes } from './bson-values.ts';
 import type { Catalogue, Collection, Index } from './catalogue.ts';
-import { encodeKey, equalValues, indexedValues } from './keys.ts';
+import { encodeKey, indexedValues } from './keys.ts';
 import type { Sqlite } from './sqlite.ts';
 import { StoreError } from './store-error.ts';
 
@@ -26,7 +26,7 @@ export function insertDocument(store: Store, collection: Collection, given: Docu
   const document = given['_id'] === undefined ? { _id: new ObjectId(), ...given } : idFirst(given);
   if (Array.isArray(document['_id'])) throw new StoreError('BadValue', "the '_id' field cannot be an array");
   const id = encodeKey(document['_id']);
-  const bytes = encode(document);
+  const bytes = receivedBytes(document) ?? encode(document);
   const keys = collection.indexes.map((index) => ({ index, keys: indexKeys(index, document) }));
   if (store.sqlite.get(`SELECT 1 AS found FROM ${collection.table} WHERE id=?`, id)) throw duplicateKey(collection, collection.primary, document);
   for (const entry of keys) requireUnique(store, collection, { ...entry, document, rid: null });
@@ -35,20 +35,24 @@ export function insertDocument(store: Store, collection: Collection, given: Docu
   return document;
 }
 
-/** Stores a document in place of its older self, which is left as it is. Returns false when nothing would change. */
-export function replaceDocument(
-  store: Store,
-  collection: Collection,
-  row: StoredRow,
-  { before: old, after: document }: { readonly before: Document; readonly after: Document },
-): boolean {
+/** A stored document that is about to be changed, with the keys it has in the indexes the change may concern. */
+export interface Replacement {
+  readonly row: StoredRow;
+  readonly keys: readonly { readonly index: Index; readonly before: IndexKeys }[];
+}
+
+/** Notes the keys of a document before it is changed in place; `touched` are the top-level fields that may change, null for any. */
+export function beginReplacement(collection: Collection, row: StoredRow, old: Document, touched: ReadonlySet<string> | null): Replacement {
+  const isConcerned = ({ roots }: Index) => touched === null || roots === null || [...touched].some((field) => roots.has(field));
+  return { row, keys: collection.indexes.filter(isConcerned).map((index) => ({ index, before: indexKeys(index, old) })) };
+}
+
+/** Stores a document in place of its older self. Returns false when nothing would change. */
+export function replaceDocument(store: Store, collection: Collection, { row, keys }: Replacement, document: Document): boolean {
   const bytes = encode(document);
   if (bytes.equals(row.bytes)) return false;
-  if (!equalValues(old['_id'], document['_id'])) {
-    throw new StoreError('ImmutableField', "Performing an update on the path '_id' would modify the immutable field '_id'");
-  }
-  const changes = collection.indexes
-    .map((index) => ({ index, before: indexKeys(index, old), after: indexKeys(index, document) }))
+  const changes = keys
+    .map(({ index, before }) => ({ index, before, after: indexKeys(index, document) }))
     .filter(({ before, after }) => !isSameKeys(before.keys, after.keys));
   for (const { index, after } of changes) requireUnique(store, collection, { index, keys: after, document, rid: row.rid });
   for (const { index, before, after } of changes) {
@@ -148,6 +152,10 @@ function duplicateKey(collection: Collection, index: Index, document: Document):
 }
 
 function idFirst(document: Document): Document {
+  for (const first in document) {
+    if (first === '_id') return document;
+    break;
+  }
   const { _id, ...rest } = document;
-  return Object.keys(document)[0] === '_id' ? document : { _id, ...rest };
+  return { _id, ...rest };
 }

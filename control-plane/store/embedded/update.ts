@@ -1,9 +1,9 @@
 /** Updates: an expression applied to a copy of a document, and the commands' way of finding, changing and inserting documents with it. */
 import { Aggregator } from 'mingo';
 import { type Document, decode, isDocument } from './bson-values.ts';
-import type { Collection } from './catalogue.ts';
-import { insertDocument, replaceDocument, type Store } from './documents.ts';
-import { equalValues } from './keys.ts';
+import { type Collection, rootOf } from './catalogue.ts';
+import { beginReplacement, insertDocument, replaceDocument, type Store } from './documents.ts';
+import { encodeKey } from './keys.ts';
 import type { Sort } from './planner.ts';
 import { predicatesOf } from './predicates.ts';
 import { type Found, scan } from './scan.ts';
@@ -30,7 +30,8 @@ export interface UpdateResult {
   readonly modified: number;
   /** The inserted document's `_id`; undefined when none was inserted. */
   readonly upsertedId: unknown;
-  readonly before: Document | null;
+  /** As it was; decoded when somebody looks. */
+  readonly before: () => Document | null;
   readonly after: Document | null;
 }
 
@@ -43,13 +44,29 @@ export function updateDocuments(store: Store, collection: Collection, request: U
   }
   if (found.length === 0 && request.isUpsert) return upsert(store, collection, request);
   let modified = 0;
-  let [before, after]: [Document | null, Document | null] = [null, null];
+  let after: Document | null = null;
+  const touched = touchedFields(request.update);
   for (const row of found) {
-    before = row.document();
-    after = applyUpdate(decode(row.bytes), request, false);
-    if (replaceDocument(store, collection, row, { before, after })) modified += 1;
+    const document = row.document();
+    const replacement = beginReplacement(collection, row, document, touched);
+    after = applyUpdate(document, request, false);
+    if (replaceDocument(store, collection, replacement, after)) modified += 1;
   }
-  return { matched: found.length, modified, upsertedId: undefined, before, after };
+  const last = found.at(-1);
+  return { matched: found.length, modified, upsertedId: undefined, before: () => (last ? decode(last.bytes) : null), after };
+}
+
+/** The top-level fields an update of operators may change; null where it may be any. */
+function touchedFields(update: UpdateRequest['update']): ReadonlySet<string> | null {
+  if (Array.isArray(update) || !isOperatorUpdate(update as Document)) return null;
+  const touched = new Set<string>();
+  for (const [operator, fields] of Object.entries(update)) {
+    for (const [path, operand] of Object.entries(isDocument(fields) ? fields : {})) {
+      touched.add(rootOf(path));
+      if (operator === '$rename') touched.add(rootOf(String(operand)));
+    }
+  }
+  return touched;
 }
 
 /** The new document has what the filter demands to be equal, then what the update makes of it. */
@@ -61,7 +78,7 @@ function upsert(store: Store, collection: Collection, request: UpdateRequest): U
   }
   seedWholeValues(seed, request.filter);
   const inserted = insertDocument(store, collection, applyUpdate(seed, request, true));
-  return { matched: 0, modified: 0, upsertedId: inserted['_id'], before: null, after: inserted };
+  return { matched: 0, modified: 0, upsertedId: inserted['_id'], before: () => null, after: inserted };
 }
 
 const NO_CONTEXT: PathContext = { matchedAt: () => undefined, arrayFilters: new Map() };
@@ -78,11 +95,13 @@ function seedWholeValues(seed: Document, filter: Document): void {
 function applyUpdate(document: Document, request: UpdateRequest, isInserting: boolean): Document {
   const { update } = request;
   const id = document['_id'];
+  // A path may lead into the `_id`, which then changes in place.
+  const idKey = id === undefined ? null : encodeKey(id);
   let result: Document;
   if (Array.isArray(update)) result = applyPipeline(document, update);
   else if (isOperatorUpdate(update as Document)) result = applyOperators(document, update as Document, request, isInserting);
   else result = { ...(id !== undefined && { _id: id }), ...update };
-  if (id !== undefined && !equalValues(result['_id'], id)) {
+  if (idKey && !idKey.equals(encodeKey(result['_id']))) {
     throw new StoreError('ImmutableField', "Performing an update on the path '_id' would modify the immutable field '_id'");
   }
   return result;

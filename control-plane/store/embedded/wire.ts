@@ -3,7 +3,7 @@
  * Every length is checked; a malformed message ends its connection.
  */
 import { Long, serialize } from 'bson';
-import { type Document, decode } from './bson-values.ts';
+import { type Document, decode, decodeReceived } from './bson-values.ts';
 import type { Command } from './command-fields.ts';
 import type { CursorReply } from './cursors.ts';
 import { isCursorReply, type Reply } from './read-context.ts';
@@ -89,7 +89,7 @@ function parseSequence(bytes: Buffer): Document[] {
   const documents: Document[] = [];
   for (let at = 0; at < bytes.length; ) {
     const document = section(bytes, at);
-    documents.push(decode(document));
+    documents.push(decodeReceived(document));
     at += document.length;
   }
   return documents;

@@ -82,7 +82,7 @@ function findAndModify(context: WriteContext, command: Command): Document {
   const wasInserted = upsertedId !== undefined;
   return {
     lastErrorObject: { n: wasInserted ? 1 : matched, updatedExisting: matched > 0, ...(wasInserted && { upserted: upsertedId }) },
-    value: shown(command['new'] === true ? after : before),
+    value: shown(command['new'] === true ? after : before()),
   };
 }
 

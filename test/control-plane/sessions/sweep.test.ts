@@ -79,9 +79,14 @@ async function halfCreated(isCharged: boolean): Promise<string> {
 
 /** A process that is killed right before its next update. */
 function failingUpdates(sessions: TestCalls['context']['models']['sessions']) {
+  const killed = () => {
+    throw new Error('killed');
+  };
+  const { collection } = sessions;
   return new Proxy(sessions, {
     get: (target, name) => {
-      if (name === 'findOneAndUpdate') throw new Error('killed');
+      if (name === 'findOneAndUpdate') return killed;
+      if (name === 'collection') return { insertOne: collection.insertOne.bind(collection), updateOne: killed };
       return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name);
     },
   });

@@ -217,3 +217,30 @@ it('a message that arrives byte by byte is understood', async () => {
   for (const byte of Buffer.concat([head, body])) await new Promise<void>((resolve) => socket.write(Buffer.from([byte]), () => resolve()));
   expect(deserialize(((await reply) as [Buffer])[0].subarray(21))).toEqual({ ok: 1 });
 });
+
+it('an update looks at the indexes of what it touches, also through their filters and inside documents', async () => {
+  await things().createIndex({ a: 1 }, { partialFilterExpression: { 'state.name': 'open' } });
+  await things().createIndex({ 'deep.b': 1 });
+  await things().createIndex({ c: 1 }, { unique: true });
+  await things().insertOne({ _id: 1, a: 1, c: 1, deep: { b: 1 }, state: { name: 'open' } });
+  await things().insertOne({ _id: 2, a: 2, c: 2, deep: { b: 2 }, state: { name: 'shut' } });
+  const found = async (filter: object) => (await things().find(filter).toArray()).map(({ _id }) => _id);
+
+  await things().updateOne({ _id: 1 }, { $set: { 'state.name': 'shut' } });
+  await things().updateOne({ _id: 2 }, { $set: { state: { name: 'open' } } });
+  expect(await found({ a: { $gt: 0 }, 'state.name': 'open' })).toEqual([2]);
+  await things().updateOne({ _id: 2 }, { $set: { 'deep.b': 7 } });
+  expect(await found({ 'deep.b': 7 })).toEqual([2]);
+  expect(await found({ 'deep.b': 2 })).toEqual([]);
+  await things().updateOne({ _id: 1 }, { $rename: { c: 'd' } });
+  expect(await found({ c: 1 })).toEqual([]);
+  await expect(things().updateOne({ _id: 1 }, { $set: { c: 2 } })).rejects.toMatchObject({ code: 11_000 });
+  await expect(things().updateOne({ _id: 1 }, { $set: { '_id.part': 2 } })).rejects.toThrow();
+});
+
+it('a path into the _id is refused, and what was there before an update is told', async () => {
+  await things().insertOne({ _id: { part: 1 } as never, n: 1 });
+  await expect(things().updateOne({ n: 1 }, { $set: { '_id.part': 2 } })).rejects.toMatchObject({ code: 66 });
+  expect(await things().findOneAndUpdate({ n: 1 }, { $set: { n: 2 } }, { returnDocument: 'before' })).toEqual({ _id: { part: 1 }, n: 1 });
+  expect(await things().findOne({})).toEqual({ _id: { part: 1 }, n: 2 });
+});
