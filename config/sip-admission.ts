@@ -18,6 +18,8 @@ export const admissionRequest = z.object({
   transport: z.enum(['udp', 'tcp', 'tls']),
   /** Lower-case name → value of: authorization, proxy-authorization, p-asserted-identity, privacy, diversion, and every x- header. */
   headers: z.record(z.string().max(128), headerValue),
+  /** False where signalling sees that the offer has no codec of ours; absent where it cannot tell: the worker then refuses the call. */
+  is_answerable: z.boolean().optional(),
 });
 export type AdmissionRequest = z.infer<typeof admissionRequest>;
 

@@ -7,12 +7,9 @@ import { Fault } from '#config/errors.ts';
 import type { Leg } from '#media/leg.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { localAddressFor } from './local-address.ts';
-import { answerAudio, offerAudio } from './sdp.ts';
+import { answerAudio, offerAudio, readRemote } from './sdp.ts';
 import { type DialogFacts, type IncomingInvite, InviteCancelled, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
-
-/** Stands in for our own address while an offer is only looked at. */
-const UNBOUND = { address: '127.0.0.1', port: 9, sessionId: 0, version: 1 };
 
 /** What answering needs. */
 export interface InboundCallDeps {
@@ -48,7 +45,7 @@ export async function answerInboundCall(
   try {
     const offer = invite.sdpOffer;
     // An offer that cannot be answered is refused before it rings. Without one we make it, and the ACK brings the answer.
-    const remote = offer === null ? null : answerAudio(offer, UNBOUND).remote;
+    const remote = offer === null ? null : readRemote(offer);
     invite.ring();
     const first = await Promise.race([ready, cancelled]);
     if (first === 'cancelled') return { outcome: 'cancelled' };

@@ -6,7 +6,7 @@ import type { Clock } from '#config/clock.ts';
 import type { Leg, LegEvent, RtpRemote } from '#media/leg.ts';
 import type { LegRecording, MediaHost } from '#media/media-host.ts';
 import { localAddressFor } from './local-address.ts';
-import { offerAudio, readAnswer } from './sdp.ts';
+import { offerAudio, readRemote } from './sdp.ts';
 import { type DialogFacts, type DialRequest, InviteRefused, type OutgoingInvite, type Signalling, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
 
@@ -98,7 +98,7 @@ function listenEarly(rtp: Leg, invite: OutgoingInvite, listener: OutboundCallReq
   rtp.listen((events) => listener?.(events));
   invite.onEarlyMedia((sdp) => {
     try {
-      rtp.send({ do: 'setRemote', remote: readAnswer(sdp), isEarly: true });
+      rtp.send({ do: 'setRemote', remote: readRemote(sdp), isEarly: true });
       early.sdp = sdp;
     } catch {
       // Audio we cannot carry before the answer: it rings in silence, and the answer decides.
@@ -111,7 +111,7 @@ function listenEarly(rtp: Leg, invite: OutgoingInvite, listener: OutboundCallReq
 export async function remoteOf(dialog: SipDialog, early: Early = { sdp: '' }): Promise<RtpRemote> {
   try {
     const { remoteSdp } = dialog.facts;
-    return readAnswer(remoteSdp.trim() === '' ? early.sdp : remoteSdp);
+    return readRemote(remoteSdp.trim() === '' ? early.sdp : remoteSdp);
   } catch (error) {
     await dialog.hangUp();
     throw error;

@@ -85,9 +85,9 @@ export function offerAudio(local: LocalAudio): string {
   ]);
 }
 
-/** Reads the answer to an offer of ours. Throws like `answerAudio`. */
-export function readAnswer(answerSdp: string): RtpRemote {
-  return findAudio(parseDescription(answerSdp)).remote;
+/** The far end as a description of its own names it: an answer to an offer of ours, or an offer that is only looked at. Throws like `answerAudio`. */
+export function readRemote(sdp: string): RtpRemote {
+  return findAudio(parseDescription(sdp)).remote;
 }
 
 /** True when nothing about the far end changed: a session refresh, not a hold or a new address. */

@@ -1,7 +1,7 @@
 /** An answered dialog as a `Leg`: the RTP leg with SIP around it. A BYE closes it, closing it sends a BYE, INFO digits and re-INVITEs become the leg's own. */
 import type { Clock } from '#config/clock.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg.ts';
-import { answerAudio, type LocalAudio, offerAudio, readAnswer } from './sdp.ts';
+import { answerAudio, type LocalAudio, offerAudio, readRemote } from './sdp.ts';
 import type { SipDialog } from './signalling.ts';
 
 /** What a leg of a phone call is made of. */
@@ -55,7 +55,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
     },
     onAnswer(sdp) {
       try {
-        rtp.send({ do: 'setRemote', remote: readAnswer(sdp) });
+        rtp.send({ do: 'setRemote', remote: readRemote(sdp) });
         hasRemote = true;
       } catch {
         // Nobody to talk to: the call is over. A change that failed leaves it as it was.

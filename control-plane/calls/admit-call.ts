@@ -1,6 +1,6 @@
 /**
  * Admission of an inbound phone call (design.md §3, running.md "Phone calls on the embedded signalling"): asked by signalling before a worker is chosen.
- * The order of checks is fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, then credit and capacity 503. An admitted call is charged, placed, and planned once its init webhook is done.
+ * The order of checks is fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then 488 where signalling can tell. An admitted call is charged, placed, and planned once its init webhook is done.
  */
 import { Fault, fault } from '#config/errors.ts';
 import { parseAllowList } from '#config/public-address.ts';
@@ -68,7 +68,10 @@ export async function admitCall(context: Context, request: AdmissionRequest): Pr
     await requireWithinLimits(context, callee.agent, { userId: number.user_id });
     const placed = await charge(context, request, callee);
     const tag = placed.placement.sipTag;
-    if (tag === null) throw fault('no_capacity');
+    if (tag === null || request.is_answerable === false) {
+      await giveUp(context, placed);
+      throw fault(tag === null ? 'no_capacity' : 'no_common_codec');
+    }
     context.logger.info({ sessionId: placed.session._id, agentId: callee.agent._id }, 'call admitted');
     const planned = plan(context, { request, callee, placed }).catch((error: unknown) => {
       context.logger.error({ err: error, sessionId: placed.session._id }, 'admitted call got no plan');
@@ -151,12 +154,13 @@ async function charge(context: Context, request: AdmissionRequest, { number, age
     recordAudio: version.config.conversation.record_audio,
     tokenHash: null,
   });
-  const placed = await openPlacedSession(context, draft, { kind: 'phone' });
-  if (placed.placement.sipTag === null) {
-    context.dispatch.withdraw(placed.placement, { sessionId: draft._id, epoch: placed.session.epoch });
-    await refuseSession(context, draft._id);
-  }
-  return placed;
+  return openPlacedSession(context, draft, { kind: 'phone' });
+}
+
+/** A call that nobody can take after all: the worker's slot and the charge are given back. */
+async function giveUp(context: Context, { session, placement }: PlacedSession): Promise<void> {
+  context.dispatch.withdraw(placement, { sessionId: session._id, epoch: session.epoch });
+  await refuseSession(context, session._id);
 }
 
 function timezoneOf(request: AdmissionRequest, version: VersionDocument): string | null {

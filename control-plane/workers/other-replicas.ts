@@ -132,7 +132,13 @@ class Replicas implements OtherReplicas {
 
   async ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null> {
     const holder = this.#needHolder(instanceId);
-    const letter = await this.#request(holder, ANSWER_MS[message.type] + ASK_MARGIN_MS, (request) => ({ type: 'ask', request, from: this.#id, instanceId, message }));
+    const letter = await this.#request(holder, ANSWER_MS[message.type] + ASK_MARGIN_MS, (request) => ({
+      type: 'ask',
+      request,
+      from: this.#id,
+      instanceId,
+      message,
+    }));
     return letter?.type === 'answered' ? letter.answer : null;
   }
 

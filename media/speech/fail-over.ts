@@ -24,6 +24,7 @@ const FIRST_AUDIO_MS = 2_500;
 export class EngineHealth {
   readonly #clock: Clock;
   readonly #failedAtMs = new Map<string, number>();
+  readonly #lateAtMs = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -36,6 +37,17 @@ export class EngineHealth {
 
   failed(engineId: string): void {
     this.#failedAtMs.set(engineId, this.#clock.now());
+  }
+
+  /** Late once is a busy moment and costs one utterance its engine; late again soon is a failure. */
+  late(engineId: string): void {
+    const beforeMs = this.#lateAtMs.get(engineId);
+    this.#lateAtMs.set(engineId, this.#clock.now());
+    if (beforeMs !== undefined && this.#clock.now() - beforeMs < PASSED_OVER_MS) this.failed(engineId);
+  }
+
+  inTime(engineId: string): void {
+    this.#lateAtMs.delete(engineId);
   }
 }
 
@@ -57,20 +69,33 @@ class Candidates<Engine extends { readonly id: string }> {
     this.#options = options;
   }
 
-  /** The best one that is well, else the best one that has not refused; null when all have. */
-  next(): Engine | null {
-    const willing = this.#engines.filter(({ id }) => !this.#refused.has(id));
+  /** The best one that is well, else the best one that has not refused; null when all have, or were tried already. */
+  next(tried: readonly Engine[] = []): Engine | null {
+    const willing = this.#engines.filter((engine) => !this.#refused.has(engine.id) && !tried.includes(engine));
     return willing.find(({ id }) => this.#options.health.isWell(id)) ?? willing[0] ?? null;
   }
 
   /** Takes note of a failure; true when another engine, or this one later, may still serve. */
-  failed({ id }: Engine, { category, retryable }: SpeechError): boolean {
+  failed({ id }: Engine, error: SpeechError): boolean {
+    const { category, retryable } = error;
+    if (error instanceof LateSpeech) this.#options.health.late(id);
     // What this call asks for may be refused while others are served.
-    if (category !== 'bad_request') this.#options.health.failed(id);
+    else if (category !== 'bad_request') this.#options.health.failed(id);
     if (!retryable) this.#refused.add(id);
     const next = this.next();
     if (next && next.id !== id) this.#options.logger.warn({ engine: id, category, next: next.id }, 'another speech engine takes over');
     return next !== null;
+  }
+
+  inTime({ id }: Engine): void {
+    this.#options.health.inTime(id);
+  }
+}
+
+/** The first audio of a text came too late, while another engine could speak. */
+class LateSpeech extends SpeechError {
+  constructor(engineId: string) {
+    super('stalled', `${engineId} gave no audio within ${FIRST_AUDIO_MS} ms`);
   }
 }
 
@@ -111,18 +136,20 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
 
   /** The speech of the first engine that gives any. */
   async function begin(text: string, synthesis: SynthesisOptions, tried: readonly Synthesizer[] = []) {
-    const engine = candidates.next() ?? first;
+    const engine = candidates.next(tried) ?? first;
     const asked = engine === first ? synthesis : { ...synthesis, voiceId: null };
     // The last one may take its time: after it there is nobody.
     const chunks = engine === engines.at(-1) ? engine.synthesise(text, asked) : inTime(engine, text, asked, options.clock);
     const speech = chunks[Symbol.asyncIterator]();
     try {
-      return { engine, speech, head: await speech.next() };
+      const head = await speech.next();
+      candidates.inTime(engine);
+      return { engine, speech, head };
     } catch (error) {
       noteFailure(engine, error, synthesis.signal);
-      const next = candidates.next();
-      if (synthesis.signal.aborted || !next || [...tried, engine].includes(next)) throw error;
-      return begin(text, synthesis, [...tried, engine]);
+      const nowTried = [...tried, engine];
+      if (synthesis.signal.aborted || candidates.next(nowTried) === null) throw error;
+      return begin(text, synthesis, nowTried);
     }
   }
 
@@ -152,12 +179,15 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
 /** Speaks, or fails as stalled when the first audio is late. */
 async function* inTime(engine: Synthesizer, text: string, synthesis: SynthesisOptions, clock: Clock): AsyncGenerator<SpeechChunk> {
   const late = new AbortController();
-  const timer = clock.after(FIRST_AUDIO_MS, () => late.abort(new SpeechError('stalled', `${engine.id} gave no audio within ${FIRST_AUDIO_MS} ms`)));
+  const timer = clock.after(FIRST_AUDIO_MS, () => late.abort(new LateSpeech(engine.id)));
   try {
     for await (const chunk of engine.synthesise(text, { ...synthesis, signal: AbortSignal.any([synthesis.signal, late.signal]) })) {
       timer.cancel();
       yield chunk;
     }
+  } catch (error) {
+    // However the engine words its being stopped.
+    throw late.signal.aborted ? late.signal.reason : error;
   } finally {
     timer.cancel();
   }

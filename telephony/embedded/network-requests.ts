@@ -1,5 +1,6 @@
 /** Requests from the network: retransmissions absorbed, CANCEL and ACK matched, new INVITEs admitted and routed, the rest handed to the dialog's application (RFC 3261 §8.2, §9.2, §12.2.2). */
 import type { AdmissionRequest } from '#config/sip-admission.ts';
+import { readRemote } from '../sdp.ts';
 import type { App } from './app-protocol.ts';
 import { ALLOW, REASONS, SUPPORTED, sendResponse } from './app-side.ts';
 import { type Core, deliver, loseDialog, ownHostPort } from './core.ts';
@@ -324,5 +325,17 @@ function admissionRequestOf(transaction: ServerTransaction): AdmissionRequest {
     source_port: peer.port,
     transport: peer.transport,
     headers,
+    is_answerable: isAnswerable(request.body),
   };
+}
+
+/** An offer with audio of ours in it, or none: then the offer is ours to make. */
+function isAnswerable(offerSdp: string): boolean {
+  if (offerSdp === '') return true;
+  try {
+    readRemote(offerSdp);
+    return true;
+  } catch {
+    return false;
+  }
 }

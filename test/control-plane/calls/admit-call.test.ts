@@ -125,6 +125,18 @@ describe('an inbound phone call', () => {
     expect(await statusOf()).toBe('tag-1');
   });
 
+  it('running.md: an offer without a codec in common is 488 after everything else: no init webhook, no plan, the charge returned', async () => {
+    const hook = { url: 'https://init.example/hook', timeout_seconds: 5 };
+    await buy(await api.publishAgent(user, { webhooks: { conversation_init: hook } }));
+    const balance = await api.balance(user.userId);
+    expect(await statusOf({ is_answerable: false })).toBe(488);
+    expect(await api.balance(user.userId)).toBe(balance);
+    expect(api.dispatch.plans).toEqual([]);
+    expect(await statusOf({ is_answerable: false, source_address: '198.51.100.1' })).toBe(403);
+    api.dispatch.room = 0;
+    expect(await statusOf({ is_answerable: false })).toBe(503);
+  });
+
   it('running.md: an imported number listens to its own list and not to SIP_TRUSTED', async () => {
     await importNumber(await api.publishAgent(user), { inbound_allowed_addresses: ['198.51.100.0/28'] });
     expect(await statusOf({ to_user: IMPORTED })).toBe(403);
