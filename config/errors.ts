@@ -129,22 +129,25 @@ export class Fault extends Error {
   readonly reason: string | null;
   /** SIP status an INVITE is refused with (RFC 3261 §21). */
   readonly sipStatus: number;
+  /** When asking again may help, s; the answer's `Retry-After`. */
+  readonly retryAfterSeconds: number | null;
 
-  constructor(code: FaultCode, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+  constructor(code: FaultCode, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = 'Fault';
     const entry: FaultEntry = FAULTS[code];
     this.code = code;
     this.status = entry.status;
     this.reason = entry.reason ?? null;
     this.sipStatus = entry.sip ?? 500;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
   }
 }
 
-/** Makes the fault of this code; `params` fill the placeholders of its message. */
+/** Makes the fault of this code; `params` fill the placeholders of its message, and `seconds` says when to ask again. */
 export function fault(code: FaultCode, params: Readonly<Record<string, string | number>> = {}, options?: { cause?: unknown }): Fault {
   const message = FAULTS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''));
-  return new Fault(code, message, options);
+  return new Fault(code, message, { ...options, ...(typeof params['seconds'] === 'number' && { retryAfterSeconds: params['seconds'] }) });
 }
 
 /** Every fault, for docs/errors.md and its test. */

@@ -63,7 +63,7 @@ export function sendProblem(error: FastifyError | Error, request: FastifyRequest
   }
   const known = faultOf(error);
   if (known.status >= 500 && known.status !== 503) request.log.error({ err: error }, 'request failed');
-  if (known.code === 'rate_limited' && !reply.hasHeader('Retry-After')) reply.header('Retry-After', '60');
+  if (known.retryAfterSeconds !== null) reply.header('Retry-After', String(known.retryAfterSeconds));
   reply.code(known.status).send({ status: known.status, message: known.message, reason: known.reason });
 }
 

@@ -33,7 +33,7 @@ import { openWorkerConnection, type WorkerConnection } from './worker-connection
 /** How long a worker has to take an offer; design.md §2. */
 const ACCEPT_MS = 500;
 /** The last one that can be asked has longer: a caller who waits a moment is better off than one who is refused. */
-const LAST_ACCEPT_MS = 2_000;
+const LAST_ACCEPT_MS = 4_000;
 /** A worker that has said nothing for this long has lost its link; heartbeats come every second. */
 const SILENCE_MS = 5_000;
 /** How long the successor of a dead worker gets to send what its predecessor had spooled. */
