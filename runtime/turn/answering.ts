@@ -5,7 +5,7 @@
 
 import { type Draft, emit, explain, record } from './draft.ts';
 import { beginEnding, hangUpBy } from './ending.ts';
-import { closeAnswer, playAnswer, progress, recordUser, say, speak, utteranceOf, watchProgress } from './floor.ts';
+import { closeAnswer, moved, playAnswer, progress, recordUser, say, speak, utteranceOf, watchProgress } from './floor.ts';
 import { answerOf, setAnswer, startGeneration } from './generating.ts';
 import { normalised } from './normalised.ts';
 import { runCall } from './tool-calls.ts';
@@ -133,20 +133,21 @@ export function followTools(draft: Draft): void {
     generation: startGeneration(draft, turn, { steps: [...steps, step], attempt: 1, isSpeculative: false }),
   };
   setAnswer(draft, next);
-  progress(draft);
+  moved(draft);
   if (draft.phase.is === 'answering') playAnswer(draft, next);
 }
 
 /** The first audio of a reply exists. */
 export function onAudible(draft: Draft, replyId: string): void {
   const { phase } = draft;
-  progress(draft);
+  moved(draft);
   if (phase.is === 'answering' && phase.answer.generation.replyId === replyId)
     speak(draft, utteranceOf(draft, phase.answer.turn, phase.answer.generation), phase.answer);
 }
 
 /** An utterance of the answer has been played out: what comes next? */
 export function onUtteranceDone(draft: Draft, replyId: string): void {
+  progress(draft);
   const answer = answerOf(draft);
   if (!answer) {
     freeFloor(draft);
@@ -162,7 +163,6 @@ export function onUtteranceDone(draft: Draft, replyId: string): void {
   if (isWaiting || generation.status !== 'done') {
     draft.phase = { is: 'answering', answer };
     if (isWaiting && !answer.hasHoldLine) emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + TOOL_FILLER_MS });
-    progress(draft);
     return;
   }
   closeAnswer(draft, answer, false);
@@ -211,7 +211,7 @@ export function onFailed(
       generation: startGeneration(draft, turn, { steps: answer.steps, attempt: generation.attempt + 1, isSpeculative: false }),
     };
     setAnswer(draft, next);
-    progress(draft);
+    moved(draft);
     if (draft.phase.is === 'answering') playAnswer(draft, next);
     return;
   }

@@ -40,6 +40,13 @@ export function closedReason(draft: Draft, reason: LegCloseReason): EndReason {
   return reason === 'failed' ? 'internal_error' : 'user_hangup';
 }
 
+/** Ends the call for a reason outside of the conversation: its time is up, or somebody asked for it. Where nothing was to be said, nobody waited for the farewell. */
+export function endFromOutside(draft: Draft, reason: EndReason, farewell: string | null): void {
+  if (draft.phase.is === 'listening' || draft.phase.is === 'menu')
+    explain(draft, { about: 'silence', rule: 'end_of_call', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+  beginEnding(draft, reason, farewell);
+}
+
 /** Ends the call after a farewell, or at once when there is none to say. Whatever is being said is cut. */
 export function beginEnding(draft: Draft, reason: EndReason, farewell: string | null): void {
   const { phase } = draft;

@@ -7,9 +7,15 @@ import type { Answer, Generation, Turn, Utterance } from './turn-state.ts';
 /** The agent says nothing for this long while it has the floor: something must happen (design §5). */
 export const PROGRESS_MS = 3_500;
 
-/** The machine moves: the watchdog counts from here. */
+/** The caller hears the agent, or has just given it the floor: the watchdog counts from here. */
 export function progress(draft: Draft): void {
   draft.progressMs = draft.atMs;
+}
+
+/** The model, a tool or the voice moves. To a caller who hears nothing of the answer that is silence like any other; whoever reads it sees it grow. */
+export function moved(draft: Draft): void {
+  const { phase } = draft;
+  if (phase.is !== 'answering' || !phase.answer.turn.wantsAudio) progress(draft);
 }
 
 /** Starts the watchdog when the agent takes the floor. */
@@ -67,7 +73,6 @@ export function playAnswer(draft: Draft, answer: Answer): void {
   if (isPlayed) draft.phase = { is: 'answering', answer };
   else if (next !== generation || generation.audioMs !== null) speak(draft, utteranceOf(draft, turn, next), answer);
   else draft.phase = { is: 'answering', answer };
-  progress(draft);
 }
 
 /** Holds the agent's breath; the caller's words decide. */

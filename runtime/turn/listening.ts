@@ -202,7 +202,9 @@ function judgeTurn(draft: Draft): void {
   const { caller } = draft;
   if (caller.is !== 'stopped' || !caller.endpoint.isJudged) return;
   const judgement = judge(wholeText(caller.speech), draft.config.language);
-  const dueMs = caller.endMs + waitMs(judgement, draft.config, draft.pauseMs);
+  // Words that never came are no unfinished thought: they are asked for again before the caller has waited for too long.
+  const longestMs = speechText(caller.speech) === '' ? PROGRESS_MS : Number.POSITIVE_INFINITY;
+  const dueMs = caller.endMs + Math.min(longestMs, waitMs(judgement, draft.config, draft.pauseMs));
   draft.caller = { ...caller, endpoint: { ...caller.endpoint, rule: judgement.rule, dueMs } };
   emit(draft, { do: 'startTimer', name: 'commit', atMs: dueMs });
   speculate(draft, draft.caller);

@@ -5,7 +5,7 @@
  */
 import { type KeypadMenu, keypadMessage, menuText, optionOfKey, optionOfWords } from '../keypad.ts';
 import { type Draft, emit, explain, recordMessage } from './draft.ts';
-import { beginEnding, closedReason } from './ending.ts';
+import { beginEnding, closedReason, endFromOutside } from './ending.ts';
 import { prepare, recordHeard } from './floor.ts';
 import { greet, prepareGreeting } from './greeting.ts';
 import { judgeOverlap } from './interruption.ts';
@@ -78,7 +78,7 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
       beginEnding(draft, closedReason(draft, input.reason), null);
       return;
     case 'end.requested':
-      beginEnding(draft, input.reason, input.sayGoodbye ? draft.config.phrases.goodbye : null);
+      endFromOutside(draft, input.reason, input.sayGoodbye ? draft.config.phrases.goodbye : null);
       return;
     default:
       return;
@@ -86,7 +86,7 @@ export function stepMenu(draft: Draft, phase: Menu, input: TurnInput): void {
 }
 
 function onTimer(draft: Draft, phase: Menu, input: Extract<TurnInput, { type: 'timer.fired' }>): void {
-  if (input.name === 'maxDuration') beginEnding(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
+  if (input.name === 'maxDuration') endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
   else if (input.name === 'reopen') reopenRecognizer(draft);
   else if (input.name !== 'menu') return;
   // The leg does not tell what was heard of the prompt: nobody waits for it any longer.

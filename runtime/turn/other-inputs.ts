@@ -1,7 +1,7 @@
 /** What a caller can do beside speaking: keys, typed messages, the buttons of a web page; and turns that come from them. */
 import { keypadMessage, pressKey } from '../keypad.ts';
 import { freeFloor, takeTurn } from './answering.ts';
-import { type Draft, emit } from './draft.ts';
+import { type Draft, emit, explain } from './draft.ts';
 import { beginEnding } from './ending.ts';
 import { closeAnswer, cut, resume } from './floor.ts';
 import { isUnnoticed } from './generating.ts';
@@ -80,6 +80,7 @@ export function onInterrupted(draft: Draft): void {
   if (isInterruptible(draft)) cut(draft, 'user_interrupt');
   const { phase } = draft;
   if ((phase.is !== 'answering' && phase.is !== 'paused') || !phase.answer) return;
+  explain(draft, { about: 'interruption', rule: 'user_interrupt', anchorMs: draft.atMs, deadlineMs: draft.atMs });
   emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'falseInterruption' });
   closeAnswer(draft, phase.answer, true);
   freeFloor(draft);

@@ -2,7 +2,7 @@
 import type { ToolCall } from '#runtime/llm/llm.ts';
 import { followTools, freeFloor, onAudible, onFailed, onGenerated, onPlayoutStarted, onUtteranceDone, takeTurn } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
-import { closeAnswer, progress, recordHeard } from './floor.ts';
+import { closeAnswer, moved, progress, recordHeard } from './floor.ts';
 import { answerOf, changeGeneration, isUnnoticed } from './generating.ts';
 import { onBrokenOff } from './leg-loss.ts';
 import { tryCommit } from './listening.ts';
@@ -23,7 +23,7 @@ export function onReply(draft: Draft, input: ReplyInput): void {
   switch (input.type) {
     case 'reply.token':
       changeGeneration(draft, replyId, (generation) => ({ ...generation, status: 'streaming', tokenMs: draft.atMs }));
-      progress(draft);
+      moved(draft);
       return;
     case 'reply.piece':
       changeGeneration(draft, replyId, (generation) => ({
@@ -32,7 +32,7 @@ export function onReply(draft: Draft, input: ReplyInput): void {
         text: joined(generation.text, input.text),
       }));
       growUtterance(draft, replyId, input.text);
-      progress(draft);
+      moved(draft);
       return;
     case 'reply.tool_called': {
       const { call, mode, source } = input;
@@ -41,7 +41,7 @@ export function onReply(draft: Draft, input: ReplyInput): void {
         return { ...generation, calls: [...generation.calls, { call, mode, source, result }] };
       });
       if (answerOf(draft)?.generation.replyId === replyId && draft.phase.is !== 'connecting') runCall(draft, call.callId);
-      progress(draft);
+      moved(draft);
       return;
     }
     case 'reply.generated':
@@ -148,8 +148,10 @@ export function onCleared(draft: Draft, isUnheard: boolean): void {
 /** A tool has answered. */
 export function onTool(draft: Draft, input: Extract<TurnInput, { type: 'tool.finished' }>): void {
   const event = onToolFinished(draft, input);
-  progress(draft);
+  moved(draft);
   if (event) draft.waiting = [...draft.waiting, event];
-  if (event && draft.phase.is === 'listening') freeFloor(draft);
-  else followTools(draft);
+  if (event && draft.phase.is === 'listening') {
+    explain(draft, { about: 'silence', rule: 'background_result', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+    freeFloor(draft);
+  } else followTools(draft);
 }

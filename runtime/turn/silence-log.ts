@@ -10,6 +10,8 @@ import type { TurnInput } from './turn-inputs.ts';
 const NOTED_FROM_MS = 700;
 /** Decisions kept of one gap. */
 const DECISIONS = 20;
+/** Decisions to say something into a quiet in which the caller waited for nothing. */
+const INTO_QUIET: ReadonlySet<string> = new Set(['reengage', 'idle_hangup', 'end_of_call']);
 
 /** A silence with its times on the monotonic clock. */
 export interface NotedSilence {
@@ -81,12 +83,21 @@ export class SilenceLog {
   }
 
   #note(effect: Effect, atMs: number): void {
-    if (effect.do === 'explain' && this.#decisions.length < DECISIONS) this.#decisions.push({ ...effect.decision, atMs });
+    if (effect.do === 'explain') this.#decided({ ...effect.decision, atMs });
     else if (effect.do === 'reportTurn') this.#waterfall = effect.waterfall;
     else if (effect.do === 'transfer') {
       this.#isTransferring = true;
       this.#fromMs = null;
     } else if (effect.do === 'runTool') this.#tools.set(effect.call.callId, { name: effect.call.toolName, fromMs: atMs, untilMs: null });
+  }
+
+  #decided(decision: MadeDecision): void {
+    if (decision.about === 'interruption' && decision.rule === 'user_interrupt') {
+      // The agent was told to be quiet: what it owed until then is waited for no longer.
+      this.#decisions = [];
+      this.#quietFrom(decision.atMs);
+    }
+    if (this.#decisions.length < DECISIONS) this.#decisions.push(decision);
   }
 
   #quietFrom(ms: number): void {
@@ -141,22 +152,23 @@ function causesOf(
   decisions: readonly MadeDecision[],
   tools: readonly ToolRun[],
 ): Causes {
-  const quiet = decisions.find(({ about, rule }) => about === 'silence' && (rule === 'reengage' || rule === 'idle_hangup'));
+  const quiet = decisions.find(({ about, rule }) => about === 'silence' && INTO_QUIET.has(rule));
   if (quiet) return [{ cause: 'caller_silent', rule: quiet.rule, ms: untilMs - fromMs }];
   const unheard = decisions.find(({ about, rule }) => about === 'silence' && rule === 'unheard');
   if (unheard) return [{ cause: 'transcript', rule: unheard.rule, ms: untilMs - fromMs }];
-  const menu = decisions.findLast(({ about }) => about === 'menu');
-  const chosenMs = within({ fromMs, untilMs }, menu?.atMs);
+  // Until a key was pressed, or a result came that nobody waited for, the floor was the caller's.
+  const floor = decisions.findLast(({ about, rule }) => about === 'menu' || rule === 'background_result');
+  const givenMs = within({ fromMs, untilMs }, floor?.atMs);
   const endpoint = decisions.find(({ about }) => about === 'endpoint');
-  const takenMs = within({ fromMs: chosenMs, untilMs }, endpoint?.atMs);
+  const takenMs = within({ fromMs: givenMs, untilMs }, endpoint?.atMs);
   const last = decisions.findLast(({ about }) => about === 'endpoint' || about === 'transcript');
-  if (endedBy === 'caller' && last && (last.rule === 'no_words' || last.rule.startsWith('dropped_')))
+  if (endedBy === 'caller' && last && (last.rule === 'no_words' || last.rule === 'of_ignored_speech' || last.rule.startsWith('dropped_')))
     // What was heard was no turn: nobody waited for the agent.
     return [{ cause: 'caller_silent', rule: last.rule, ms: untilMs - fromMs }];
   const failure = decisions.findLast(({ about }) => about === 'failure' || about === 'progress');
   const causes: Causes = [
-    { cause: 'caller_silent', rule: menu?.rule ?? null, ms: chosenMs - fromMs },
-    { cause: 'endpoint', rule: endpoint?.rule ?? null, ms: takenMs - chosenMs },
+    { cause: 'caller_silent', rule: floor?.rule ?? null, ms: givenMs - fromMs },
+    { cause: 'endpoint', rule: endpoint?.rule ?? null, ms: takenMs - givenMs },
     { cause: tools.length > 0 ? 'answer' : 'model', rule: failure?.rule ?? null, ms: untilMs - takenMs },
   ];
   return causes.filter(({ ms }) => ms >= 1);

@@ -5,7 +5,7 @@
  */
 import { onHold } from './answering.ts';
 import { createDraft, type Draft, emit, finishDraft } from './draft.ts';
-import { beginEnding, closedReason, stepEnding } from './ending.ts';
+import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending.ts';
 import { onBack, onLegLost, onLegReplaced } from './leg-loss.ts';
 import { onJudge, onTalkDue, onTranscript, onUnheard, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
 import { stepMenu } from './menu.ts';
@@ -128,7 +128,7 @@ function onEnd(draft: Draft, input: Extract<TurnInput, { type: 'leg.closed' | 'e
       beginEnding(draft, closedReason(draft, input.reason), null);
       return;
     case 'end.requested':
-      beginEnding(draft, input.reason, input.sayGoodbye ? draft.config.phrases.goodbye : null);
+      endFromOutside(draft, input.reason, input.sayGoodbye ? draft.config.phrases.goodbye : null);
       return;
     case 'user.hung_up':
       onHungUp(draft);
@@ -191,7 +191,7 @@ function onTimer(draft: Draft, name: TimerName): void {
       onIdle(draft);
       return;
     case 'maxDuration':
-      beginEnding(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
+      endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
       return;
     case 'keypad':
       onEntryEnded(draft);

@@ -25,22 +25,25 @@ export function onProgressDue(draft: Draft): void {
 function onAnswerStalled(draft: Draft, answer: Answer): void {
   const { generation, turn } = answer;
   const isTool = generation.calls.some(({ result }) => result === null);
-  if (turn.fallback !== null && !isTool) {
+  if (turn.fallback !== null && !isTool && !isHeard(answer)) {
     // A greeting is not waited for: its fixed words are said instead.
     emit(draft, { do: 'discard', replyId: generation.replyId });
     onFailed(draft, { stage: stageOf(generation), message: 'the model did not begin in time', status: null, isRetryable: false });
     return;
   }
-  const isAwaited = isTool || draft.atMs - Math.max(generation.startedMs, generation.tokenMs ?? 0) < draft.config.generationCapMs;
-  if (turn.source !== 'event' && (isAwaited || !answer.hasHoldLine)) {
+  const movedMs = Math.max(generation.startedMs, generation.tokenMs ?? 0, generation.pieceMs ?? 0);
+  if (isTool || draft.atMs - movedMs < draft.config.generationCapMs || !answer.hasHoldLine) {
     bridge(draft, answer);
     return;
   }
-  if (isAwaited) return;
   emit(draft, { do: 'discard', replyId: generation.replyId });
   onFailed(draft, { stage: stageOf(generation), message: 'the model stopped answering', status: null, isRetryable: true });
   // It is asked again, which takes its time too.
-  if (draft.phase.is === 'answering' && turn.source !== 'event') bridge(draft, draft.phase.answer);
+  if (draft.phase.is === 'answering') bridge(draft, draft.phase.answer);
+}
+
+function isHeard({ heard }: Answer): boolean {
+  return Object.values(heard).some((text) => text !== '');
 }
 
 /** Text that never became audio is the voice's failure. */

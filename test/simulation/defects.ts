@@ -18,6 +18,13 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     "emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs + PROGRESS_MS });",
     '',
   ],
+  [
+    'unheard-counts',
+    'what the model and tools do counts as a word to the caller',
+    'floor.ts',
+    "if (phase.is !== 'answering' || !phase.answer.turn.wantsAudio) progress(draft);",
+    'progress(draft);',
+  ],
   ['no-hold-line', 'a slow model is silence', 'answering.ts', "if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;", 'return;'],
   [
     'no-false-interruption',
@@ -73,8 +80,8 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     'wait-from-now',
     'deadlines count from now, not from the end of speech',
     'listening.ts',
-    'const dueMs = caller.endMs + waitMs(',
-    'const dueMs = draft.atMs + waitMs(',
+    'const dueMs = caller.endMs + Math.min(',
+    'const dueMs = draft.atMs + Math.min(',
   ],
   [
     'no-commit',

@@ -83,11 +83,12 @@ function silenceViolations({ acts, endedMs, live, outages, played }: SimulatedCa
   });
 }
 
-/** Every gap is attributed to its last millisecond. */
+/** Every gap is attributed to its last millisecond, and none in which the agent was waited for is longer than a word may be missing. */
 function gapViolations(call: SimulatedCall): string[] {
-  return gapsOf(call).flatMap(({ fromMs, unattributedMs }) =>
-    unattributedMs > ROUNDED_MS ? [`${Math.round(unattributedMs)} ms of the gap at ${fromMs} are not attributed`] : [],
-  );
+  return gapsOf(call).flatMap(({ awaitedMs, fromMs, isExcused, unattributedMs }) => [
+    ...(unattributedMs > ROUNDED_MS ? [`${Math.round(unattributedMs)} ms of the gap at ${fromMs} are not attributed`] : []),
+    ...(awaitedMs > LONGEST_SILENCE_MS && !isExcused ? [`the agent was waited for ${Math.round(awaitedMs)} ms at ${fromMs}`] : []),
+  ]);
 }
 
 /** A caller who comes back hears the agent go on, or is answered what they had said before. */

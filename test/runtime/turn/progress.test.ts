@@ -4,7 +4,7 @@ import { TurnScript } from './turn-script.ts';
 
 /** No state of a call waits for ever: each has a deadline with a forced outcome (design §5). */
 const FINALS = { recognition: { has: 'finals', finalWithinMs: 500 } } as const;
-const { cannotHear, trouble } = phrasesFor('en');
+const { cannotHear, hold, toolFiller, trouble } = phrasesFor('en');
 
 const saidBy = (script: TurnScript) => script.all('say').map(({ text }) => text);
 
@@ -25,6 +25,14 @@ describe('speech whose words never come', () => {
     const script = TurnScript.listening(FINALS).at(1_000).voice(1_400);
     script.at(2_400 + 3_400);
     expect(saidBy(script)).toEqual([]);
+    script.at(2_400 + 3_500);
+    expect(saidBy(script)).toEqual([trouble]);
+  });
+
+  it('is asked for again no later where unfinished thoughts get more time', () => {
+    const script = TurnScript.listening({ ...FINALS, eagerness: 'relaxed', responseMaxWaitMs: 4_000 })
+      .at(1_000)
+      .voice(1_400);
     script.at(2_400 + 3_500);
     expect(saidBy(script)).toEqual([trouble]);
   });
@@ -140,6 +148,77 @@ describe('a voice that goes on without new words', () => {
     script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 1_500 });
     script.take({ type: 'transcript.final', text: 'for two' }).after(2_000);
     expect(script.asked().at(-1)).toBe('user: book a table for two');
+  });
+});
+
+describe('a caller who waits hears a word, whatever goes on unheard', () => {
+  const LOOK_UP = { call: { callId: 'c1', toolName: 'look', input: '{}' }, mode: 'blocking', source: 'webhook' } as const;
+  const FOUND = { output: 'blue', outputTruncated: false, error: null, latencyMs: 900, modelText: 'blue' } as const;
+  const GREETS: ConstructorParameters<typeof TurnScript>[0] = { greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello!' } };
+  const found = (script: TurnScript) => script.take({ type: 'tool.finished', callId: 'c1', status: 'completed', ...FOUND });
+
+  /** The reply says `text`, asks for the tool, and has been heard to its end. */
+  function saysAndLooksUp(script: TurnScript, text: string): void {
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.take({ type: 'reply.token', replyId }, { type: 'reply.piece', replyId, text }, { type: 'reply.tool_called', replyId, ...LOOK_UP });
+    script.take({ type: 'reply.generated', replyId }, { type: 'reply.audible', replyId });
+    script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }).after(500).take({ type: 'playout.finished', replyId, heard: text });
+  }
+
+  it('a second attempt at the greeting puts its fixed words off no further', () => {
+    const script = new TurnScript(GREETS).take({ type: 'call.started' }, { type: 'call.connected' }).at(1_000);
+    script.take({ type: 'reply.generated', replyId: 'r1' }).at(3_499);
+    expect(saidBy(script)).toEqual([]);
+    script.at(3_500);
+    expect(saidBy(script)).toEqual(['Hello!']);
+  });
+
+  it('a result puts the next word off no further', () => {
+    const script = TurnScript.listening();
+    script.say('look it up');
+    script.after(3_000);
+    playOut(script);
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.take({ type: 'reply.token', replyId }, { type: 'reply.tool_called', replyId, ...LOOK_UP }, { type: 'reply.generated', replyId });
+    found(script.after(3_400)).after(100);
+    expect(saidBy(script)).toEqual([hold, hold]);
+  });
+
+  it('a long written reply, which is seen to grow, is not given up', () => {
+    const script = TurnScript.listening();
+    script.take({ type: 'user.message', text: 'tell me all', wantsAudio: false });
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.take({ type: 'reply.token', replyId });
+    for (let sentence = 0; sentence < 8; sentence++) {
+      script.after(2_000).take({ type: 'reply.piece', replyId, text: 'And so on.' });
+      if (script.state.phase.is === 'speaking') playOut(script);
+    }
+    expect(script.all('discard')).toEqual([]);
+    expect(saidBy(script)).toEqual([hold]);
+  });
+
+  it("a greeting's tool is waited for with a word, and so is what follows it", () => {
+    const script = new TurnScript(GREETS).take({ type: 'call.started' }, { type: 'call.connected' });
+    saysAndLooksUp(script, 'Welcome.');
+    script.after(3_500);
+    expect(saidBy(script)).toEqual([toolFiller]);
+    playOut(script);
+    found(script).after(3_500);
+    expect(saidBy(script)).toEqual([toolFiller, hold]);
+  });
+
+  it('so is the news of a background tool, once it has begun', () => {
+    const script = TurnScript.listening();
+    script.say('order it');
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.take({ type: 'reply.tool_called', replyId, ...LOOK_UP, mode: 'background' }, { type: 'reply.generated', replyId });
+    script.answer('I will.').after(500);
+    script.take({ type: 'playout.finished', replyId: script.last('generate')?.replyId ?? '', heard: 'I will.' });
+    found(script).after(3_000);
+    expect(saidBy(script)).toEqual([hold]);
+    playOut(script);
+    script.after(3_500);
+    expect(saidBy(script)).toEqual([hold, hold]);
   });
 });
 

@@ -78,4 +78,47 @@ describe('every silence the caller had to wait through is explained', () => {
     );
     expect(noted).toMatchObject([{ endedBy: 'agent', causes: [{ cause: 'caller_silent', rule: 'reengage', ms: 9_000 }] }]);
   });
+
+  it('so are they of the quiet into which the end of the time is said, but not while they wait for an answer', () => {
+    const farewell = (script: TurnScript) => {
+      const { replyId = '' } = script.last('say') ?? {};
+      script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs: script.nowMs });
+    };
+    expect(watched((script) => farewell(script.at(20_000)), { maxDurationMs: 20_000 })).toMatchObject([
+      { endedBy: 'agent', causes: [{ cause: 'caller_silent', rule: 'end_of_call', ms: 20_000 }] },
+    ]);
+    const waiting = watched((script) => farewell(script.voice(600).take({ type: 'transcript.final', text: 'book a table.' }).at(2_500)), {
+      maxDurationMs: 2_500,
+    });
+    expect(waiting[0]?.causes.map(({ cause }) => cause)).toEqual(['endpoint', 'model']);
+  });
+
+  it('the quiet before the result of a background tool is nobody waiting, the rest is the answer', () => {
+    const noted = watched((script) => {
+      script.say('order it.');
+      const { replyId = '' } = script.last('generate') ?? {};
+      const call = { callId: 'c1', toolName: 'order', input: '{}' };
+      script.take({ type: 'reply.tool_called', replyId, call, mode: 'background', source: 'webhook' }, { type: 'reply.generated', replyId });
+      script.answer('It is on its way.').after(500);
+      script.take({ type: 'playout.finished', replyId: script.last('generate')?.replyId ?? '', heard: 'It is on its way.' }).after(20_000);
+      const result = { output: 'order 7', outputTruncated: false, error: null, latencyMs: 21_000, modelText: 'order 7' };
+      script
+        .take({ type: 'tool.finished', callId: 'c1', status: 'completed', ...result })
+        .after(800)
+        .answer('Done.');
+    });
+    expect(noted.at(-1)?.causes).toMatchObject([
+      { cause: 'caller_silent', rule: 'background_result', ms: 20_000 },
+      { cause: 'answer', ms: 800 },
+      { cause: 'tool', rule: 'order', ms: 20_000 },
+    ]);
+  });
+
+  it('a caller who told the agent to be quiet is not kept waiting by it', () => {
+    const noted = watched((script) => {
+      script.voice(600).take({ type: 'transcript.final', text: 'book a table.' }).after(1_000);
+      script.take({ type: 'user.interrupted' }).after(8_000).voice(400);
+    });
+    expect(noted).toEqual([]);
+  });
 });
