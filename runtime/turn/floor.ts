@@ -18,10 +18,10 @@ export function moved(draft: Draft): void {
   if (phase.is !== 'answering' || !phase.answer.turn.wantsAudio) progress(draft);
 }
 
-/** Starts the watchdog when the agent takes the floor. */
-export function watchProgress(draft: Draft): void {
-  progress(draft);
-  emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs + PROGRESS_MS });
+/** Starts the watchdog when the agent takes the floor; `quietMs` is since when the caller has heard nothing. */
+export function watchProgress(draft: Draft, quietMs = draft.atMs): void {
+  draft.progressMs = quietMs;
+  emit(draft, { do: 'startTimer', name: 'progress', atMs: quietMs + PROGRESS_MS });
 }
 
 /** Says a fixed text at once. The floor must be free of other speech. */

@@ -18,10 +18,10 @@ export function prepareGreeting(draft: Draft): Prepared {
   return { answer, notice: null };
 }
 
-/** Says the prepared greeting, or listens where there is none. */
-export function greet(draft: Draft, { answer, notice }: Prepared): void {
+/** Says the prepared greeting, or listens where there is none. `quietMs` is since when nobody has said anything. */
+export function greet(draft: Draft, { answer, notice }: Prepared, quietMs = draft.atMs): void {
   if (answer) {
-    watchProgress(draft);
+    watchProgress(draft, quietMs);
     playAnswer(draft, answer);
     // What it was not allowed to do while it rang.
     for (const { call } of answer.generation.calls) runCall(draft, call.callId);

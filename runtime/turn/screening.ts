@@ -95,7 +95,8 @@ function judge(draft: Draft, greeting: Greeting): void {
   recordGreeting(draft, greeting);
   // What was said before the agent's first word is answered by it; words that still come belong to it.
   if (greeting.startMs !== null) draft.late = { is: 'ignored' };
-  greet(draft, phase);
+  const { answeredMs, endMs, startMs } = greeting;
+  greet(draft, phase, endMs ?? (startMs === null ? answeredMs : draft.atMs));
 }
 
 /** A person was there, it seemed. */

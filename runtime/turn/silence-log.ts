@@ -156,10 +156,12 @@ function causesOf(
   if (quiet) return [{ cause: 'caller_silent', rule: quiet.rule, ms: untilMs - fromMs }];
   const unheard = decisions.find(({ about, rule }) => about === 'silence' && rule === 'unheard');
   if (unheard) return [{ cause: 'transcript', rule: unheard.rule, ms: untilMs - fromMs }];
-  // Until a key was pressed, or a result came that nobody waited for, the floor was the caller's.
-  const floor = decisions.findLast(({ about, rule }) => about === 'menu' || rule === 'background_result');
+  // Until a key was pressed, it was known who answered, or a result came that nobody waited for, the floor was the caller's.
+  const floor = decisions.findLast(({ about, rule }) => about === 'menu' || about === 'answering' || rule === 'background_result');
   const givenMs = within({ fromMs, untilMs }, floor?.atMs);
-  const endpoint = decisions.find(({ about }) => about === 'endpoint');
+  // Words that came after they had been given up were waited for as any other.
+  const endpoints = decisions.filter(({ about }) => about === 'endpoint');
+  const endpoint = endpoints.find(({ rule }) => rule !== 'no_words') ?? endpoints[0];
   const takenMs = within({ fromMs: givenMs, untilMs }, endpoint?.atMs);
   const last = decisions.findLast(({ about }) => about === 'endpoint' || about === 'transcript');
   if (endedBy === 'caller' && last && (last.rule === 'no_words' || last.rule === 'of_ignored_speech' || last.rule.startsWith('dropped_')))

@@ -15,7 +15,7 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     'no-progress-watch',
     'an answer may hang for ever',
     'floor.ts',
-    "emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs + PROGRESS_MS });",
+    "emit(draft, { do: 'startTimer', name: 'progress', atMs: quietMs + PROGRESS_MS });",
     '',
   ],
   [

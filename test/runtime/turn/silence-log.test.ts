@@ -38,6 +38,19 @@ describe('every silence the caller had to wait through is explained', () => {
     });
   });
 
+  it('words that came late and were no finished thought were waited for as the settings ask, not for the model', () => {
+    const [silence] = watched(
+      (script) => {
+        script.voice(900).after(1_200).take({ type: 'transcript.final', text: 'a table for' }).after(2_300).answer('For how many?');
+      },
+      { responseMaxWaitMs: 3_000, recognition: { has: 'finals', finalWithinMs: 700 } },
+    );
+    expect(silence?.causes).toEqual([
+      { cause: 'endpoint', rule: 'hanging_word', ms: 3_000 },
+      { cause: 'model', rule: null, ms: 500 },
+    ]);
+  });
+
   it('a quick answer is no silence, and a caller who goes on was not kept waiting', () => {
     const noted = watched((script) => {
       script.voice(600).take({ type: 'transcript.final', text: 'yes please.' });
