@@ -17,6 +17,17 @@ const HANG_UP = { action: 'hangup', message: '' } as const;
 const LEAVE = { action: 'leave_message', message: MESSAGE } as const;
 const played = (script: TurnScript) => script.all('play').map(({ replyId }) => script.all('say').find((said) => said.replyId === replyId)?.text);
 
+it('whoever answered hears a word 3.5 s after theirs, or after they were connected: the time it takes to know who they are is no reason to wait longer', () => {
+  const answers = { greeting: { mode: 'generate', instruction: 'Greet.', fallback: 'Hello, this is Ann.' } } as const;
+  const saidBy = (script: TurnScript) => script.all('say').map(({ text }) => text);
+  const silent = answered(HANG_UP, answers).at(3_499);
+  expect(saidBy(silent)).toEqual([]);
+  expect(saidBy(silent.at(3_500))).toEqual(['Hello, this is Ann.']);
+  const person = answered(HANG_UP, answers).at(600).voice(400).at(4_499);
+  expect(saidBy(person)).toEqual([]);
+  expect(saidBy(person.at(4_500))).toEqual(['Hello, this is Ann.']);
+});
+
 describe('who answered', () => {
   const heard = (greeting: Partial<Greeting>, nowMs: number) =>
     whoAnswered({ answeredMs: 0, startMs: null, endMs: null, text: '', tone: null, ...greeting }, nowMs);
