@@ -148,6 +148,7 @@ function isTaken({ effects }: ReplayedStep): boolean {
   return effects.some((effect) => effect.do === 'explain' && isEndpoint(effect.decision));
 }
 
+/** A turn of speech is taken. */
 function isEndpoint({ about, rule }: Decision): boolean {
-  return about === 'endpoint' && rule !== 'no_words';
+  return about === 'endpoint' && rule !== 'no_words' && rule !== 'keypad';
 }

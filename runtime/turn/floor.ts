@@ -108,8 +108,9 @@ export function resume(draft: Draft): void {
     draft.phase = { is: 'speaking', utterance: phase.utterance, answer: phase.answer };
     watchProgress(draft);
   } else if (phase.answer) {
+    // The caller heard nothing in the meantime either.
+    watchProgress(draft, phase.sinceMs);
     playAnswer(draft, phase.answer);
-    watchProgress(draft);
   }
 }
 

@@ -26,7 +26,9 @@ export function onEntryEnded(draft: Draft): void {
   const { digits } = draft;
   emit(draft, { do: 'stopTimer', name: 'keypad' });
   draft.digits = '';
-  if (digits !== '') giveTurn(draft, writtenTurn(draft, 'keypad', keypadMessage(digits), true));
+  if (digits === '') return;
+  explain(draft, { about: 'endpoint', rule: 'keypad', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+  giveTurn(draft, writtenTurn(draft, 'keypad', keypadMessage(digits), true));
 }
 
 /** A typed message (supplement 5). */

@@ -184,6 +184,16 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(saidBy(script)).toEqual([hold, hold]);
   });
 
+  it('a cough before the answer puts its word off no further', () => {
+    const script = TurnScript.listening(FINALS);
+    script.say('look it up').take({ type: 'voice.started', speechStartMs: script.nowMs }).after(256);
+    script.take({ type: 'voice.reached', voicedMs: 256 }).after(300);
+    const pausedMs = script.nowMs - 300;
+    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 500 }).at(pausedMs + 3_499);
+    expect(saidBy(script)).toEqual([]);
+    expect(saidBy(script.at(pausedMs + 3_500))).toEqual([hold]);
+  });
+
   it('a long written reply, which is seen to grow, is not given up', () => {
     const script = TurnScript.listening();
     script.take({ type: 'user.message', text: 'tell me all', wantsAudio: false });

@@ -51,6 +51,15 @@ describe('every silence the caller had to wait through is explained', () => {
     ]);
   });
 
+  it('after a key more keys are waited for, then the model', () => {
+    const keypad = { terminator: '#', interDigitMs: 2_000 };
+    const [silence] = watched((script) => void script.take({ type: 'digit.pressed', digit: '1' }).after(2_600).answer('One.'), { keypad });
+    expect(silence?.causes).toEqual([
+      { cause: 'endpoint', rule: 'keypad', ms: 2_000 },
+      { cause: 'model', rule: null, ms: 600 },
+    ]);
+  });
+
   it('a quick answer is no silence, and a caller who goes on was not kept waiting', () => {
     const noted = watched((script) => {
       script.voice(600).take({ type: 'transcript.final', text: 'yes please.' });
