@@ -18,6 +18,10 @@ const RULES: Readonly<Record<string, string>> = {
   late_final: 'words that came late',
   reengage: 'the caller said nothing and was asked',
   idle_hangup: 'the caller said nothing',
+  unheard: 'words that never came were asked for again',
+  keypad: 'more keys',
+  end_of_call: 'the call was ended meanwhile',
+  background_result: 'until a result came',
   retried: 'it failed and was asked again',
   gave_up_turn: 'it failed',
 };
