@@ -27,6 +27,8 @@ export interface DatabaseOptions {
   readonly logger: Logger;
   /** The embedded database's thread crashed: end the process. */
   onFatal(error: Error): void;
+  /** Time between two sweeps of the embedded database's TTL indexes, by the machine's own clock; its default otherwise. */
+  readonly expiryMs?: number;
 }
 
 const DATABASE_NAME = 'parley';
@@ -67,11 +69,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /** Two programs must not serve one file: the directory is locked, also where no supervisor has locked DATA_DIR. */
-async function startEmbedded({ dataDir, onFatal }: DatabaseOptions): Promise<EmbeddedDatabase> {
+async function startEmbedded({ dataDir, onFatal, expiryMs }: DatabaseOptions): Promise<EmbeddedDatabase> {
   const directory = join(dataDir, 'database');
   const lock = lockDataDir(directory);
   try {
-    const { close, ...embedded } = await startEmbeddedDatabase({ directory, onFatal });
+    const { close, ...embedded } = await startEmbeddedDatabase({ directory, onFatal, ...(expiryMs !== undefined && { expiryMs }) });
     return { ...embedded, close: () => close().finally(lock.release) };
   } catch (error) {
     lock.release();
