@@ -1,6 +1,7 @@
 /** Entry of the process `engines.ts` starts: one side's engines, with the delays real ones have. */
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
-import type { EngineOrder, EngineUrls } from './engines.ts';
+import type { EngineUrls } from '../engine-process.ts';
+import type { EngineOrder } from './engines.ts';
 import { startCuedRecogniser } from './recogniser.ts';
 import { replyTo, WORD_MS } from './script.ts';
 

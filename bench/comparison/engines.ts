@@ -1,14 +1,7 @@
 /** One side's stand-in engines in a process of their own, so that neither side shares them, and how they are broken. */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import type { OpenaiFault } from '#test/fakes/openai-server.ts';
+import { type EngineUrls, startEngineProcess } from '../engine-process.ts';
 import type { Cue } from './recogniser.ts';
-
-/** Where they listen. */
-export interface EngineUrls {
-  readonly openai: string;
-  readonly deepgram: string;
-}
 
 /** A way for an engine to fail. */
 export interface EngineFault {
@@ -38,15 +31,6 @@ export const FAULTS: readonly EngineFault[] = [
 
 /** Starts them; resolves once all listen. */
 export async function startEngines(): Promise<Engines> {
-  const child = fork(new URL('./engines-process.ts', import.meta.url), [], { execArgv: [] });
-  const [urls] = (await once(child, 'message')) as [EngineUrls];
-  return {
-    urls,
-    order: (order) => void child.send(order),
-    async close() {
-      const ended = once(child, 'exit');
-      child.disconnect();
-      await ended;
-    },
-  };
+  const { urls, child, close } = await startEngineProcess(new URL('./engines-process.ts', import.meta.url));
+  return { urls, order: (order) => void child.send(order), close };
 }

@@ -1,6 +1,7 @@
 /** Parley, started as a user starts it, with web sessions in LiveKit rooms. */
 import { readFileSync } from 'node:fs';
 import { startProduct } from '#test/journeys/product.ts';
+import { engineSettings } from '../engine-process.ts';
 import { startEngines } from './engines.ts';
 import { GREETING, INSTRUCTIONS } from './script.ts';
 import { SETTINGS, type Side } from './side.ts';
@@ -13,11 +14,7 @@ export async function startParley(livekit: Readonly<Record<string, string>>): Pr
   const product = await startProduct({
     environment: {
       ...livekit,
-      OPENAI_BASE_URL: engines.urls.openai,
-      DEEPGRAM_BASE_URL: engines.urls.deepgram,
-      TTS_PROVIDER: 'openai',
-      ASR_PROVIDER: 'deepgram',
-      LLM_DEFAULT: 'openai/gpt-4.1-mini',
+      ...engineSettings(engines.urls),
       STARTING_CREDIT: '100000.00',
       LOG_LEVEL: 'warn',
     },

@@ -1,11 +1,12 @@
 /** Entry of the process `stand-ins.ts` starts: a recogniser that follows the scenes' scripts, a model that says what its prompt tells it, and a real voice. */
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import type { EngineUrls } from '../engine-process.ts';
 import { REPLY_MARK } from './catalogue.ts';
 import { type ScriptedWord, startScriptRecogniser } from './script-recogniser.ts';
 import { voicePiece } from './voice.ts';
 
 /** First told to the parent; afterwards each text the voice was given. */
-export type FromStandIns = { readonly openai: string; readonly deepgram: string } | { readonly spoken: string };
+export type FromStandIns = EngineUrls | { readonly spoken: string };
 /** What the caller is about to say. */
 export interface ToStandIns {
   readonly call: string;

@@ -1,6 +1,5 @@
 /** The scenes' vendors in a process of their own. */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { engineSettings, startEngineProcess } from '../engine-process.ts';
 import type { FromStandIns, ToStandIns } from './stand-ins-process.ts';
 
 /** Running stand-ins. */
@@ -16,26 +15,10 @@ export interface SceneStandIns {
 
 /** Starts the process; resolves once its servers listen. */
 export async function startSceneStandIns(): Promise<SceneStandIns> {
-  const child = fork(new URL('./stand-ins-process.ts', import.meta.url), [], { execArgv: [] });
+  const { urls, child, close } = await startEngineProcess(new URL('./stand-ins-process.ts', import.meta.url));
   const spoken = new Set<string>();
-  const [urls] = (await once(child, 'message')) as [Extract<FromStandIns, { openai: string }>];
   child.on('message', (message: FromStandIns) => {
     if ('spoken' in message) spoken.add(message.spoken);
   });
-  return {
-    environment: {
-      OPENAI_BASE_URL: urls.openai,
-      DEEPGRAM_BASE_URL: urls.deepgram,
-      TTS_PROVIDER: 'openai',
-      ASR_PROVIDER: 'deepgram',
-      LLM_DEFAULT: 'openai/gpt-4.1-mini',
-    },
-    spoken,
-    hear: (message) => void child.send(message),
-    async close() {
-      const ended = once(child, 'exit');
-      child.disconnect();
-      await ended;
-    },
-  };
+  return { environment: engineSettings(urls), spoken, hear: (message) => void child.send(message), close };
 }

@@ -1,0 +1,42 @@
+/** A process of stand-in engines: forked, so that nobody's event loop is shared; its first message says where they listen. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+
+/** Where the stand-ins listen. */
+export interface EngineUrls {
+  readonly openai: string;
+  readonly deepgram: string;
+}
+
+/** A running process. */
+export interface EngineProcess {
+  readonly urls: EngineUrls;
+  readonly child: ChildProcess;
+  close(): Promise<void>;
+}
+
+/** Starts the process of this entry file; resolves once its servers listen. */
+export async function startEngineProcess(entry: URL): Promise<EngineProcess> {
+  const child = fork(entry, [], { execArgv: [] });
+  const [urls] = (await once(child, 'message')) as [EngineUrls];
+  return {
+    urls,
+    child,
+    async close() {
+      const ended = once(child, 'exit');
+      child.disconnect();
+      await ended;
+    },
+  };
+}
+
+/** Settings that point a product at them. */
+export function engineSettings(urls: EngineUrls): Readonly<Record<string, string>> {
+  return {
+    OPENAI_BASE_URL: urls.openai,
+    DEEPGRAM_BASE_URL: urls.deepgram,
+    TTS_PROVIDER: 'openai',
+    ASR_PROVIDER: 'deepgram',
+    LLM_DEFAULT: 'openai/gpt-4.1-mini',
+  };
+}
