@@ -16,8 +16,8 @@ export interface Part {
   drain(): Promise<void>;
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
-  /** The supervisor saw a worker's process end (control plane only). */
-  workerDied?(instanceId: string): void;
+  /** The supervisor saw a worker's process end (control plane only); `isReplaced` says whether a successor can be counted on. */
+  workerDied?(instanceId: string, isReplaced: boolean): void;
 }
 
 const ALIVE_MS = 500;
@@ -57,7 +57,7 @@ export async function runPart(logger: Logger, start: () => Promise<Part>): Promi
       );
   };
   process.on('message', (message: SupervisorMessage) => {
-    if (message.type === 'worker_died') part.workerDied?.(message.instanceId);
+    if (message.type === 'worker_died') part.workerDied?.(message.instanceId, message.isReplaced);
     else if (part.facts['outlivesDrain'] === true) void drain();
     else stop();
   });

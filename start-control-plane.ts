@@ -107,8 +107,8 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
       ...(settings.REDIS_URL === undefined ? ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)'] : []),
       `ready ${JSON.stringify({ port: server.port })}`,
     ],
-    workerDied: (instanceId) => {
-      hub.workerDied(instanceId).catch((error: unknown) => logger.error({ err: error }, 'sessions of a dead worker'));
+    workerDied: (instanceId, isReplaced) => {
+      hub.workerDied(instanceId, { isReplaced }).catch((error: unknown) => logger.error({ err: error }, 'sessions of a dead worker'));
     },
     drain: async () => hub.drain(),
     async close() {

@@ -19,7 +19,8 @@ export type ChildMessage =
 
 /** Supervisor → child. */
 export type SupervisorMessage =
-  | { readonly type: 'worker_died'; readonly instanceId: string }
+  /** `isReplaced` is false where its successors fail again and again before they are ready: nobody is to wait for the next one. */
+  | { readonly type: 'worker_died'; readonly instanceId: string; readonly isReplaced: boolean }
   /** Take no new call; end the live ones within `DRAIN_SECONDS`, then exit 0. */
   | { readonly type: 'drain' };
 
@@ -32,6 +33,8 @@ const BACKOFF_FIRST_MS = 100;
 const BACKOFF_MAX_MS = 5_000;
 /** A process that ran this long starts again with the shortest backoff. */
 const STABLE_MS = 10_000;
+/** So many starts in a row that never became ready are no accident. */
+const HOPELESS_STARTS = 2;
 /** What a worker needs beyond its drain: a goodbye, the hang-up, its last reports. */
 const GOODBYE_MS = 13_000;
 /** A child that has not become ready after this long never will. */
@@ -65,6 +68,8 @@ interface Child {
   instanceId: string;
   isReady: boolean;
   wasEverReady: boolean;
+  /** Starts in a row that ended before they were ready. */
+  failedStarts: number;
   startedMs: number;
   standstill: Standstill;
   backoffMs: number;
@@ -74,7 +79,7 @@ interface Child {
 export class Supervisor {
   readonly #deps: SupervisorDeps;
   readonly #children: Child[] = [];
-  readonly #deadWorkers: string[] = [];
+  readonly #deadWorkers: { readonly instanceId: string; readonly child: Child }[] = [];
   readonly #timers = new Set<Timer>();
   #isStopping = false;
   #lastCheckMs: number;
@@ -94,6 +99,7 @@ export class Supervisor {
       instanceId: '',
       isReady: false,
       wasEverReady: false,
+      failedStarts: 0,
       startedMs: now,
       standstill: new Standstill(now),
       backoffMs: BACKOFF_FIRST_MS,
@@ -104,7 +110,7 @@ export class Supervisor {
 
   /** Instances of workers that ended in this run, whose spools a successor adopts. */
   get deadWorkers(): readonly string[] {
-    return this.#deadWorkers;
+    return this.#deadWorkers.map(({ instanceId }) => instanceId);
   }
 
   /**
@@ -157,7 +163,8 @@ export class Supervisor {
     if (message.type !== 'ready') return;
     child.isReady = true;
     child.wasEverReady = true;
-    if (child.spec.role === 'control-plane') for (const instanceId of this.#deadWorkers) this.#tell(child, { type: 'worker_died', instanceId });
+    child.failedStarts = 0;
+    if (child.spec.role === 'control-plane') for (const dead of this.#deadWorkers) this.#tellOfDeath(child, dead);
     this.#deps.onReady({ name: child.spec.name, role: child.spec.role, facts: message.facts });
   }
 
@@ -165,10 +172,11 @@ export class Supervisor {
     if (child.process !== process) return;
     const { clock, logger } = this.#deps;
     child.process = null;
+    if (!child.isReady) child.failedStarts += 1;
     if (child.spec.role === 'worker') {
-      this.#deadWorkers.push(child.instanceId);
-      for (const other of this.#children)
-        if (other.spec.role === 'control-plane') this.#tell(other, { type: 'worker_died', instanceId: child.instanceId });
+      const dead = { instanceId: child.instanceId, child };
+      this.#deadWorkers.push(dead);
+      for (const other of this.#children) if (other.spec.role === 'control-plane') this.#tellOfDeath(other, dead);
     }
     if (this.#isStopping) return;
     if (!child.wasEverReady) {
@@ -205,6 +213,10 @@ export class Supervisor {
     if (stoodMs < (child.isReady ? HANG_MS : START_MS)) return;
     logger.error({ name: child.spec.name, stoodMs: Math.round(stoodMs) }, 'process stands still; killing it');
     process.kill('SIGKILL');
+  }
+
+  #tellOfDeath(controlPlane: Child, { instanceId, child }: { readonly instanceId: string; readonly child: Child }): void {
+    this.#tell(controlPlane, { type: 'worker_died', instanceId, isReplaced: !this.#isStopping && child.failedStarts < HOPELESS_STARTS });
   }
 
   #tell(child: Child, message: SupervisorMessage): void {

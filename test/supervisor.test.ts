@@ -75,6 +75,18 @@ describe('supervisor', () => {
     await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-/)]), { timeout: 10_000 });
   });
 
+  it('tells of a worker that cannot start any more that nobody is to wait for its successor', async () => {
+    const started = start(['control-plane', 'worker'], (role, starts) => (role === 'worker' && starts > 1 ? { BEHAVIOUR_worker: 'fail' } : {}));
+    await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
+    process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
+    await vi.waitFor(() => expect(told().length).toBeGreaterThanOrEqual(3), { timeout: 10_000 });
+    expect(
+      told()
+        .slice(0, 3)
+        .map((line) => line.endsWith(' for good')),
+    ).toEqual([false, false, true]);
+  });
+
   it('kills a process whose event loop stands still, and starts it again', async () => {
     const started = start(['worker'], (_, starts) => ({ BEHAVIOUR_worker: 'hang', ...(starts === 1 ? { HANG_ONCE: '1' } : {}) }));
     await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 15_000 });

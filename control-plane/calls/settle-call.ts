@@ -58,12 +58,13 @@ export function createReportSink(context: Context): ReportSink {
       await context.clock.sleep(SPOOL_GRACE_MS);
       await Promise.all(lost.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
     },
-    workerDead: async (instanceId) => {
-      const diedAt = now(context);
+    workerDead: async (instanceId, diedAt) => {
       await loseTestRuns(context, instanceId);
       const sessions = await sessionsOf(context, instanceId, ['pending', 'active', 'unknown']);
       await Promise.all(
-        sessions.map(async ({ _id, epoch }) => (await takeOver(context, _id, epoch)) || replaceOrGiveUp(context, _id, epoch, diedAt)),
+        sessions.map(
+          async ({ _id, epoch }) => (await takeOver(context, { sessionId: _id, epoch, diedAt })) || replaceOrGiveUp(context, _id, epoch, diedAt),
+        ),
       );
       const analyses = await context.models.sessions
         .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
@@ -94,7 +95,7 @@ async function endForgotten(
 
 /** Places a session whose worker is gone again while nobody has joined it, or ends it. */
 export async function replaceOrGiveUp(context: Context, sessionId: string, epoch: number, lostAt = now(context)): Promise<void> {
-  if (!(await placeAgain(context, sessionId, epoch))) await giveUp(context, sessionId, epoch, lostAt);
+  if (!(await placeAgain(context, { sessionId, epoch, diedAt: lostAt }))) await giveUp(context, sessionId, epoch, lostAt);
 }
 
 /** Ends a session whose worker is gone, unless it has moved on: `heartbeat_timeout`, or failed when nobody had joined. */

@@ -12,7 +12,7 @@ import { isLive } from '../sessions/session-machine.ts';
 import { loadSession } from '../sessions/session-store.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import { getSegment, listSegments, type Segment, TRACK_ROLES, type TrackRole } from './recording-store.ts';
-import { layOutTrack, readWav, wavBytes } from './wav.ts';
+import { gapsOf, layOutTrack, readWav, type TrackLayout, wavBytes } from './wav.ts';
 
 const timestamp = z.iso.datetime().nullable();
 const text = z.string().nullable();
@@ -25,6 +25,8 @@ const trackRecord = z.object({
   duration_ms: z.number().int().nullable(),
   started_at: timestamp,
   ended_at: timestamp,
+  /** Stretches nothing was recorded of, silent in the file, in ms from its start: a worker that died took its last seconds with it, and nobody had the call for a moment. */
+  gaps: z.array(z.object({ start_ms: z.number().int(), duration_ms: z.number().int() })),
   error: text,
   error_code: text,
 });
@@ -63,7 +65,7 @@ export function registerRecordingRoutes(app: ApiServer, context: Context): void 
       const role = file.replace('.wav', '') as TrackRole;
       requireSignature(context, { sessionId, role }, request.query);
       const session = await loadSession(context, sessionId);
-      const layout = session && layOutTrack((await listSegments(context, sessionId)).filter((segment) => segment.role === role));
+      const layout = session && layOut(session, await listSegments(context, sessionId), role);
       if (!session?.wrapped_key || !layout) throw fault('recording_not_found');
       const size = wavBytes(layout);
       const range = parseRange(request.headers.range, size);
@@ -85,7 +87,7 @@ export function registerRecordingRoutes(app: ApiServer, context: Context): void 
 function toRecording(context: Context, session: SessionDocument, segments: readonly Segment[]): z.output<typeof recordingRecord> {
   const isOver = !isLive(session.status);
   const tracks = TRACK_ROLES.flatMap((role) => {
-    const layout = layOutTrack(segments.filter((segment) => segment.role === role));
+    const layout = layOut(session, segments, role);
     if (!layout) return [];
     const durationMs = Math.round((layout.samples * 1000) / layout.rateHz);
     const expiresAtMs = context.clock.wallTime() + LIMITS.recordingUrlSeconds * 1000;
@@ -98,12 +100,20 @@ function toRecording(context: Context, session: SessionDocument, segments: reado
         duration_ms: durationMs,
         started_at: new Date(layout.startMs).toISOString(),
         ended_at: isOver ? new Date(layout.startMs + durationMs).toISOString() : null,
+        gaps: gapsOf(layout).map(({ startMs, durationMs }) => ({ start_ms: startMs, duration_ms: durationMs })),
         error: null,
         error_code: null,
       },
     ];
   });
   return { session_id: session._id, status: isOver ? 'complete' : 'processing', tracks, error: null, error_code: null, error_message: null };
+}
+
+/** One side of a call. Where the first worker's part is lost with it, the track begins with the call all the same. */
+function layOut(session: SessionDocument, all: readonly Segment[], role: TrackRole): TrackLayout | null {
+  const segments = all.filter((segment) => segment.role === role);
+  const isHeadLost = role !== 'human' && (segments[0]?.epoch ?? 0) > 1;
+  return layOutTrack(segments, isHeadLost ? session.started_at?.getTime() : undefined);
 }
 
 interface Track {

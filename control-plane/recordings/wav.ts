@@ -3,8 +3,8 @@ import type { Segment } from './recording-store.ts';
 
 const HEADER_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
-/** Start times are rounded and drift a little; only more than this between two segments is a gap. */
-const JOIN_MS = 40;
+/** Start times are rounded and drift a little; only more than this between two segments is a gap. A track keeps to the call's clock within it. */
+const JOIN_MS = 20;
 
 /** A segment and the sample of the track at which it begins. */
 interface PlacedSegment {
@@ -17,16 +17,21 @@ interface PlacedSegment {
 /** A track laid out in time. */
 export interface TrackLayout {
   readonly rateHz: number;
+  /** Wall time of the first sample, ms. */
   readonly startMs: number;
   readonly samples: number;
   readonly segments: readonly PlacedSegment[];
 }
 
-/** Lays a track's segments out by their start times, gaps left as silence; null when there are none. */
-export function layOutTrack(segments: readonly Segment[]): TrackLayout | null {
+/**
+ * Lays a track's segments out by their start times, gaps left as silence; null when there are none.
+ * `beginMs` is when the track began where its first segments are lost (wall time, ms).
+ */
+export function layOutTrack(segments: readonly Segment[], beginMs = Number.POSITIVE_INFINITY): TrackLayout | null {
   const first = segments[0];
   if (!first) return null;
-  const { rateHz, startMs } = first;
+  const { rateHz } = first;
+  const startMs = Math.min(first.startMs, beginMs);
   const placed: PlacedSegment[] = [];
   let end = 0;
   for (const segment of segments) {
@@ -37,6 +42,16 @@ export function layOutTrack(segments: readonly Segment[]): TrackLayout | null {
     end = startSample + samples;
   }
   return { rateHz, startMs, samples: end, segments: placed };
+}
+
+/** Stretches of a track that nothing was recorded of, ms from its start. */
+export function gapsOf({ rateHz, segments }: TrackLayout): { readonly startMs: number; readonly durationMs: number }[] {
+  const toMs = (samples: number) => Math.round((samples * 1000) / rateHz);
+  return segments.flatMap(({ startSample }, index) => {
+    const before = segments[index - 1];
+    const end = before ? before.startSample + before.samples : 0;
+    return startSample > end ? [{ startMs: toMs(end), durationMs: toMs(startSample - end) }] : [];
+  });
 }
 
 /** Length of a track's WAV file. */

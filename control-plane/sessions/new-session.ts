@@ -77,6 +77,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     timeline: [],
     turns: [],
     silences: [],
+    takeovers: [],
     usage: [],
     media_quality: null,
     record_audio: input.recordAudio,

@@ -53,13 +53,15 @@ export const sessionDetail = sessionRecord.extend({
   turns: z.array(turnLatency),
   silences: z.array(explainedSilence),
   llm_usage: z.array(turnUsage),
+  /** Each time another worker took the call over: between the two times nobody had it. */
+  takeovers: z.array(z.object({ lost_at: timestamp, taken_over_at: timestamp })),
   /** Of a phone call that is over; null otherwise. */
   media_quality: mediaQuality.nullable(),
 });
 
 /** Fields a list row does without. */
 export const DETAIL_FIELDS = [
-  ...['timeline', 'turns', 'silences', 'usage', 'media_quality'],
+  ...['timeline', 'turns', 'silences', 'usage', 'takeovers', 'media_quality'],
   ...['dialog', 'outbox', 'endpoints', 'wrapped_key', 'tracks'],
 ] as const;
 
@@ -100,6 +102,10 @@ export async function toSessionDetail(context: Context, session: SessionDocument
     turns: session.turns,
     silences: (session.silences ?? []).map(explainSilence),
     llm_usage: usageByTurn(session.usage),
+    takeovers: (session.takeovers ?? []).map((takeover) => ({
+      lost_at: takeover.lost_at.toISOString(),
+      taken_over_at: takeover.taken_over_at.toISOString(),
+    })),
     media_quality: session.media_quality ?? null,
   };
 }

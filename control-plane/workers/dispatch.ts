@@ -58,4 +58,6 @@ export interface Dispatch {
   heardSoFar(sessionId: string): HeardSoFar | null;
   /** True when a worker is registered (readyz). */
   hasWorker(): boolean;
+  /** False when no worker is registered and none is on its way. */
+  expectsWorker(): boolean;
 }

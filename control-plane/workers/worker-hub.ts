@@ -67,6 +67,8 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   readonly #spoolWaiters = new Map<string, () => void>();
   /** Workers whose return is still being told, with what they run: grows by what they accept meanwhile. */
   readonly #settling = new Map<WorkerConnection, SessionKey[]>();
+  /** A worker that died is being started again, as far as is known. */
+  #awaitsSuccessor = true;
   #draining = false;
   #isClosed = false;
 
@@ -89,6 +91,10 @@ export class WorkerHub implements Dispatch, OwnWorkers {
 
   hasWorker(): boolean {
     return this.#workers.size > 0 || (this.#others?.instanceIds().length ?? 0) > 0;
+  }
+
+  expectsWorker(): boolean {
+    return this.#awaitsSuccessor || this.hasWorker();
   }
 
   /** True when this worker hangs on this replica or another. */
@@ -188,14 +194,20 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     return outcome.data;
   }
 
-  /** The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been read, or after a moment. */
-  async workerDied(instanceId: string): Promise<void> {
+  /**
+   * The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been read, or after a moment,
+   * which nobody waits for where no successor comes (`isReplaced` false).
+   */
+  async workerDied(instanceId: string, { isReplaced }: { readonly isReplaced: boolean }): Promise<void> {
     if (this.#dead.has(instanceId)) return;
+    const diedAt = new Date(this.#deps.clock.wallTime());
     this.#dead.add(instanceId);
     this.#workers.get(instanceId)?.close();
-    await Promise.race([new Promise<void>((resolve) => this.#spoolWaiters.set(instanceId, resolve)), this.#deps.clock.sleep(SPOOL_GRACE_MS)]);
+    this.#awaitsSuccessor = isReplaced;
+    if (!this.expectsWorker()) for (const waiter of this.#spoolWaiters.values()) waiter();
+    else await Promise.race([new Promise<void>((resolve) => this.#spoolWaiters.set(instanceId, resolve)), this.#deps.clock.sleep(SPOOL_GRACE_MS)]);
     this.#spoolWaiters.delete(instanceId);
-    await this.#settleDead(instanceId);
+    await this.#settleDead(instanceId, diedAt);
   }
 
   heardSoFar(sessionId: string): HeardSoFar | null {
@@ -238,6 +250,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     const { instance_id, sessions, link_version } = worker.registration;
     this.#workers.get(instance_id)?.close();
     this.#workers.set(instance_id, worker);
+    this.#awaitsSuccessor = true;
     this.#others?.changed();
     worker.send({ type: 'registered', link_version: Math.min(link_version, WORKER_LINK_VERSION) });
     this.#deps.logger.info(
@@ -270,9 +283,9 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   }
 
   /** What a dead worker told stands before its sessions go to another one. */
-  async #settleDead(instanceId: string): Promise<void> {
+  async #settleDead(instanceId: string, diedAt = new Date(this.#deps.clock.wallTime())): Promise<void> {
     await this.#reports.settled();
-    await this.#deps.sink().workerDead(instanceId);
+    await this.#deps.sink().workerDead(instanceId, diedAt);
   }
 
   /** A link that is back within milliseconds must not be overtaken by the news that it was lost: its sessions would stay unknown. */

@@ -13,6 +13,8 @@ type Key = { readonly sessionId: string; readonly epoch: number };
 export class FakeDispatch implements Dispatch {
   /** Jobs it still takes. */
   room = Number.POSITIVE_INFINITY;
+  /** Whether a worker that died is being started again. */
+  successorComes = true;
   /** Set: every method that reaches a worker throws it. */
   unreachable: FaultCode | null = null;
   placement: Placement = { instanceId: 'worker-1', supervisorRun: 'run-1', sipTag: 'tag-1' };
@@ -31,6 +33,7 @@ export class FakeDispatch implements Dispatch {
   reset(): void {
     this.room = Number.POSITIVE_INFINITY;
     this.unreachable = null;
+    this.successorComes = true;
     for (const list of [this.offers, this.plans, this.analyses, this.tests, this.withdrawn, this.ended, this.sdpOffers, this.replays])
       list.length = 0;
   }
@@ -85,6 +88,10 @@ export class FakeDispatch implements Dispatch {
 
   hasWorker(): boolean {
     return this.unreachable === null;
+  }
+
+  expectsWorker(): boolean {
+    return this.successorComes;
   }
 
   #reach(): void {

@@ -12,7 +12,7 @@ void runPart(createLogger({ level: 'silent', name: role }), async () => ({
   lines: [],
   drain: async () => undefined,
   close: async () => undefined,
-  workerDied: (instanceId: string) => tell(instanceId),
+  workerDied: (instanceId: string, isReplaced: boolean) => tell(isReplaced ? instanceId : `${instanceId} for good`),
 }));
 if (behaviour === 'hang' && process.env['HANG_ONCE'] !== undefined) setTimeout(() => standFor(Number.POSITIVE_INFINITY), 200);
 if (behaviour === 'hang' && process.env['HANG_MS'] !== undefined) {

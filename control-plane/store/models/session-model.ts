@@ -120,6 +120,8 @@ export interface SessionDocument {
   /** Absent from sessions of an earlier version. */
   silences?: TurnSilence[];
   usage: ModelUsage[];
+  /** Each time another worker took the call over; absent from sessions of an earlier version. */
+  takeovers?: Takeover[];
   /** Of a phone call that is over; absent from sessions of an earlier version. */
   media_quality?: MediaQuality | null;
   record_audio: boolean;
@@ -131,6 +133,13 @@ export interface SessionDocument {
   token_hash: string | null;
   /** Name of its LiveKit room; null without one. */
   room: string | null;
+}
+
+/** The caller was without an agent between the two. */
+export interface Takeover {
+  /** When its worker was last known to have the call. */
+  lost_at: Date;
+  taken_over_at: Date;
 }
 
 /** Something of a session too large for its document: its plan, a report with large tool outputs. Its id is deterministic, so that writing it again changes nothing. */
@@ -192,6 +201,7 @@ const FIELDS = {
   turns: list,
   silences: list,
   usage: list,
+  takeovers: list,
   media_quality: { type: Schema.Types.Mixed, default: null },
   record_audio: { type: Boolean, default: false },
   tracks: list,

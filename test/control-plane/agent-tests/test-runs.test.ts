@@ -219,7 +219,7 @@ describe('a run that is lost', () => {
     const { batch_id } = (await run(agentId)).body;
     for (let attempt = 1; attempt <= 3; attempt++) {
       expect(api.dispatch.tests).toHaveLength(attempt);
-      await api.sink.workerDead('worker-1');
+      await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()));
       await runner.idle();
     }
     expect(api.dispatch.tests).toHaveLength(3);

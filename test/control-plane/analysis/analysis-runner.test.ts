@@ -83,7 +83,7 @@ describe('post-call analysis', () => {
     const id = await call('hello');
     const first = api.dispatch.analyses[0];
     for (let attempt = 0; attempt < 3; attempt++) {
-      await api.sink.workerDead('worker-1');
+      await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()));
       await runner.idle();
     }
     expect([api.dispatch.analyses.length, (await analysis(id)).status]).toEqual([3, 'error']);

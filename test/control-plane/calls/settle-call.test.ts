@@ -203,7 +203,7 @@ describe('a worker’s reports', () => {
 async function lose(instanceId: string): Promise<void> {
   api.dispatch.room = 0;
   let isSettled = false;
-  const dead = api.sink.workerDead(instanceId).finally(() => {
+  const dead = api.sink.workerDead(instanceId, new Date(api.clock.wallTime())).finally(() => {
     isSettled = true;
   });
   while (!isSettled) {
@@ -266,17 +266,27 @@ describe('workers lost and found', () => {
     expect(await api.balance(user.userId)).toBe(10_000_000);
   });
 
+  it('a dead worker’s calls end at once, as of its death, where no successor is being started', async () => {
+    const id = await joined();
+    api.dispatch.room = 0;
+    api.dispatch.successorComes = false;
+    await api.sink.workerDead('worker-1', new Date(api.at(10_000)));
+    expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout', duration_seconds: 10 });
+    api.dispatch.room = Number.POSITIVE_INFINITY;
+    api.dispatch.successorComes = true;
+  });
+
   it('a dead worker’s call goes on with another one, told what was said and what was being said: no report of the dead one counts any more', async () => {
     const id = await joined();
     const items = [message('What are your opening hours?', api.at(1_000))];
     await api.report(id, { type: 'items', items });
     api.dispatch.speaking.set(id, { text: 'We are open', atMs: new Date(api.at(2_000)).getTime() });
-    await on('worker-2', () => api.sink.workerDead('worker-1'));
+    await on('worker-2', () => api.sink.workerDead('worker-1', new Date(api.clock.wallTime())));
     const given = api.dispatch.plans.at(-1);
     expect(given).toMatchObject({ key: { sessionId: id, epoch: 2 }, plan: { session_id: id }, handover: { was_cut_off: true, dialog: null } });
     const said = ['What are your opening hours?', 'We are open'];
     expect(given?.handover?.items.map((item) => item.type === 'message' && item.content)).toEqual(said);
-    expect(await read(id)).toMatchObject({ status: 'active', end_reason: null });
+    expect(await read(id)).toMatchObject({ status: 'active', end_reason: null, takeovers: [{ lost_at: api.at(), taken_over_at: api.at() }] });
     const late = { type: 'ended' as const, at: api.at(5_000), end_reason: 'internal_error' as const };
     expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 3, report: late }])).toEqual({ outcome: 'stale' });
     const ended = { type: 'ended' as const, at: api.at(30_000), end_reason: 'user_hangup' as const };
@@ -291,7 +301,7 @@ describe('workers lost and found', () => {
   it('a session nobody has joined yet is placed again when its worker dies: same session, new epoch, no handover, charged once', async () => {
     const id = await on('dying', session);
     const first = api.dispatch.plans.at(-1);
-    await on('successor', () => api.sink.workerDead('dying'));
+    await on('successor', () => api.sink.workerDead('dying', new Date(api.clock.wallTime())));
     expect(api.dispatch.plans.at(-1)).toEqual({ key: { sessionId: id, epoch: 2 }, plan: first?.plan });
     expect(await read(id)).toMatchObject({ status: 'pending', end_reason: null });
     expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, last_seq: 0, worker: { instance_id: 'successor' } });
@@ -321,7 +331,7 @@ describe('workers lost and found', () => {
     const id = await on('late', session);
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { expires_at: new Date(api.clock.wallTime()) } });
     const placed = api.dispatch.offers.length;
-    await api.sink.workerDead('late');
+    await api.sink.workerDead('late', new Date(api.clock.wallTime()));
     expect(api.dispatch.offers).toHaveLength(placed);
     expect(await read(id)).toMatchObject({ status: 'failed', end_reason: 'cancelled' });
     expect(await api.balance(user.userId)).toBe(10_000_000);

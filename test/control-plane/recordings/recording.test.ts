@@ -78,6 +78,7 @@ describe('a recording', () => {
       api.at(1_100),
     ]);
     expect(person.expires_at).toBe(api.at(900_000));
+    expect([agent.gaps, person.gaps]).toEqual([[], [{ start_ms: 200, duration_ms: 800 }]]);
     const { status, bytes, headers } = await download(person.url);
     expect([status, headers['content-type'], bytes.length]).toEqual([200, 'audio/wav', 44 + 8_800 * 2]);
     expect([
@@ -90,6 +91,27 @@ describe('a recording', () => {
     ]).toEqual(['RIFF', 'WAVEfmt ', 8_000, 1, 16, 17_600]);
     const sample = (index: number) => bytes.readInt16LE(44 + index * 2);
     expect([0, 799, 800, 1_599, 1_600, 7_999, 8_000, 8_799].map(sample)).toEqual([1, 1, 2, 2, 0, 0, 3, 3]);
+  });
+
+  it('of a call that was taken over keeps to the call’s clock: what the dead worker took with it is silence, at the start as in the middle', async () => {
+    const [early, late] = [await call(), await call()];
+    await putSegment(late, { track: 'user', segment: 0, startMs: 3, bytes: pcm(1, 40_000) });
+    await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()));
+    for (const id of [early, late]) await putSegment(id, { track: 'user', segment: 0, startMs: 8_000, bytes: pcm(2, 8_000), epoch: 2 });
+    const tracks = [];
+    for (const id of [early, late]) {
+      await end(id);
+      tracks.push((await recording(id)).body.tracks[0]);
+    }
+    expect(tracks).toEqual([
+      expect.objectContaining({ started_at: api.at(), duration_ms: 9_000, gaps: [{ start_ms: 0, duration_ms: 8_000 }] }),
+      expect.objectContaining({ started_at: api.at(3), duration_ms: 8_997, gaps: [{ start_ms: 5_000, duration_ms: 2_997 }] }),
+    ]);
+    for (const { url } of tracks) {
+      const { bytes } = await download(url);
+      const after = bytes.length - 44 - 8_000 * 2;
+      expect([bytes.readInt16LE(44 + after - 2), bytes.readInt16LE(44 + after)]).toEqual([0, 2]);
+    }
   });
 
   it('answers ranges as RFC 9110 has them', async () => {

@@ -16,6 +16,7 @@ import { adoptSpools, openSpool, type Spool } from '#runtime/spool.ts';
 import { MemorySink } from '../../fakes/memory-sink.ts';
 
 const TOKEN = 'a-token-of-the-workers';
+const REPLACED = { isReplaced: true };
 const logger = createLogger({ level: 'silent', name: 'test' });
 const ended = (reason: 'user_hangup' | 'agent_hangup') => ({ type: 'ended', at: '2026-01-01T00:00:00Z', end_reason: reason }) as const;
 
@@ -177,7 +178,7 @@ describe('worker link', () => {
     });
     // The link keeps its order: when the offer is answered, the report is there.
     await hub.place(offer('s2'));
-    await hub.workerDied('w');
+    await hub.workerDied('w', REPLACED);
     expect(await storedAtLoss).toBe(1);
   });
 
@@ -212,7 +213,7 @@ describe('worker link', () => {
     const file = join(directory, 'dead', 'reports.jsonl');
     const lines = (await readFile(file, 'utf8')).split('\n');
     await writeFile(file, lines.toSpliced(1, 1, 'torn by a full disk').join('\n'));
-    const settled = hub.workerDied('dead');
+    const settled = hub.workerDied('dead', REPLACED);
     const apply = vi.spyOn(sink, 'apply');
     await connect('heir', accepting, { adopts: true });
     await settled;
@@ -263,7 +264,7 @@ describe('worker link', () => {
     const left = await openSpool(directory, 'dead');
     left.append({ sessionId: 's1', epoch: 1 }, ended('agent_hangup'));
     await left.close();
-    const settled = hub.workerDied('dead');
+    const settled = hub.workerDied('dead', REPLACED);
     await connect('heir', accepting, { adopts: true });
     await settled;
     expect(sink.stored.map((envelope) => envelope.session_id)).toEqual(['s1']);
@@ -271,8 +272,19 @@ describe('worker link', () => {
   });
 
   it('a dead worker without a successor is settled all the same', async () => {
-    await hub.workerDied('gone');
+    await hub.workerDied('gone', REPLACED);
     expect(sink.events).toEqual(['dead gone']);
+  });
+
+  it('one whose successors cannot start is settled without waiting for its spool, and no worker is expected until one registers', async () => {
+    const settled = hub.workerDied('gone', REPLACED);
+    expect(hub.expectsWorker()).toBe(true);
+    await hub.workerDied('its successor', { isReplaced: false });
+    await settled;
+    expect(sink.events.toSorted()).toEqual(['dead gone', 'dead its successor']);
+    expect(hub.expectsWorker()).toBe(false);
+    await connect('w', accepting);
+    await vi.waitFor(() => expect(hub.expectsWorker()).toBe(true));
   });
 
   it('while the program stops, no call is placed', async () => {
