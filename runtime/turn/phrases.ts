@@ -28,7 +28,7 @@ import { ka } from './languages/ka.ts';
 import { kk } from './languages/kk.ts';
 import { kn } from './languages/kn.ts';
 import { ko } from './languages/ko.ts';
-import type { LanguageTexts, Phrases, SymbolNames } from './languages/language-texts.ts';
+import type { ConsultTexts, LanguageTexts, Phrases, SymbolNames } from './languages/language-texts.ts';
 import { lt } from './languages/lt.ts';
 import { lv } from './languages/lv.ts';
 import { mr } from './languages/mr.ts';
@@ -148,6 +148,11 @@ export function abbreviationsFor(language: string): ReadonlyMap<string, string> 
   const abbreviations = new Map(pairs.filter(([written]) => written !== ''));
   ABBREVIATIONS.set(language, abbreviations);
   return abbreviations;
+}
+
+/** What is said to a person a caller is to be handed to, and the words of their answer. */
+export function consultTextsFor(language: string): ConsultTexts {
+  return textsFor(language).consult ?? en.consult;
 }
 
 /** A code that is no language an agent can speak reads as English. */

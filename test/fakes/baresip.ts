@@ -1,4 +1,4 @@
-/** Runs baresip, a real SIP phone without a screen: it dials, speaks a WAV, presses keys, and keeps what it hears. */
+/** Runs baresip, a real SIP phone without a screen: it dials or answers, speaks a WAV, presses keys, and keeps what it hears. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,16 +21,42 @@ export type PhoneCodec = keyof typeof CODEC_MODULES;
 
 /** A phone in a call. */
 export interface Phone {
+  /** Where it can be called. */
+  readonly uri: string;
   /** Presses one key (RFC 4733). */
   press(key: string): Promise<void>;
   hangUp(): Promise<void>;
-  /** What it heard so far, 8 kHz mono; complete once it has hung up. */
+  /** What it heard so far, 8 kHz mono, of its last call; complete once that is over. */
   heard(): Int16Array;
   close(): Promise<void>;
 }
 
+/** Files of a phone's certificate (with its key) and of the authority it trusts: it speaks TLS and, unless told otherwise, nothing but SRTP. */
+export interface PhoneSecurity {
+  readonly certificate: string;
+  readonly authority: string;
+  readonly isMediaPlain?: boolean;
+}
+
+/** How a phone is set up. */
+export interface PhoneOptions {
+  readonly codec?: PhoneCodec;
+  readonly security?: PhoneSecurity;
+}
+
 /** Dials `uri`; `microphone` (8 kHz mono) is spoken once, then silence. */
-export async function dial(uri: string, microphone: Int16Array, { codec = 'PCMU' }: { readonly codec?: PhoneCodec } = {}): Promise<Phone> {
+export function dial(uri: string, microphone: Int16Array, options: PhoneOptions = {}): Promise<Phone> {
+  return start(microphone, options, ['-e', `/dial ${uri}`]);
+}
+
+/** Answers whoever calls; resolves once it can be called. */
+export async function answerPhone(microphone: Int16Array, options: PhoneOptions = {}): Promise<Phone> {
+  const phone = await start(microphone, options, []);
+  await phone.listening();
+  return phone;
+}
+
+async function start(microphone: Int16Array, { codec = 'PCMU', security }: PhoneOptions, options: readonly string[]): Promise<Baresip> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-baresip-'));
   const [sipPort, controlPort, rtpPort] = [await freePort(), await freePort(), await freePort()];
   // At the end of its microphone file the phone ends the call.
@@ -38,7 +64,8 @@ export async function dial(uri: string, microphone: Int16Array, { codec = 'PCMU'
   speech.set(microphone);
   writeFileSync(join(directory, 'microphone.wav'), wav(speech));
   writeFileSync(join(directory, 'contacts'), '');
-  writeFileSync(join(directory, 'accounts'), '<sip:alice@127.0.0.1>;regint=0;answermode=auto\n');
+  const account = `<sip:alice@127.0.0.1${security ? ';transport=tls' : ''}>${security && !security.isMediaPlain ? ';mediaenc=srtp-mand' : ''}`;
+  writeFileSync(join(directory, 'accounts'), `${account};regint=0;answermode=auto\n`);
   const config = [
     `sip_listen 127.0.0.1:${sipPort}`,
     'net_interface 127.0.0.1',
@@ -50,24 +77,44 @@ export async function dial(uri: string, microphone: Int16Array, { codec = 'PCMU'
     `snd_path ${directory}`,
     `ctrl_tcp_listen 127.0.0.1:${controlPort}`,
     `module_path ${MODULES}`,
-    ...['stdio', CODEC_MODULES[codec], 'aufile', 'sndfile', 'stun'].map((name) => `module ${name}.so`),
+    ...(security ? [`sip_certificate ${security.certificate}`, `sip_cafile ${security.authority}`] : []),
+    ...['stdio', CODEC_MODULES[codec], 'aufile', 'sndfile', 'stun', ...(security ? ['srtp'] : [])].map((name) => `module ${name}.so`),
     ...['uuid', 'account'].map((name) => `module_tmp ${name}.so`),
     ...['contact', 'debug_cmd', 'menu', 'ctrl_tcp'].map((name) => `module_app ${name}.so`),
   ];
   writeFileSync(join(directory, 'config'), `${config.join('\n')}\n`);
-  const child = spawn('baresip', ['-f', directory, '-e', `/dial ${uri}`, '-t', '60'], { stdio: ['pipe', 'ignore', 'ignore'] });
-  return new Baresip(child, directory, controlPort);
+  const child = spawn('baresip', ['-f', directory, ...options, '-t', '60'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  return new Baresip(child, directory, { sip: sipPort, control: controlPort, isSecure: security !== undefined });
 }
 
 class Baresip implements Phone {
   readonly #child: ChildProcess;
   readonly #directory: string;
+  readonly uri: string;
   readonly #controlPort: number;
 
-  constructor(child: ChildProcess, directory: string, controlPort: number) {
+  constructor(child: ChildProcess, directory: string, ports: { readonly sip: number; readonly control: number; readonly isSecure: boolean }) {
     this.#child = child;
     this.#directory = directory;
-    this.#controlPort = controlPort;
+    // It listens for TLS one port above.
+    this.uri = ports.isSecure ? `sip:alice@127.0.0.1:${ports.sip + 1};transport=tls` : `sip:alice@127.0.0.1:${ports.sip}`;
+    this.#controlPort = ports.control;
+  }
+
+  /** Its control port is opened after everything else. */
+  async listening(): Promise<void> {
+    for (;;) {
+      if (this.#child.exitCode !== null) throw new Error(`baresip ended with ${this.#child.exitCode}`);
+      const socket = connect(this.#controlPort, '127.0.0.1');
+      try {
+        await once(socket, 'connect');
+        return;
+      } catch {
+        await systemClock.sleep(50);
+      } finally {
+        socket.destroy();
+      }
+    }
   }
 
   press(key: string): Promise<void> {
@@ -79,7 +126,11 @@ class Baresip implements Phone {
   }
 
   heard(): Int16Array {
-    const name = readdirSync(this.#directory).find((file) => file.endsWith('-dec.wav'));
+    // Named by when the call began.
+    const name = readdirSync(this.#directory)
+      .filter((file) => file.endsWith('-dec.wav'))
+      .sort()
+      .at(-1);
     if (name === undefined) return new Int16Array(0);
     const file = readFileSync(join(this.#directory, name));
     if (file.length < WAV_HEADER_BYTES) return new Int16Array(0);

@@ -7,6 +7,7 @@ import { decodeG711 } from '#media/codecs.ts';
 import type { Leg, LegEvent } from '#media/leg.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
+import type { RecordingEvent } from '#media/recorder.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
 import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
 import { startTransfer, type Transfer } from '#runtime/transfer.ts';
@@ -14,17 +15,21 @@ import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { dialOutboundCall, type OutboundCallRequest } from '#telephony/outbound-call.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import { answerPhone } from '#test/fakes/baresip.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { speak } from '#test/fakes/spoken.ts';
 import { power, tone } from '#test/fakes/tone.ts';
-import { describeNeeds } from '#test/needs.ts';
+import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { testPlan } from './test-plan.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const SALES = '+14155550123';
 const CALLER_HZ = 440;
 const HUMAN_HZ = 1_000;
+const AGENT_HZ = 600;
+/** Of a tone of this strength. */
+const HEARD = 100_000;
 /** Real signalling, real sound: everything here takes its time, on a busy machine much of it. */
 const WITHIN = { timeout: 30_000 };
 
@@ -60,7 +65,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
   let peers: { caller: RtpPeer; human: RtpPeer };
   let callerLeg: Leg;
   let callerEvents: LegEvent[];
-  let recorded: string[];
+  let recorded: RecordingEvent[];
 
   beforeAll(async () => {
     media = await startMediaThread({ rtpPortMin: 24_100, rtpPortMax: 24_139, iceServers: [], clock: systemClock, logger });
@@ -103,16 +108,20 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
 
   /** A caller on the line, an agent that transfers them, and the person at the other end. */
   async function transfer(of: {
-    caller?: PhoneManner;
-    human?: PhoneManner;
+    caller?: PhoneManner | { readonly uri: string };
+    human?: PhoneManner | { readonly uri: string };
     destination?: object;
     recognizer?: Recognizer;
     notes?: string;
+    /** Waited for between the answer and the transfer. */
+    talk?: () => Promise<void>;
   }): Promise<Transfer> {
-    const caller = await phone(of.caller ?? { does: 'answer' }, peers.caller);
-    const human = of.human ? await phone(of.human, peers.human) : null;
+    const uriOf = async (who: PhoneManner | { readonly uri: string }, name: string, peer: RtpPeer) =>
+      'uri' in who ? who.uri : `sip:${name}@${(await phone(who, peer)).address}`;
+    const caller = await uriOf(of.caller ?? { does: 'answer' }, 'caller', peers.caller);
+    const human = of.human ? await uriOf(of.human, SALES, peers.human) : '';
     const request = {
-      toUri: `sip:caller@${caller.address}`,
+      toUri: caller,
       fromNumber: '+15550100001',
       headers: { 'X-Service-Session-Id': 's1' },
       credentials: null,
@@ -122,8 +131,9 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     callerLeg = call.leg;
     call.leg.listen((events) => void callerEvents.push(...events));
     void peers.caller.speak(portOf(call.dialog.localSdp), tone(CALLER_HZ, 120_000));
+    await of.talk?.();
     return startTransfer({
-      plan: planOf(of.destination ?? {}, human ? `sip:${SALES}@${human.address}` : ''),
+      plan: planOf(of.destination ?? {}, human),
       clock: systemClock,
       logger,
       caller: call.leg,
@@ -138,7 +148,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
       destination: 0,
       notes: of.notes ?? '',
       tell: (fact) => facts.push(fact),
-      onRecording: ({ track }) => recorded.push(track),
+      onRecording: (event) => recorded.push(event),
     });
   }
   let humanPort = 0;
@@ -170,11 +180,53 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     void peers.human.speak(humanPort, tone(HUMAN_HZ, 60_000));
     peers.caller.heard.length = 0;
     peers.human.heard.length = 0;
-    await expect.poll(() => power(heardBy(peers.caller), HUMAN_HZ), WITHIN).toBeGreaterThan(100_000);
-    await expect.poll(() => power(heardBy(peers.human), CALLER_HZ), WITHIN).toBeGreaterThan(100_000);
+    await expect.poll(() => power(heardBy(peers.caller), HUMAN_HZ), WITHIN).toBeGreaterThan(HEARD);
+    await expect.poll(() => power(heardBy(peers.human), CALLER_HZ), WITHIN).toBeGreaterThan(HEARD);
     expect(power(heardBy(peers.caller), CALLER_HZ)).toBeLessThan(power(heardBy(peers.caller), HUMAN_HZ) / 50);
     expect(power(heardBy(peers.human), HUMAN_HZ)).toBeLessThan(power(heardBy(peers.human), CALLER_HZ) / 50);
   }
+
+  /** The caller is off hold: hears the agent again, and nothing else. */
+  async function expectWithAgent(): Promise<void> {
+    const isQuiet = () => peers.caller.heard.length > 20 && peers.caller.heard.slice(-10).every(({ peak }) => peak <= 200);
+    await expect.poll(isQuiet, WITHIN).toBe(true);
+    peers.caller.heard.length = 0;
+    callerLeg.send({ do: 'play', replyId: 'r', pieceId: 0, samples: tone(AGENT_HZ, 1_000), marks: Int32Array.of(), last: true });
+    await expect.poll(() => peers.caller.heard.filter(({ peak }) => peak > 1_000).length, WITHIN).toBeGreaterThan(45);
+    expect(power(heardBy(peers.caller), AGENT_HZ)).toBeGreaterThan(HEARD);
+    expect(power(heardBy(peers.caller), CALLER_HZ)).toBeLessThan(power(heardBy(peers.caller), AGENT_HZ) / 50);
+  }
+
+  /** What the person said is on record, the caller is not on that track. */
+  function expectHumanRecorded(): void {
+    const samples = Int16Array.from(recorded.flatMap((event) => [...event.samples]));
+    expect(new Set(recorded.map(({ track }) => track))).toEqual(new Set(['human']));
+    expect(power(samples, HUMAN_HZ)).toBeGreaterThan(HEARD);
+    expect(power(samples, CALLER_HZ)).toBeLessThan(power(samples, HUMAN_HZ) / 50);
+  }
+
+  itNeeds(['baresip'])(
+    'cold: a real phone takes the REFER and calls the person itself; the two hear each other',
+    async () => {
+      const [caller, human] = [await answerPhone(tone(CALLER_HZ, 60_000)), await answerPhone(tone(HUMAN_HZ, 60_000))];
+      try {
+        // A second of the call with the agent: the phone names its recordings by the second.
+        await transfer({ caller, human, talk: () => expect.poll(() => caller.heard().length, WITHIN).toBeGreaterThan(9_000) });
+        await finished();
+        expect(facts).toEqual([{ type: 'transfer.finished', isDone: true, message: '' }]);
+        callerLeg.send({ do: 'close' });
+        await expect.poll(() => power(human.heard(), CALLER_HZ), WITHIN).toBeGreaterThan(HEARD);
+        await human.hangUp();
+        await expect.poll(() => power(caller.heard(), HUMAN_HZ), WITHIN).toBeGreaterThan(HEARD);
+        expect(power(caller.heard(), CALLER_HZ)).toBeLessThan(power(caller.heard(), HUMAN_HZ) / 50);
+        expect(power(human.heard(), HUMAN_HZ)).toBeLessThan(power(human.heard(), CALLER_HZ) / 50);
+        await expect.poll(() => server.metrics().dialogs, WITHIN).toBe(0);
+      } finally {
+        await Promise.all([caller.close(), human.close()]);
+      }
+    },
+    60_000,
+  );
 
   it('cold: the carrier takes the REFER and the one called answers', async () => {
     await transfer({ caller: { does: 'refer', to: `sip:\\${SALES}@`, status: 202, notifies: [100, 180, 200] } });
@@ -187,6 +239,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 202, notifies: [100, 486] } });
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person is busy.' }]);
+    await expectWithAgent();
     await expectOver();
   }, 40_000);
 
@@ -194,7 +247,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     const running = await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] }, human: { does: 'answer' } });
     await expectJoined();
     await running.stop();
-    expect(recorded).toContain('human');
+    expectHumanRecorded();
     await expectOver();
   }, 60_000);
 
@@ -202,6 +255,15 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 603, notifies: [] } });
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The carrier refused the transfer.' }]);
+    await expectWithAgent();
+    await expectOver();
+  }, 40_000);
+
+  it('cold: the carrier refuses, and the one the worker calls is busy: the agent has the caller back', async () => {
+    await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 405, notifies: [] }, human: { does: 'refuse', status: 486 } });
+    await finished();
+    expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person is busy.' }]);
+    await expectWithAgent();
     await expectOver();
   }, 40_000);
 
@@ -218,7 +280,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     answerWhenAsked();
     await expectJoined();
     await running.stop();
-    expect(recorded).toContain('human');
+    expectHumanRecorded();
     await expectOver();
   }, 60_000);
 
@@ -226,7 +288,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     ['no', hears('no, I am in a meeting'), 'cannot take the call'],
     ['voicemail', hears('please leave a message after the tone'), 'voicemail'],
   ])(
-    'warm: the human answers %s and is hung up on; the music ends',
+    'warm: the human answers %s and is hung up on; the caller is back with the agent',
     async (_, recognizer, message) => {
       await transfer({
         destination: { mode: 'warm', warm_briefing_instructions: 'Be brief.' },
@@ -238,9 +300,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
       answerWhenAsked();
       await finished();
       expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: expect.stringContaining(message) }]);
-      peers.caller.heard.length = 0;
-      await expect.poll(() => peers.caller.heard.length, WITHIN).toBeGreaterThan(20);
-      expect(peers.caller.heard.slice(-10).some(({ peak }) => peak > 200)).toBe(false);
+      await expectWithAgent();
       await expectOver();
     },
     60_000,
@@ -250,6 +310,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     await transfer({ destination: { mode: 'warm' }, human: { does: 'refuse', status: 480 }, recognizer: hears('yes') });
     await finished();
     expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'Nobody answered.' }]);
+    await expectWithAgent();
     await expectOver();
   }, 40_000);
 

@@ -18,4 +18,14 @@ export const de = {
   symbols: { at: 'ät', dot: 'Punkt', dash: 'Bindestrich', underscore: 'Unterstrich', slash: 'Schrägstrich', plus: 'plus' },
   abbreviations:
     'z.B.=zum Beispiel|d.h.=das heißt|u.a.=unter anderem|usw.=und so weiter|bzw.=beziehungsweise|ca.=circa|evtl.=eventuell|inkl.=inklusive|zzgl.=zuzüglich|Nr.=Nummer|Str.=Straße|Std.=Stunden|Min.=Minuten|Tel.=Telefon|Hr.=Herr|Fr.=Frau|Dr.=Doktor|Prof.=Professor|ggf.=gegebenenfalls|&=und',
+  consult: {
+    introduction: 'Guten Tag, hier ist {agent}. Ich habe einen Anruf für Sie, von der Nummer {number}.',
+    introductionWithoutNumber: 'Guten Tag, hier ist {agent}. Ich habe einen Anruf für Sie.',
+    question: 'Darf ich verbinden? Bitte sagen Sie ja oder nein.',
+    declined: 'In Ordnung. Vielen Dank, auf Wiederhören.',
+    callerGone: 'Leider hat der Anrufer aufgelegt. Auf Wiederhören.',
+    yes: 'ja|gerne|gern|okay|ok|klar|natürlich|verbinden sie|bitte sehr',
+    no: 'nein|nicht|nee|später|kein|keine',
+    voicemail: 'nach dem ton|nach dem signalton|mailbox|anrufbeantworter|hinterlassen sie',
+  },
 } satisfies LanguageTexts;

@@ -18,4 +18,14 @@ export const es = {
   symbols: { at: 'arroba', dot: 'punto', dash: 'guion', underscore: 'guion bajo', slash: 'barra', plus: 'más' },
   abbreviations:
     'Sr.=Señor|Sra.=Señora|Srta.=Señorita|Dr.=Doctor|Dra.=Doctora|Ud.=usted|Uds.=ustedes|etc.=etcétera|aprox.=aproximadamente|tel.=teléfono|av.=avenida|Av.=Avenida|pág.=página|núm.=número|&=y',
+  consult: {
+    introduction: 'Hola, soy {agent}. Tengo una llamada para usted, del número {number}.',
+    introductionWithoutNumber: 'Hola, soy {agent}. Tengo una llamada para usted.',
+    question: '¿Puedo pasarle la llamada? Diga sí o no.',
+    declined: 'De acuerdo. Gracias, adiós.',
+    callerGone: 'Lo siento, la persona ha colgado. Adiós.',
+    yes: 'sí|si|claro|de acuerdo|vale|adelante|por supuesto|okay|ok',
+    no: 'no|ahora no|más tarde|nunca',
+    voicemail: 'deje un mensaje|deje su mensaje|después del tono|después de la señal|buzón de voz|contestador',
+  },
 } satisfies LanguageTexts;

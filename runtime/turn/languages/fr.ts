@@ -18,4 +18,14 @@ export const fr = {
   symbols: { at: 'arobase', dot: 'point', dash: 'tiret', underscore: 'tiret bas', slash: 'slash', plus: 'plus' },
   abbreviations:
     'M.=Monsieur|Mme=Madame|Mlle=Mademoiselle|Dr=Docteur|etc.=et cetera|env.=environ|tél.=téléphone|av.=avenue|bd=boulevard|St=Saint|Ste=Sainte|&=et',
+  consult: {
+    introduction: 'Bonjour, ici {agent}. J’ai un appel pour vous, du numéro {number}.',
+    introductionWithoutNumber: 'Bonjour, ici {agent}. J’ai un appel pour vous.',
+    question: 'Puis-je vous mettre en relation ? Dites oui ou non.',
+    declined: 'Très bien. Merci, au revoir.',
+    callerGone: 'Je suis désolé, la personne a raccroché. Au revoir.',
+    yes: "oui|d'accord|bien sûr|allez-y|volontiers|okay|ok",
+    no: 'non|pas|plus tard|jamais',
+    voicemail: 'laissez un message|laisser un message|après le bip|après le signal|messagerie|répondeur',
+  },
 } satisfies LanguageTexts;

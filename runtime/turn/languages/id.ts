@@ -16,4 +16,14 @@ export const id = {
   },
   acknowledgements: 'ya|iya|yap|oke|ok|okay|baik|baiklah|betul|benar|oh|oh ya|he eh|hmm|mm|paham|mengerti|sip|eh|anu',
   symbols: { at: 'at', dot: 'titik', dash: 'strip', underscore: 'garis bawah', slash: 'garis miring', plus: 'plus' },
+  consult: {
+    introduction: 'Halo, ini {agent}. Ada telepon untuk Anda, dari nomor {number}.',
+    introductionWithoutNumber: 'Halo, ini {agent}. Ada telepon untuk Anda.',
+    question: 'Boleh saya sambungkan? Silakan jawab ya atau tidak.',
+    declined: 'Baik. Terima kasih, sampai jumpa.',
+    callerGone: 'Maaf, penelepon sudah menutup telepon. Sampai jumpa.',
+    yes: 'ya|iya|boleh|silakan|oke|ok|baik|sambungkan',
+    no: 'tidak|tak|enggak|nggak|gak|jangan|nanti|belum|sibuk',
+    voicemail: 'tinggalkan pesan|setelah nada|kotak suara|pesan suara',
+  },
 } satisfies LanguageTexts;

@@ -8,6 +8,23 @@ export interface LanguageTexts {
   readonly symbols: SymbolNames;
   /** Written abbreviations and how they are read, `z.B.=zum Beispiel`; separated by `|`. For voices that need words. */
   readonly abbreviations?: string;
+  /** What is said to a person a caller is to be handed to; English where it is missing. */
+  readonly consult?: ConsultTexts;
+}
+
+/** The lines and words of a private word with a person before a caller is connected (supplement 4.7). Words are separated by `|`. */
+export interface ConsultTexts {
+  /** Before the notes, unless the destination's own instructions replace it. `{agent}` and `{number}` are filled in. */
+  readonly introduction: string;
+  /** The same for a caller who withholds the number. */
+  readonly introductionWithoutNumber: string;
+  readonly question: string;
+  readonly declined: string;
+  readonly callerGone: string;
+  readonly yes: string;
+  readonly no: string;
+  /** What only a machine says. */
+  readonly voicemail: string;
 }
 
 /** What the agent says by itself, without its model. */

@@ -17,4 +17,15 @@ export const pt = {
   acknowledgements: 'sim|é|ok|okay|tá|tá bom|está bem|certo|claro|pois|pois é|isso|entendi|entendo|aham|uhum|ahã|mhm|hmm|ah|hã',
   symbols: { at: 'arroba', dot: 'ponto', dash: 'hífen', underscore: 'sublinhado', slash: 'barra', plus: 'mais' },
   abbreviations: 'Sr.=Senhor|Sra.=Senhora|Dr.=Doutor|Dra.=Doutora|etc.=et cetera|aprox.=aproximadamente|tel.=telefone|av.=avenida|Av.=Avenida|&=e',
+  consult: {
+    introduction: 'Olá, aqui é {agent}. Tenho uma chamada para você, do número {number}.',
+    introductionWithoutNumber: 'Olá, aqui é {agent}. Tenho uma chamada para você.',
+    question: 'Posso transferir a chamada? Por favor, diga sim ou não.',
+    declined: 'Está bem. Obrigado, até logo.',
+    callerGone: 'Desculpe, a pessoa desligou. Até logo.',
+    yes: 'sim|claro|pode|pode passar|com certeza|está bem|tá bom|okay|ok',
+    no: 'não|nao|depois|mais tarde|nunca|ocupado|ocupada',
+    voicemail:
+      'deixe sua mensagem|deixe a sua mensagem|deixe um recado|deixe o seu recado|após o sinal|depois do sinal|caixa postal|correio de voz|secretária eletrônica',
+  },
 } satisfies LanguageTexts;

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { type ConsultInput, type ConsultState, type ConsultStep, consultStep } from '#runtime/consult.ts';
+import { consultAnswer, consultPhrases } from '#runtime/consult-phrases.ts';
+
+/** What people say to being asked whether they take a call: a yes, a no, a no that begins as a yes, and a machine. */
+const ANSWERS: Readonly<Record<string, readonly [yes: string, no: string, yesBut: string, machine: string]>> = {
+  en: ['Yes, go ahead.', 'No, I’m in a meeting.', 'Yes, but not now.', 'Please leave a message after the tone.'],
+  zh: ['可以，接过来吧。', '我现在没空。', '好，不过现在不行。', '您拨打的电话无人接听，请留言。'],
+  hi: ['हाँ, जोड़ दीजिए।', 'नहीं, मैं व्यस्त हूँ।', 'हाँ, लेकिन अभी नहीं।', 'कृपया बीप के बाद संदेश छोड़ें।'],
+  es: ['Sí, claro.', 'No puedo.', 'Sí, pero más tarde.', 'Deje su mensaje después de la señal.'],
+  fr: ['Oui, allez-y.', 'Non merci.', 'Oui, mais pas maintenant.', 'Laissez un message après le bip.'],
+  ar: ['نعم، تفضل.', 'لا، أنا مشغول.', 'نعم، لكن لاحقًا.', 'اترك رسالة بعد سماع الصافرة.'],
+  bn: ['হ্যাঁ, অবশ্যই।', 'না, আমি ব্যস্ত।', 'হ্যাঁ, কিন্তু পরে।', 'বিপের পরে বার্তা রাখুন।'],
+  pt: ['Sim, pode passar.', 'Não posso.', 'Claro, mas depois.', 'Deixe a sua mensagem após o sinal.'],
+  ru: ['Да, соединяйте.', 'Нет, я занят.', 'Да, но позже.', 'Оставьте сообщение после сигнала.'],
+  id: ['Ya, boleh.', 'Tidak bisa.', 'Ya, tapi nanti.', 'Silakan tinggalkan pesan setelah nada.'],
+  ja: ['はい、つないでください。', 'いいえ、今は出られません。', 'はい、でも後でお願いします。', '発信音のあとにメッセージをどうぞ。'],
+  de: ['Ja, gerne.', 'Nein, keine Zeit.', 'Ja, aber nicht jetzt.', 'Bitte hinterlassen Sie eine Nachricht nach dem Ton.'],
+  it: ['Sì, va bene.', 'No, non posso.', 'Sì, ma più tardi.', 'Lasciate un messaggio dopo il segnale.'],
+};
+
+describe('supplement 4.7 the answer of the person called', () => {
+  it.each(Object.entries(ANSWERS))('is understood in %s', (language, [yes, no, yesBut, machine]) => {
+    const phrases = consultPhrases(language);
+    const answers = [yes, no, yesBut, machine, 'Hmmm.'].map((text) => consultAnswer(text, phrases));
+    expect(answers).toEqual(['yes', 'no', 'no', 'voicemail', 'unclear']);
+  });
+
+  it('is asked for in the agent’s language, and in English where there are no lines of its own', () => {
+    const questions = Object.keys(ANSWERS).map((language) => consultPhrases(language).question);
+    expect(new Set(questions).size).toBe(questions.length);
+    for (const language of Object.keys(ANSWERS)) {
+      expect(consultPhrases(language).introduction).toMatch(/\{agent\}.*\{number\}|\{number\}.*\{agent\}/);
+      expect(consultPhrases(language).introductionWithoutNumber).not.toContain('{number}');
+    }
+    expect(consultPhrases('et')).toEqual(consultPhrases('en'));
+  });
+});
+
+describe('supplement 4.7 a consultation', () => {
+  const rules = { confirms: true, phrases: consultPhrases('en') };
+  const run = (...inputs: ConsultInput[]): ConsultStep => {
+    let state: ConsultState = { is: 'briefing' };
+    let step: ConsultStep = { state };
+    for (const input of inputs) {
+      step = consultStep(rules, state, input);
+      state = step.state;
+    }
+    return step;
+  };
+  const said = { is: 'said' } as const;
+  const silence = { is: 'silence' } as const;
+  const heard = (text: string) => ({ is: 'heard', text }) as const;
+
+  it('asks three times whoever says nothing, thanks them and gives up', () => {
+    expect(run(said)).toMatchObject({ state: { is: 'waiting', asked: 1 } });
+    expect(run(said, silence, said, silence)).toMatchObject({ state: { is: 'asking', asked: 3 }, say: rules.phrases.question });
+    const last = [said, silence, said, silence, said, silence] as const;
+    expect(run(...last)).toMatchObject({ say: rules.phrases.declined });
+    expect(run(...last, said)).toMatchObject({ outcome: 'no_answer' });
+  });
+
+  it('takes no word for an answer before the question, but a machine for one', () => {
+    expect(run(heard('Yes, hello?')).outcome).toBeUndefined();
+    expect(run(heard('This is the voicemail of Ann.')).outcome).toBe('voicemail');
+    expect(run(said, heard('yes')).outcome).toBe('yes');
+  });
+
+  it('tells the person that the caller has gone, even while they think about it', () => {
+    expect(run(said, { is: 'caller_gone' })).toMatchObject({ say: rules.phrases.callerGone });
+    expect(run(said, { is: 'caller_gone' }, said).outcome).toBe('caller_gone');
+    expect(run(said, { is: 'caller_gone' }, { is: 'hung_up' }).outcome).toBe('caller_gone');
+    expect(run(said, { is: 'hung_up' }).outcome).toBe('hung_up');
+  });
+});
