@@ -35,9 +35,10 @@ export async function startAll(settings: Settings): Promise<void> {
   lockDataDir(settings.DATA_DIR);
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'supervisor' });
   const credentials = loadCredentials(settings);
-  const port = settings.PORT === 0 ? await freePort(settings.HOST) : settings.PORT;
+  const port = await portOrFree(settings.PORT, settings.HOST);
   const usesEmbeddedSignalling = settings.DRACHTIO_HOST === undefined;
   const sipPort = usesEmbeddedSignalling && settings.SIP_PORT === 0 ? await freePort(settings.SIP_HOST) : settings.SIP_PORT;
+  const sipTlsPort = await portOrFree(settings.SIP_TLS_PORT, settings.SIP_HOST);
   const drachtioPort = usesEmbeddedSignalling ? await freePort('127.0.0.1') : settings.DRACHTIO_PORT;
   const drachtioSecret = usesEmbeddedSignalling ? randomBytes(16).toString('hex') : settings.DRACHTIO_SECRET;
   const workers = countWorkers(settings);
@@ -48,6 +49,7 @@ export async function startAll(settings: Settings): Promise<void> {
     DATA_DIR: settings.DATA_DIR,
     PORT: String(port),
     SIP_PORT: String(sipPort),
+    SIP_TLS_PORT: String(sipTlsPort),
     SUPERVISOR_RUN: randomUUID(),
     WORKER_TOKEN: credentials.workerToken,
     CONTROL_PLANE_URL: settings.CONTROL_PLANE_URL ?? controlPlaneUrl,
@@ -99,7 +101,15 @@ export async function startAll(settings: Settings): Promise<void> {
     supervisor.start({
       name: `worker-${index}`,
       role: 'worker',
-      environment: (instanceId) => ({ ...shared, ...WITHHELD, ...slice, WORKER_INSTANCE: instanceId, WORKER_KINDS: workerKinds(index, workers) }),
+      environment: (instanceId) => ({
+        ...shared,
+        ...WITHHELD,
+        SIP_TLS_KEY: '',
+        SIP_TLS_CERT: '',
+        ...slice,
+        WORKER_INSTANCE: instanceId,
+        WORKER_KINDS: workerKinds(index, workers),
+      }),
     });
   }
 }
@@ -159,6 +169,11 @@ function rtpSlice(settings: Settings, index: number, workers: number): { RTP_POR
   const size = Math.floor((settings.RTP_PORT_MAX - settings.RTP_PORT_MIN + 1) / workers / 2) * 2;
   const first = settings.RTP_PORT_MIN + (settings.RTP_PORT_MIN % 2) + index * size;
   return { RTP_PORT_MIN: String(first), RTP_PORT_MAX: String(Math.min(first + size - 1, settings.RTP_PORT_MAX)) };
+}
+
+/** A port as it is set; 0 takes a free one. */
+async function portOrFree(port: number, host: string): Promise<number> {
+  return port === 0 ? freePort(host) : port;
 }
 
 /** A port that is free for TCP and UDP on this address right now. Throws when none is found, or the address is not one of this machine. */

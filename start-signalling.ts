@@ -2,7 +2,9 @@
 import { systemClock } from '#config/clock.ts';
 import type { Settings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
+import { readPem } from '#config/pem.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { SipTls } from '#telephony/embedded/transport.ts';
 import { createHttpAdmission } from '#telephony/http-admission.ts';
 import { explainListenError, type Part, runPart } from './part.ts';
 
@@ -17,6 +19,7 @@ export async function startSignallingPart(settings: Settings): Promise<void> {
       sipHost: settings.SIP_HOST,
       sipPort: settings.SIP_PORT,
       publicIp: settings.SIP_PUBLIC_IP,
+      tls: sipTls(settings),
       appHost: settings.DRACHTIO_HOST ?? '127.0.0.1',
       appPort: settings.DRACHTIO_PORT,
       secret: settings.DRACHTIO_SECRET,
@@ -24,14 +27,27 @@ export async function startSignallingPart(settings: Settings): Promise<void> {
       logger,
       admit: createHttpAdmission(CONTROL_PLANE_URL, WORKER_TOKEN),
     }).catch((error: unknown) => {
-      throw explainListenError(error, { setting: 'SIP_HOST, SIP_PORT', host: settings.SIP_HOST, port: settings.SIP_PORT });
+      throw explainListenError(error, { setting: 'SIP_HOST, SIP_PORT, SIP_TLS_PORT', host: settings.SIP_HOST, port: settings.SIP_PORT });
     });
     // New calls are refused by admission while the program drains; running ones still need their BYE.
     return {
       facts: { outlivesDrain: true, sipPort: server.sipPort },
-      lines: [`Signalling   ${settings.SIP_HOST} port ${server.sipPort}, UDP and TCP`],
+      lines: [
+        `Signalling   ${settings.SIP_HOST} port ${server.sipPort}, UDP and TCP${server.tlsPort === null ? '' : `; port ${server.tlsPort}, TLS`}`,
+      ],
       drain: async () => undefined,
       close: () => server.close(),
     };
   });
+}
+
+/** TLS for SIP; null without a certificate. */
+function sipTls({ SIP_TLS_PORT, SIP_TLS_CERT, SIP_TLS_KEY, SIP_TLS_CA }: Settings): SipTls | null {
+  if (SIP_TLS_CERT === undefined || SIP_TLS_KEY === undefined) return null;
+  return {
+    port: SIP_TLS_PORT,
+    certificate: readPem('SIP_TLS_CERT', SIP_TLS_CERT),
+    key: readPem('SIP_TLS_KEY', SIP_TLS_KEY),
+    authorities: SIP_TLS_CA === undefined ? null : readPem('SIP_TLS_CA', SIP_TLS_CA),
+  };
 }

@@ -66,7 +66,15 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
   const adopted = await adoptSpools(spoolRoot);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
-  const phone = { clock, logger, media, sipHost: settings.SIP_HOST, sipPublicIp: settings.SIP_PUBLIC_IP, random: Math.random };
+  const phone = {
+    clock,
+    logger,
+    media,
+    sipHost: settings.SIP_HOST,
+    sipPublicIp: settings.SIP_PUBLIC_IP,
+    offersSrtp: settings.SIP_SRTP !== 'off',
+    random: Math.random,
+  };
   const worker = new Worker({
     identity: {
       instanceId,

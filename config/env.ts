@@ -88,11 +88,16 @@ const environmentSchema = z.object({
   DRACHTIO_SECRET: secret.default('cymru'),
   SIP_HOST: z.string().min(1).optional(),
   SIP_PORT: port.default(5060),
+  SIP_TLS_PORT: port.default(5061),
+  SIP_TLS_CERT: z.string().min(1).optional(),
+  SIP_TLS_KEY: z.string().min(1).optional(),
+  SIP_TLS_CA: z.string().min(1).optional(),
+  SIP_SRTP: z.enum(['auto', 'off']).default('auto'),
   SIP_PUBLIC_IP: z.union([z.ipv4(), z.ipv6()]).optional(),
   SIP_TRUSTED: commaList.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))).prefault('127.0.0.0/8'),
   SIP_TRUNK_URI: z
     .string()
-    .regex(/^[^\s/:]+(:\d{1,5})?$/, 'must be host or host:port')
+    .regex(/^[^\s/:;]+(:\d{1,5})?(;transport=(udp|tcp|tls))?$/, 'must be host or host:port, with ;transport=tls for TLS')
     .optional(),
   SIP_TRUNK_USERNAME: z.string().min(1).optional(),
   SIP_TRUNK_PASSWORD: secret.optional(),
@@ -110,6 +115,7 @@ const environmentSchema = z.object({
   EGRESS_ALLOW: commaList.prefault(''),
   TTS_PROVIDER: z.enum(['local', 'openai', 'elevenlabs', 'cartesia', 'deepgram']).default('local'),
   ASR_PROVIDER: z.enum(['local', 'deepgram', 'openai', 'assemblyai']).default('local'),
+  MODELS_URL: httpUrl.default('https://huggingface.co'),
   LLM_DEFAULT: z
     .string()
     .regex(/^[a-z0-9-]+\/.+$/, 'must be <provider>/<model>')
@@ -214,6 +220,7 @@ function contradictions(settings: z.output<typeof environmentSchema>): string[] 
   together(['LIVEKIT_URL', 'LIVEKIT_API_KEY', 'LIVEKIT_API_SECRET']);
   together(['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN']);
   together(['TLS_CERT', 'TLS_KEY']);
+  together(['SIP_TLS_CERT', 'SIP_TLS_KEY']);
   together(['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD']);
   if (settings.RTP_PORT_MAX - settings.RTP_PORT_MIN < 9) problems.push('RTP_PORT_MAX: must be at least 9 above RTP_PORT_MIN');
   return problems;

@@ -1,7 +1,7 @@
 /** The control plane as one thing to start and to stop: the server with every route, seeded and listening, over a context the composition root built. */
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { readPem } from '#config/pem.ts';
 import type { Context } from './context.ts';
 import { registerRoutes } from './routes.ts';
 import { type Seeded, seedDemo, seedOperator } from './seed.ts';
@@ -33,7 +33,7 @@ export async function startControlPlane(deps: ControlPlaneDeps): Promise<Control
   const app = await createServer(
     deps.context,
     settings.TLS_CERT !== undefined && settings.TLS_KEY !== undefined
-      ? { tls: { cert: pem('TLS_CERT', settings.TLS_CERT), key: pem('TLS_KEY', settings.TLS_KEY) } }
+      ? { tls: { cert: readPem('TLS_CERT', settings.TLS_CERT), key: readPem('TLS_KEY', settings.TLS_KEY) } }
       : {},
   );
   await registerRoutes(app, deps.context);
@@ -46,14 +46,4 @@ export async function startControlPlane(deps: ControlPlaneDeps): Promise<Control
   deps.onListening(port);
   const seeded = await seedDemo(deps.context);
   return { port, server: app.server, handle: (request, response) => app.routing(request, response), seeded, close: () => app.close() };
-}
-
-/** A setting that holds PEM text, or names a file with it. */
-function pem(setting: string, value: string): string {
-  if (value.includes('-----BEGIN')) return value;
-  try {
-    return readFileSync(value, 'utf8');
-  } catch (error) {
-    throw new Error(`${setting}: the file it names cannot be read`, { cause: error });
-  }
 }

@@ -4,6 +4,8 @@
  * Every transport implements it; nothing above it knows which one is in use.
  */
 
+import type { SrtpKeys } from './rtp/srtp.ts';
+
 /** Length of one frame and of one slot of the call's clock, in ms. */
 export const FRAME_MS = 20;
 
@@ -69,6 +71,8 @@ export interface RtpRemote {
   readonly digitClockHz?: number;
   /** Reports share the media's port (RFC 5761); otherwise they have the one above. */
   readonly isRtcpMuxed?: boolean;
+  /** Both streams are protected (SRTP); absent when they are plain. */
+  readonly srtp?: SrtpKeys;
   /** False while the far end put us on hold (sendonly/inactive). */
   readonly sending: boolean;
 }

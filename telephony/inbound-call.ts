@@ -6,8 +6,9 @@ import type { Clock } from '#config/clock.ts';
 import { Fault } from '#config/errors.ts';
 import type { Leg } from '#media/leg.ts';
 import type { MediaHost } from '#media/media-host.ts';
+import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { localAddressFor } from './local-address.ts';
-import { answerAudio, offerAudio, readRemote } from './sdp.ts';
+import { answerAudio, newSession, offerAudio, readRemote } from './sdp.ts';
 import { type DialogFacts, type IncomingInvite, InviteCancelled, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
 
@@ -18,6 +19,8 @@ export interface InboundCallDeps {
   /** Address the program listens on, and the one written into SDP when set. */
   readonly sipHost: string;
   readonly sipPublicIp: string | undefined;
+  /** Offers of ours over TLS are for protected media (SRTP), unless this is false. */
+  readonly offersSrtp?: boolean;
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
@@ -45,7 +48,8 @@ export async function answerInboundCall(
   try {
     const offer = invite.sdpOffer;
     // An offer that cannot be answered is refused before it rings. Without one we make it, and the ACK brings the answer.
-    const remote = offer === null ? null : readRemote(offer);
+    const srtpKey = newSrtpKey();
+    const remote = offer === null ? null : readRemote(offer, { srtpKey });
     invite.ring();
     const first = await Promise.race([ready, cancelled]);
     if (first === 'cancelled') return { outcome: 'cancelled' };
@@ -55,7 +59,13 @@ export async function answerInboundCall(
       remote,
       recording: first.recordAudio ? { firstSegment: 0 } : null,
     });
-    const local = { address: deps.sipPublicIp ?? bound, port: localPort, sessionId: Math.floor(deps.random() * 2 ** 31), version: 1 };
+    const local = {
+      address: deps.sipPublicIp ?? bound,
+      port: localPort,
+      ...newSession(deps.random),
+      srtpKey,
+      isSecure: remote ? remote.srtp !== undefined : invite.isOverTls && deps.offersSrtp !== false,
+    };
     const dialog = await invite.answer(offer === null ? offerAudio(local) : answerAudio(offer, local).sdp).catch((error: unknown) => {
       rtp.send({ do: 'close' });
       throw error;

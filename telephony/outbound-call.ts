@@ -5,8 +5,9 @@
 import type { Clock } from '#config/clock.ts';
 import type { Leg, LegEvent, RtpRemote } from '#media/leg.ts';
 import type { LegRecording, MediaHost } from '#media/media-host.ts';
+import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { localAddressFor } from './local-address.ts';
-import { offerAudio, readRemote } from './sdp.ts';
+import { type LocalAudio, newSession, offerAudio, readAnswer } from './sdp.ts';
 import { type DialogFacts, type DialRequest, InviteRefused, type OutgoingInvite, type Signalling, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
 
@@ -18,6 +19,8 @@ export interface OutboundCallDeps {
   /** Address the program listens on, and the one written into SDP when set. */
   readonly sipHost: string;
   readonly sipPublicIp: string | undefined;
+  /** Offers over TLS are for protected media (SRTP), unless this is false. */
+  readonly offersSrtp?: boolean;
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
@@ -45,15 +48,21 @@ export async function dialOutboundCall(deps: OutboundCallDeps, request: Outbound
     const bound = localAddressFor(hostOf(request.toUri), { boundHost: deps.sipHost, publicIp: undefined });
     const opened = await deps.media.openRtpLeg({ localAddress: bound, remote: null, recording: request.recording });
     rtp = opened.leg;
-    const local = { address: deps.sipPublicIp ?? bound, port: opened.localPort, sessionId: Math.floor(deps.random() * 2 ** 31), version: 1 };
+    const local: LocalAudio = {
+      address: deps.sipPublicIp ?? bound,
+      port: opened.localPort,
+      ...newSession(deps.random),
+      srtpKey: newSrtpKey(),
+      isSecure: deps.offersSrtp !== false && isOverTls(request.toUri),
+    };
     const invite = deps.signalling.dial({ ...request, sdpOffer: offerAudio(local) });
-    const early = listenEarly(rtp, invite, request.onEarlyMedia);
+    const early = listenEarly(rtp, invite, { local, listener: request.onEarlyMedia });
     const end = await ring(deps, invite, { ringMs: request.ringMs, signal });
     if (end === 'cancelled' || end === 'no_answer') {
       rtp.send({ do: 'close' });
       return end === 'cancelled' ? { outcome: end } : { outcome: end, error: null };
     }
-    rtp.send({ do: 'setRemote', remote: await remoteOf(end, early) });
+    rtp.send({ do: 'setRemote', remote: await remoteOf(end, local, early) });
     const leg = createSipLeg({ clock: deps.clock, dialog: end, rtp, local });
     return { outcome: 'answered', leg, dialog: end.facts, refer: (referRequest, listener) => end.refer(referRequest, listener) };
   } catch (error) {
@@ -93,12 +102,16 @@ interface Early {
 }
 
 /** Has the leg take early media; what it hears then is not the caller's, and ends with the answer. */
-function listenEarly(rtp: Leg, invite: OutgoingInvite, listener: OutboundCallRequest['onEarlyMedia']): Early {
+function listenEarly(
+  rtp: Leg,
+  invite: OutgoingInvite,
+  { local, listener }: { readonly local: LocalAudio; readonly listener: OutboundCallRequest['onEarlyMedia'] },
+): Early {
   const early: Early = { sdp: '' };
   rtp.listen((events) => listener?.(events));
   invite.onEarlyMedia((sdp) => {
     try {
-      rtp.send({ do: 'setRemote', remote: readRemote(sdp), isEarly: true });
+      rtp.send({ do: 'setRemote', remote: readAnswer(sdp, local), isEarly: true });
       early.sdp = sdp;
     } catch {
       // Audio we cannot carry before the answer: it rings in silence, and the answer decides.
@@ -108,10 +121,10 @@ function listenEarly(rtp: Leg, invite: OutgoingInvite, listener: OutboundCallReq
 }
 
 /** Where the answer wants its audio; a 200 without a description stands by the one before it. An answer without audio we could carry ends the call it began. */
-export async function remoteOf(dialog: SipDialog, early: Early = { sdp: '' }): Promise<RtpRemote> {
+export async function remoteOf(dialog: SipDialog, local: LocalAudio, early: Early = { sdp: '' }): Promise<RtpRemote> {
   try {
     const { remoteSdp } = dialog.facts;
-    return readRemote(remoteSdp.trim() === '' ? early.sdp : remoteSdp);
+    return readAnswer(remoteSdp.trim() === '' ? early.sdp : remoteSdp, local);
   } catch (error) {
     await dialog.hangUp();
     throw error;
@@ -122,6 +135,11 @@ export async function remoteOf(dialog: SipDialog, early: Early = { sdp: '' }): P
 function outcomeOf(status: number): 'busy' | 'no_answer' | 'failed' {
   if (status === 486 || status === 600) return 'busy';
   return status === 408 || status === 480 ? 'no_answer' : 'failed';
+}
+
+/** What a URI asks for (RFC 3261 §19.1.1, §26.2.2). */
+function isOverTls(uri: string): boolean {
+  return /^sips:/i.test(uri) || /;transport=tls(?=[;?>]|$)/i.test(uri);
 }
 
 function hostOf(uri: string): string {

@@ -1,10 +1,11 @@
 /** A phone call whose worker died, on a new one: a leg of this worker's own, offered to the other side inside the dialog that stands (RFC 3261 §14.1). */
 import type { Leg } from '#media/leg.ts';
 import type { LegRecording } from '#media/media-host.ts';
+import { newSrtpKey } from '#media/rtp/srtp.ts';
 import type { InboundCallDeps } from './inbound-call.ts';
 import { localAddressFor } from './local-address.ts';
 import { remoteOf } from './outbound-call.ts';
-import { offerAudio } from './sdp.ts';
+import { type LocalAudio, newSession, offerAudio } from './sdp.ts';
 import { type DialogFacts, DialogGone, type Signalling, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
 
@@ -35,9 +36,14 @@ export async function resumeSipCall(
     const bound = localAddressFor(hostOf(facts.remoteTarget), { boundHost: deps.sipHost, publicIp: undefined });
     const opened = await deps.media.openRtpLeg({ localAddress: bound, remote: null, recording: options.recording });
     rtp = opened.leg;
-    const local = { address: deps.sipPublicIp ?? bound, port: opened.localPort, ...nextOrigin(facts.localSdp, deps.random) };
+    const local = {
+      address: deps.sipPublicIp ?? bound,
+      port: opened.localPort,
+      ...nextOrigin(facts.localSdp, deps.random),
+      ...keysLike(facts.localSdp),
+    };
     const dialog = await inTime(deps, deps.signalling.resume(facts, offerAudio(local)));
-    rtp.send({ do: 'setRemote', remote: await remoteOf(dialog) });
+    rtp.send({ do: 'setRemote', remote: await remoteOf(dialog, local) });
     const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local });
     return { outcome: 'answered', leg, dialog: dialog.facts, refer: (request, listener) => dialog.refer(request, listener) };
   } catch (error) {
@@ -60,12 +66,15 @@ async function inTime({ clock }: ResumedCallDeps, resuming: Promise<SipDialog>):
   }
 }
 
+/** Protected media stays protected, with a key of this worker's own. */
+function keysLike(localSdp: string): Pick<LocalAudio, 'srtpKey' | 'isSecure'> {
+  return { srtpKey: newSrtpKey(), isSecure: /^m=audio \d+ RTP\/SAVPF? /im.test(localSdp) };
+}
+
 /** The origin of a description that follows the one sent before. */
-function nextOrigin(localSdp: string, random: () => number): { readonly sessionId: number; readonly version: number } {
+function nextOrigin(localSdp: string, random: () => number): Pick<LocalAudio, 'sessionId' | 'version'> {
   const [, sessionId, version] = /^o=\S+ (\d{1,15}) (\d{1,15}) /m.exec(localSdp) ?? [];
-  return sessionId === undefined
-    ? { sessionId: Math.floor(random() * 2 ** 31), version: 1 }
-    : { sessionId: Number(sessionId), version: Number(version) + VERSION_LEAP };
+  return sessionId === undefined ? newSession(random) : { sessionId: Number(sessionId), version: Number(version) + VERSION_LEAP };
 }
 
 function hostOf(uri: string): string {

@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { fault } from '#config/errors.ts';
 import type { RtpCodec, RtpRemote } from '#media/leg.ts';
 import { CODECS, codecNames, staticCodec } from '#media/rtp/codec-table.ts';
+import { chooseCrypto, cryptoLine, type OfferedCrypto } from './sdes.ts';
 
 /** Our end of the audio, as it is written into an offer or an answer. */
 export interface LocalAudio {
@@ -15,6 +16,10 @@ export interface LocalAudio {
   readonly sessionId: number;
   /** Counts up with every description that differs from the one before. */
   readonly version: number;
+  /** Key of what we send where the streams are protected: one for the life of a dialog (`newSrtpKey`). */
+  readonly srtpKey: string;
+  /** Offers of ours are for protected streams, and nothing else. */
+  readonly isSecure: boolean;
 }
 
 type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
@@ -42,6 +47,8 @@ interface UsableAudio {
   readonly section: Section;
   readonly direction: Direction;
   readonly remote: RtpRemote;
+  /** Null where the streams are plain. */
+  readonly crypto: OfferedCrypto | null;
 }
 
 const MAX_CHARS = 65_535;
@@ -58,8 +65,17 @@ const OPUS_PARAMETERS = 'useinbandfec=1';
 const RTCP_MUX = 'a=rtcp-mux';
 /** Plain RTP; the AVPF profile differs in RTCP timing only (RFC 4585). */
 const PROTOCOLS = ['RTP/AVP', 'RTP/AVPF'];
+/** The same, protected with keys of the description (RFC 4568). */
+const SECURE_PROTOCOLS = ['RTP/SAVP', 'RTP/SAVPF'];
+/** What we offer: what everybody must know (RFC 4568 §6.2.1). */
+const OWN_CRYPTO = { tag: 1, suite: 'AES_CM_128_HMAC_SHA1_80' } as const;
 /** What the answerer's side of a direction is (RFC 3264 §6.1). */
 const MIRRORED = { sendrecv: 'sendrecv', sendonly: 'recvonly', recvonly: 'sendonly', inactive: 'inactive' } as const;
+
+/** The origin of a new session. */
+export function newSession(random: () => number): Pick<LocalAudio, 'sessionId' | 'version'> {
+  return { sessionId: Math.floor(random() * 2 ** 31), version: 1 };
+}
 
 /**
  * Answers an offer: every section is answered in its place, the first usable audio accepted, the rest refused with port 0.
@@ -67,7 +83,7 @@ const MIRRORED = { sendrecv: 'sendrecv', sendonly: 'recvonly', recvonly: 'sendon
  */
 export function answerAudio(offerSdp: string, local: LocalAudio): { readonly sdp: string; readonly remote: RtpRemote } {
   const offer = parseDescription(offerSdp);
-  const audio = findAudio(offer);
+  const audio = findAudio(offer, local);
   const sections = offer.sections.flatMap((section, index) => (index === audio.index ? acceptedSection(audio, local) : refusedSection(section)));
   return { sdp: joined([...sessionLines(local, offer.timing), ...sections]), remote: audio.remote };
 }
@@ -77,7 +93,8 @@ export function offerAudio(local: LocalAudio): string {
   const codecs = codecNames().map((codec) => ({ codec, payloadType: CODECS[codec].staticType ?? OPUS_PAYLOAD_TYPE }));
   return joined([
     ...sessionLines(local, '0 0'),
-    `m=audio ${local.port} RTP/AVP ${codecs.map(({ payloadType }) => payloadType).join(' ')} ${DIGIT_PAYLOAD_TYPE}`,
+    `m=audio ${local.port} ${local.isSecure ? 'RTP/SAVP' : 'RTP/AVP'} ${codecs.map(({ payloadType }) => payloadType).join(' ')} ${DIGIT_PAYLOAD_TYPE}`,
+    ...(local.isSecure ? [cryptoLine(OWN_CRYPTO, local.srtpKey)] : []),
     ...codecs.flatMap(({ codec, payloadType }) => codecLines(codec, payloadType)),
     ...digitLines(DIGIT_PAYLOAD_TYPE, DIGIT_CLOCK_HZ),
     'a=ptime:20',
@@ -85,9 +102,26 @@ export function offerAudio(local: LocalAudio): string {
   ]);
 }
 
-/** The far end as a description of its own names it: an answer to an offer of ours, or an offer that is only looked at. Throws like `answerAudio`. */
-export function readRemote(sdp: string): RtpRemote {
-  return findAudio(parseDescription(sdp)).remote;
+/** The far end as an offer names it. Throws like `answerAudio`. */
+export function readRemote(sdp: string, local: Pick<LocalAudio, 'srtpKey'>): RtpRemote {
+  return findAudio(parseDescription(sdp), local).remote;
+}
+
+/** The far end as its answer to an offer of ours names it. Throws like `answerAudio`, and when it would have plain what was offered protected. */
+export function readAnswer(sdp: string, local: Pick<LocalAudio, 'srtpKey' | 'isSecure'>): RtpRemote {
+  const remote = readRemote(sdp, local);
+  if (local.isSecure !== (remote.srtp !== undefined)) throw fault('sdp_unusable');
+  return remote;
+}
+
+/** True for an offer that could be answered. */
+export function isAnswerable(offerSdp: string): boolean {
+  try {
+    readRemote(offerSdp, { srtpKey: '' });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** True when nothing about the far end changed: a session refresh, not a hold or a new address. */
@@ -100,6 +134,8 @@ export function isSameAudio(a: RtpRemote, b: RtpRemote): boolean {
     a.digitPayloadType === b.digitPayloadType &&
     a.digitClockHz === b.digitClockHz &&
     a.isRtcpMuxed === b.isRtcpMuxed &&
+    a.srtp?.receiveKey === b.srtp?.receiveKey &&
+    a.srtp?.suite === b.srtp?.suite &&
     a.sending === b.sending
   );
 }
@@ -109,12 +145,13 @@ function sessionLines(local: LocalAudio, timing: string): string[] {
   return ['v=0', `o=parley ${local.sessionId} ${local.version} ${address}`, 's=-', `c=${address}`, `t=${timing}`];
 }
 
-function acceptedSection({ section, direction, remote }: UsableAudio, local: LocalAudio): string[] {
+function acceptedSection({ section, direction, remote, crypto }: UsableAudio, local: LocalAudio): string[] {
   const digits = remote.digitPayloadType;
   // An offerer that writes 0.0.0.0 holds the call whatever direction it names (RFC 3264 §8.4).
   const ours = remote.sending || direction !== 'sendrecv' ? MIRRORED[direction] : 'recvonly';
   return [
     `m=audio ${local.port} ${section.protocol} ${remote.payloadType}${digits === null ? '' : ` ${digits}`}`,
+    ...(crypto === null ? [] : [cryptoLine(crypto, local.srtpKey)]),
     ...codecLines(remote.codec, remote.payloadType),
     ...(digits === null ? [] : digitLines(digits, remote.digitClockHz ?? DIGIT_CLOCK_HZ)),
     'a=ptime:20',
@@ -165,22 +202,33 @@ function parseSection(line: string, lines: readonly string[]): Section {
 }
 
 /** The first audio section that can be talked to. */
-function findAudio(description: Description): UsableAudio {
+function findAudio(description: Description, { srtpKey }: Pick<LocalAudio, 'srtpKey'>): UsableAudio {
   let hasAudio = false;
   for (const [index, section] of description.sections.entries()) {
-    if (section.media !== 'audio' || section.port === 0 || !PROTOCOLS.includes(section.protocol.toUpperCase())) continue;
-    const address = connectionAddress(section.lines.some((line) => line.startsWith('c=')) ? section.lines : description.lines);
-    if (address === null) continue;
+    const carried = carriage(description, section);
+    if (carried === null) continue;
     hasAudio = true;
     const codec = chooseCodec(section);
     if (codec === null) continue;
+    const { address, crypto } = carried;
     const direction = directionOf(section.lines) ?? directionOf(description.lines) ?? 'sendrecv';
     const isHeld = direction === 'sendonly' || direction === 'inactive' || isUnspecified(address);
     const mux = section.lines.some((line) => line.trim() === RTCP_MUX) ? { isRtcpMuxed: true } : {};
-    const remote: RtpRemote = { address, port: section.port, ...codec, ...digitsOf(section, codec.codec), sending: !isHeld, ...mux };
-    return { index, section, direction, remote };
+    const srtp = crypto && { srtp: { suite: crypto.suite, sendKey: srtpKey, receiveKey: crypto.key, receiveMkiBytes: crypto.mkiBytes } };
+    const remote: RtpRemote = { address, port: section.port, ...codec, ...digitsOf(section, codec.codec), sending: !isHeld, ...mux, ...srtp };
+    return { index, section, direction, remote, crypto };
   }
   throw fault(hasAudio ? 'no_common_codec' : 'sdp_unusable');
+}
+
+/** Where an audio section is sent to, and how it is protected; null when it is refused, not audio, or nothing we can carry. */
+function carriage(description: Description, section: Section): { readonly address: string; readonly crypto: OfferedCrypto | null } | null {
+  const protocol = section.protocol.toUpperCase();
+  const isSecure = SECURE_PROTOCOLS.includes(protocol);
+  if (section.media !== 'audio' || section.port === 0 || !(isSecure || PROTOCOLS.includes(protocol))) return null;
+  const address = connectionAddress(section.lines.some((line) => line.startsWith('c=')) ? section.lines : description.lines);
+  const crypto = isSecure ? chooseCrypto(section.lines) : null;
+  return address === null || (isSecure && crypto === null) ? null : { address, crypto };
 }
 
 /** The offerer's first choice that we speak (RFC 3264 §6.1: the order of the formats is its preference). */

@@ -33,6 +33,8 @@ export interface IncomingInvite {
   readonly sourceAddress: string;
   /** Null: the offer comes in the ACK (late offer). */
   readonly sdpOffer: string | null;
+  /** It came over TLS. */
+  readonly isOverTls: boolean;
   /** 180 Ringing. */
   ring(): void;
   /** 200 with the answer, or with our offer where there is none to answer; resolves once it is sent. Throws `InviteCancelled` when the caller was faster. */
@@ -243,6 +245,7 @@ class DrachtioInvite implements IncomingInvite {
   readonly sipCallId: string;
   readonly sourceAddress: string;
   readonly sdpOffer: string | null;
+  readonly isOverTls: boolean;
   readonly #srf: Srf;
   readonly #request: Srf.SrfRequest;
   readonly #response: Srf.SrfResponse;
@@ -258,6 +261,7 @@ class DrachtioInvite implements IncomingInvite {
     this.sipCallId = request.get('Call-ID');
     this.sourceAddress = request.source_address;
     this.sdpOffer = request.body.trim() === '' ? null : request.body;
+    this.isOverTls = request.protocol === 'tls';
     request.on('cancel', () => {
       this.#isCancelled = true;
       this.#onCancel?.();

@@ -1,7 +1,7 @@
 /** An answered dialog as a `Leg`: the RTP leg with SIP around it. A BYE closes it, closing it sends a BYE, INFO digits and re-INVITEs become the leg's own. */
 import type { Clock } from '#config/clock.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg.ts';
-import { answerAudio, type LocalAudio, offerAudio, readRemote } from './sdp.ts';
+import { answerAudio, type LocalAudio, offerAudio, readAnswer } from './sdp.ts';
 import type { SipDialog } from './signalling.ts';
 
 /** What a leg of a phone call is made of. */
@@ -22,6 +22,8 @@ export function createSipLeg(deps: SipLegParts): Leg {
   const early: LegEvent[] = [{ type: 'connected', atMs: clock.now() }];
   let isRemoteEnd = false;
   let version = local.version;
+  // Once protected, offers of ours are.
+  let isSecure = local.isSecure;
   let hasRemote = !(deps.isLateOffer ?? false);
 
   const emit = (events: readonly LegEvent[]) => {
@@ -42,6 +44,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
       try {
         const { sdp: answer, remote } = answerAudio(sdp, { ...local, version: version + 1 });
         version += 1;
+        isSecure = remote.srtp !== undefined;
         rtp.send({ do: 'setRemote', remote });
         return answer;
       } catch {
@@ -51,11 +54,11 @@ export function createSipLeg(deps: SipLegParts): Leg {
     },
     makeOffer() {
       version += 1;
-      return offerAudio({ ...local, version });
+      return offerAudio({ ...local, isSecure, version });
     },
     onAnswer(sdp) {
       try {
-        rtp.send({ do: 'setRemote', remote: readRemote(sdp) });
+        rtp.send({ do: 'setRemote', remote: readAnswer(sdp, { ...local, isSecure }) });
         hasRemote = true;
       } catch {
         // Nobody to talk to: the call is over. A change that failed leaves it as it was.

@@ -51,7 +51,8 @@ export interface Trunk {
 
 function platformTrunk({ settings }: Pick<Context, 'settings'>): Trunk {
   const { SIP_TRUNK_URI = '', SIP_TRUNK_USERNAME = null, SIP_TRUNK_PASSWORD = null } = settings;
-  return { address: SIP_TRUNK_URI, parameters: '', username: SIP_TRUNK_USERNAME, password: SIP_TRUNK_PASSWORD };
+  const [address = '', ...parameters] = SIP_TRUNK_URI.split(/(?=;)/);
+  return { address, parameters: parameters.join(''), username: SIP_TRUNK_USERNAME, password: SIP_TRUNK_PASSWORD };
 }
 
 function ownTrunk({ secretBox }: Pick<Context, 'secretBox'>, sip: NumberSip): Trunk {

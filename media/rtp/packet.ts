@@ -24,7 +24,7 @@ export function parseRtp(datagram: Uint8Array): RtpPacket | null {
   if (first >> 6 !== 2) return null;
   // RTCP packet types 200–204 read as payload types 72–76 with the marker set (RFC 5761 §4).
   if (second >= 192 && second <= 223) return null;
-  const start = payloadStart(view, first);
+  const start = rtpPayloadStart(view, first);
   const padding = first & 0x20 ? view.getUint8(datagram.length - 1) : 0;
   const end = datagram.length - padding;
   if (start === null || start > end || (first & 0x20 && padding === 0)) return null;
@@ -38,7 +38,8 @@ export function parseRtp(datagram: Uint8Array): RtpPacket | null {
   };
 }
 
-function payloadStart(view: DataView, first: number): number | null {
+/** Where the payload begins, by the first byte of the header; null when the packet is too short to tell. It may lie beyond the end. */
+export function rtpPayloadStart(view: DataView, first: number): number | null {
   const start = RTP_HEADER_BYTES + (first & 0x0f) * 4;
   if (!(first & 0x10)) return start;
   if (start + 4 > view.byteLength) return null;

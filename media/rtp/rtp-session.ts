@@ -25,6 +25,7 @@ import { ReceiveStats } from './receive-stats.ts';
 import { isRtcp } from './rtcp.ts';
 import { RtcpReporter } from './rtcp-reporter.ts';
 import { bindRtpSockets, type RtpSockets } from './rtp-sockets.ts';
+import { SRTP_GROWTH_BYTES, type SrtpKeys, SrtpReceiver, SrtpSender } from './srtp.ts';
 
 /** A call whose far end sends nothing for this long is over, unless we are on hold. */
 const MEDIA_TIMEOUT_MS = 30_000;
@@ -68,7 +69,7 @@ class RtpSession implements TransportLeg, Paced {
   readonly #stats = new ReceiveStats();
   readonly #reporter: RtcpReporter;
   readonly #digitSender = new DigitSender();
-  readonly #packets = Array.from({ length: SEND_BUFFERS }, () => new Uint8Array(RTP_HEADER_BYTES + MAX_ENCODED_BYTES));
+  readonly #packets = Array.from({ length: SEND_BUFFERS }, () => new Uint8Array(RTP_HEADER_BYTES + MAX_ENCODED_BYTES + SRTP_GROWTH_BYTES));
   /** Codecs in use, each with what it remembers of the stream. */
   readonly #codecs = new Map<RtpCodec, CodecStream>();
   #ssrc = randomInt(2 ** 32);
@@ -83,6 +84,9 @@ class RtpSession implements TransportLeg, Paced {
   #keys: KeyDetector | null = null;
   #jitter: JitterBuffer;
   #remote: RtpRemote | null = null;
+  /** Both null while the streams are plain. */
+  #srtpSender: SrtpSender | null = null;
+  #srtpReceiver: SrtpReceiver | null = null;
   #isConnected = false;
   #isClosed = false;
   #lastMediaMs = 0;
@@ -134,11 +138,18 @@ class RtpSession implements TransportLeg, Paced {
 
   #setRemote(remote: RtpRemote): void {
     if (this.#remote?.codec !== remote.codec || this.#remote.digitPayloadType !== remote.digitPayloadType) this.#renegotiate(remote);
+    this.#setKeys(this.#remote?.srtp, remote.srtp);
     const hasPort = Number.isInteger(remote.port) && remote.port > 0 && remote.port <= MAX_PORT;
     // Port 0 means that the far end refuses the stream (RFC 3264 §6): nothing can be sent there.
     this.#remote = hasPort ? remote : { ...remote, sending: false };
     this.#latch.negotiate(remote);
     this.#lastMediaMs = this.#shared.clock.now();
+  }
+
+  /** A key that stays keeps its place in the stream (RFC 3711 §3.2.1). */
+  #setKeys(before: SrtpKeys | undefined, keys: SrtpKeys | undefined): void {
+    if (before?.sendKey !== keys?.sendKey || before?.suite !== keys?.suite) this.#srtpSender = keys ? new SrtpSender(keys.suite, keys.sendKey) : null;
+    if (before?.receiveKey !== keys?.receiveKey || before?.suite !== keys?.suite) this.#srtpReceiver = keys ? new SrtpReceiver(keys) : null;
   }
 
   /** Timestamps of another clock need another source identifier (RFC 3550 §5.2), and what was received so far does not go on in them. */
@@ -169,8 +180,10 @@ class RtpSession implements TransportLeg, Paced {
       return;
     }
     const remote = this.#remote;
-    const packet = this.#isClosed || !remote ? null : parseRtp(datagram);
-    if (!packet || !remote || packet.payload.length > MAX_PAYLOAD_BYTES || !isNegotiated(packet.payloadType, remote)) return;
+    if (this.#isClosed || !remote) return;
+    const plain = this.#srtpReceiver ? this.#srtpReceiver.open(datagram) : datagram;
+    const packet = plain && parseRtp(plain);
+    if (!packet || packet.payload.length > MAX_PAYLOAD_BYTES || !isNegotiated(packet.payloadType, remote)) return;
     const nowMs = this.#shared.clock.now();
     if (!this.#latch.accepts(from, packet.ssrc, nowMs)) return;
     this.#lastMediaMs = nowMs;
@@ -182,7 +195,9 @@ class RtpSession implements TransportLeg, Paced {
 
   /** Reports count only from where the media comes from. */
   #receiveReport(datagram: Uint8Array, from: RemoteInfo): void {
-    if (!this.#isClosed && from.address === this.#latch.target?.address) this.#reporter.receive(datagram, this.#ssrc);
+    if (this.#isClosed || from.address !== this.#latch.target?.address) return;
+    const plain = this.#srtpReceiver ? this.#srtpReceiver.openReport(datagram) : datagram;
+    if (plain) this.#reporter.receive(plain, this.#ssrc);
   }
 
   #sendReport(slot: number, remote: RtpRemote): void {
@@ -195,7 +210,7 @@ class RtpSession implements TransportLeg, Paced {
     const sent = { wallMs: this.#shared.clock.wallTime(), timestamp, packets: this.#packetsSent, bytes: this.#bytesSent };
     const report = this.#reporter.write({ ssrc: this.#ssrc, sent: this.#packetsSent > 0 ? sent : null }, this.#stats.reception(clockHz));
     const socket = isMuxed ? this.#sockets.media : this.#sockets.reports;
-    socket.send(report, port, target.address, () => undefined);
+    socket.send(this.#srtpSender?.protectReport(report) ?? report, port, target.address, () => undefined);
   }
 
   #timestampOf(slot: number, remote: RtpRemote): number {
@@ -260,7 +275,7 @@ class RtpSession implements TransportLeg, Paced {
     if (digit && remote.digitPayloadType !== null) {
       if (digit.isFirst) this.#pressTimestamp = timestamp;
       packet.set(digit.payload, RTP_HEADER_BYTES);
-      this.#transmit(packet.subarray(0, RTP_HEADER_BYTES + digit.payload.length), {
+      this.#transmit(packet, RTP_HEADER_BYTES + digit.payload.length, {
         marker: digit.isFirst,
         payloadType: remote.digitPayloadType,
         timestamp: this.#pressTimestamp,
@@ -269,19 +284,25 @@ class RtpSession implements TransportLeg, Paced {
     }
     if (digit && digit.heldMs !== null) fillKeyTone(digit.key, this.rateHz, digit.heldMs * (this.rateHz / 1000), this.#audio.sent);
     const end = this.#codec(remote.codec).encode(this.#audio.sent, packet, RTP_HEADER_BYTES);
-    this.#transmit(packet.subarray(0, end), { marker: !this.#isTalkspurt, payloadType: remote.payloadType, timestamp });
+    this.#transmit(packet, end, { marker: !this.#isTalkspurt, payloadType: remote.payloadType, timestamp });
     this.#isTalkspurt = true;
   }
 
-  #transmit(packet: Uint8Array, header: { readonly marker: boolean; readonly payloadType: number; readonly timestamp: number }): void {
+  /** Sends the first `length` bytes of `packet`, which has room behind them. */
+  #transmit(
+    packet: Uint8Array,
+    length: number,
+    header: { readonly marker: boolean; readonly payloadType: number; readonly timestamp: number },
+  ): void {
     const target = this.#latch.target;
     if (!target) return;
     writeRtpHeader(packet, { ...header, sequence: this.#sequence, ssrc: this.#ssrc });
     this.#sequence = (this.#sequence + 1) & 0xffff;
     this.#packetsSent++;
-    this.#bytesSent += packet.length - RTP_HEADER_BYTES;
+    this.#bytesSent += length - RTP_HEADER_BYTES;
+    const end = this.#srtpSender?.protect(packet, length) ?? length;
     // A refused or full send loses one packet, as the network may at any time: nothing to do about it.
-    this.#sockets.media.send(packet, 0, packet.length, target.port, target.address, () => undefined);
+    this.#sockets.media.send(packet, 0, end, target.port, target.address, () => undefined);
   }
 
   fail(error: unknown): void {

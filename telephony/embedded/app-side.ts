@@ -10,6 +10,7 @@ import {
   newVia,
   ownContact,
   ownHostPort,
+  ownReach,
   passedHeaders,
   peerOf,
   startClient,
@@ -28,7 +29,7 @@ import {
   type StatusLine,
   uriOf,
 } from './message.ts';
-import { timedOut } from './network-responses.ts';
+import { unanswered } from './network-responses.ts';
 import { agreeTimer, restartTimer, timerHeaders } from './session-timer.ts';
 import type { ServerTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
@@ -138,7 +139,9 @@ function writeResponse(
       { name: 'To', value: response.localParty },
       same('Call-ID'),
       same('CSeq'),
-      ...(isDialogMaking && !hasContact ? [{ name: 'Contact', value: ownContact(core, peer) }] : []),
+      ...(isDialogMaking && !hasContact
+        ? [{ name: 'Contact', value: ownContact(core, peer, request.start.kind === 'request' ? request.start.uri : '') }]
+        : []),
       ...response.headers,
     ],
     body: response.body,
@@ -183,9 +186,9 @@ function requestInDialog(core: Core, app: App, request: { messageId: string; dia
     dialog.inviteCseq = dialog.localCseq;
     dialog.acceptedInvite = null;
   }
-  const peer = dialogPeer(dialog);
+  const peer = dialogPeer(core, dialog);
   const headers = passedHeaders(request.message, request.method === 'INVITE' ? ['contact'] : []);
-  if (request.method === 'INVITE') headers.push({ name: 'Contact', value: ownContact(core, peer) }, ALLOWED);
+  if (request.method === 'INVITE') headers.push({ name: 'Contact', value: ownContact(core, peer, dialog.target) }, ALLOWED);
   const { branch, message } = dialogRequest(core, dialog, { method: request.method, cseq: dialog.localCseq, headers, body: request.message.body });
   send(core, app, { messageId: request.messageId, branch, message, method: request.method, peer, dialog });
   if (request.method === 'BYE') core.dialogs.remove(dialog);
@@ -198,7 +201,7 @@ function requestInDialog(core: Core, app: App, request: { messageId: string; dia
 function adoptDialog(core: Core, app: App, { message, uri }: { message: SipMessage; uri: string }): Dialog | null {
   const [localParty, remoteParty] = [header(message, 'from') ?? '', header(message, 'to') ?? ''];
   const [localTag, remoteTag] = [parameter(localParty, 'tag'), parameter(remoteParty, 'tag')];
-  const peer = peerOf(uri);
+  const peer = peerOf(core, uri);
   if (localTag === null || remoteTag === null || peer === null) return null;
   const callId = header(message, 'call-id') ?? '';
   const known = core.dialogs.find(callId, localTag, remoteTag);
@@ -233,7 +236,7 @@ function newRequest(core: Core, app: App, request: { messageId: string; message:
     requestInDialog(core, app, { ...request, dialogId: adopted.id });
     return;
   }
-  const peer = peerOf(request.uri);
+  const peer = peerOf(core, request.uri);
   if (!peer || request.message.start.kind !== 'request') {
     app.answer(request.messageId, false, ['the request URI cannot be reached']);
     return;
@@ -253,7 +256,7 @@ function newRequest(core: Core, app: App, request: { messageId: string; message:
       { name: 'Call-ID', value: header(request.message, 'call-id') ?? newCallId() },
       // A digest retry brings the CSeq it wants.
       { name: 'CSeq', value: header(request.message, 'cseq') ?? `1 ${request.method}` },
-      { name: 'Contact', value: contact === null ? ownContact(core, peer) : party(contact, own) },
+      { name: 'Contact', value: contact === null ? ownContact(core, peer, request.uri) : secured(party(contact, ownReach(core, peer)), request.uri) },
       ...(request.method === 'INVITE' ? [ALLOWED] : []),
       ...passedHeaders(request.message, ['contact']),
     ],
@@ -274,7 +277,7 @@ function send(
     readonly dialog: Dialog | null;
   },
 ): void {
-  const transaction = startClient(core, request, { app, dialog: request.dialog, onTimeout: (late) => timedOut(core, late) });
+  const transaction = startClient(core, request, { app, dialog: request.dialog, onFailed: (late, status) => unanswered(core, late, status) });
   const text = formatMessage(request.message);
   app.answer(request.messageId, true, [...metaTokens(core, 'application', text, request.peer), transaction.id, 'Msg sent:', ''], text);
 }
@@ -287,7 +290,7 @@ function acknowledge(core: Core, app: App, ack: { messageId: string; dialogId: s
     app.answer(ack.messageId, isRefusal, isRefusal ? [] : ['unknown dialog']);
     return;
   }
-  const peer = dialogPeer(dialog);
+  const peer = dialogPeer(core, dialog);
   const { message } = dialogRequest(core, dialog, {
     method: 'ACK',
     cseq: dialog.inviteCseq,
@@ -321,7 +324,7 @@ function cancel(core: Core, app: App, messageId: string, transactionId: string):
   };
   const branch = parameter(headerList(invite.request, 'via')[0] ?? '', 'branch') ?? '';
   invite.whenProceeding(() => {
-    startClient(core, { branch, message, method: 'CANCEL', peer: invite.peer }, { app: null, dialog: null, onTimeout: () => undefined });
+    startClient(core, { branch, message, method: 'CANCEL', peer: invite.peer }, { app: null, dialog: null, onFailed: () => undefined });
     invite.cancelled();
   });
   const text = formatMessage(message);
@@ -332,6 +335,11 @@ function cancel(core: Core, app: App, messageId: string, transactionId: string):
 function party(value: string, own: string): string {
   const placed = value.replace(/@localhost(?=[;>]|$)/, `@${own}`);
   return placed.includes('<') ? placed : `<${placed}>`;
+}
+
+/** The Contact of whoever calls a secure URI is one itself (RFC 3261 §8.1.1.8). */
+function secured(contact: string, uri: string): string {
+  return /^sips:/i.test(uri) ? contact.replace(/<sip:/i, '<sips:') : contact;
 }
 
 /** Reason phrases of what is sent without one (RFC 3261 §21). */
@@ -345,8 +353,10 @@ export const REASONS: Readonly<Record<number, string>> = {
   403: 'Forbidden',
   404: 'Not Found',
   405: 'Method Not Allowed',
+  406: 'Not Acceptable',
   407: 'Proxy Authentication Required',
   408: 'Request Timeout',
+  415: 'Unsupported Media Type',
   416: 'Unsupported URI Scheme',
   420: 'Bad Extension',
   422: 'Session Interval Too Small',
@@ -358,4 +368,5 @@ export const REASONS: Readonly<Record<number, string>> = {
   488: 'Not Acceptable Here',
   500: 'Server Internal Error',
   503: 'Service Unavailable',
+  505: 'Version Not Supported',
 };

@@ -9,7 +9,8 @@ import type { App } from './app-protocol.ts';
 import type { Dialog, DialogTable } from './dialog.ts';
 import { formatMessage, longName, parseUri, type SipHeader, type SipMessage, uriOf } from './message.ts';
 import { ClientTransaction, type ServerTransaction } from './transaction.ts';
-import type { Peer } from './transport.ts';
+import type { Peer, SipTls } from './transport.ts';
+import { defaultPort } from './via.ts';
 
 /** What the embedded signalling is started with. */
 export interface SignallingOptions {
@@ -17,6 +18,8 @@ export interface SignallingOptions {
   /** 0 takes a free one. */
   readonly sipPort: number;
   readonly publicIp: string | undefined;
+  /** Absent: SIP over TLS is not spoken, neither way. */
+  readonly tls?: SipTls | null;
   readonly appHost: string;
   readonly appPort: number;
   readonly secret: string;
@@ -52,6 +55,8 @@ export interface Core {
   readonly graceTimers: Set<Timer>;
   readonly metrics: SignallingMetrics;
   sipPort: number;
+  /** Null where TLS is not spoken. */
+  tlsPort: number | null;
   send(text: string, peer: Peer): void;
 }
 
@@ -61,12 +66,18 @@ const OWN_HEADERS = new Set(['via', 'from', 'to', 'call-id', 'cseq', 'content-le
 /** Address of this server as the peer sees it, `host:port`. */
 export function ownHostPort(core: Core, peer: Peer): string {
   const address = localAddressFor(peer.address, { boundHost: core.options.sipHost, publicIp: core.options.publicIp });
-  return `${address.includes(':') ? `[${address}]` : address}:${core.sipPort}`;
+  const port = peer.transport === 'tls' ? (core.tlsPort ?? core.sipPort) : core.sipPort;
+  return `${address.includes(':') ? `[${address}]` : address}:${port}`;
 }
 
-/** A Contact the peer can reach this server by. */
-export function ownContact(core: Core, peer: Peer): string {
-  return `<sip:${ownHostPort(core, peer)}${peer.transport === 'tcp' ? ';transport=tcp' : ''}>`;
+/** A Contact the peer can reach this server by; a secure one where `uri`, which was dialled, is (RFC 3261 §8.1.1.8). */
+export function ownContact(core: Core, peer: Peer, uri: string): string {
+  return `<${/^sips:/i.test(uri) ? 'sips' : 'sip'}:${ownReach(core, peer)}>`;
+}
+
+/** Own address with what a URI says of the transport. */
+export function ownReach(core: Core, peer: Peer): string {
+  return `${ownHostPort(core, peer)}${peer.transport === 'udp' ? '' : `;transport=${peer.transport}`}`;
 }
 
 /** A fresh Via and its branch (RFC 3261 §8.1.1.7). */
@@ -87,22 +98,24 @@ export function passedHeaders(message: SipMessage, alsoOwn: readonly string[] = 
   return headers;
 }
 
-/** Where a URI is reached; null when it is none, or asks for TLS, which is not spoken here. A name stays a name: the socket resolves it. */
-export function peerOf(uri: string): Peer | null {
+/** Where a URI is reached; null when it is none, or asks for TLS where that is not spoken. A name stays a name: the socket resolves it. */
+export function peerOf(core: Core, uri: string): Peer | null {
   const parsed = parseUri(uri);
-  return parsed && parsed.transport !== 'tls'
-    ? { transport: parsed.transport === 'tcp' ? 'tcp' : 'udp', address: parsed.host, port: parsed.port ?? 5060 }
-    : null;
+  if (!parsed) return null;
+  const isSecure = /^sips:/i.test(uri) || parsed.transport === 'tls';
+  if (isSecure && core.tlsPort === null) return null;
+  const transport = isSecure ? 'tls' : parsed.transport === 'tcp' ? 'tcp' : 'udp';
+  return { transport, address: parsed.host, port: parsed.port ?? defaultPort(transport) };
 }
 
 /**
- * Where a request inside a dialog goes: the first route, or the target; back over the connection it came by when that is TCP.
+ * Where a request inside a dialog goes: the first route, or the target; back over the connection it came by where there is one to that address.
  * A name, or what is no address at all, is not looked up: the request goes where the other side was last heard from.
  */
-export function dialogPeer(dialog: Dialog): Peer {
-  if (dialog.peer.transport === 'tcp' && dialog.routes.length === 0) return dialog.peer;
+export function dialogPeer(core: Core, dialog: Dialog): Peer {
   const first = dialog.routes[0];
-  const next = peerOf(first === undefined ? dialog.target : uriOf(first));
+  const next = peerOf(core, first === undefined ? dialog.target : uriOf(first));
+  if (dialog.peer.transport !== 'udp' && (first === undefined || next?.address === dialog.peer.address)) return dialog.peer;
   return next && isIP(next.address) !== 0 ? next : dialog.peer;
 }
 
@@ -112,7 +125,7 @@ export function dialogRequest(
   dialog: Dialog,
   request: { method: string; cseq: number; headers: readonly SipHeader[]; body: string },
 ): { branch: string; message: SipMessage } {
-  const { branch, via } = newVia(core, dialogPeer(dialog));
+  const { branch, via } = newVia(core, dialogPeer(core, dialog));
   return {
     branch,
     message: {
@@ -136,7 +149,7 @@ export function dialogRequest(
 export function startClient(
   core: Core,
   request: { readonly branch: string; readonly message: SipMessage; readonly method: string; readonly peer: Peer },
-  owner: { readonly app: App | null; readonly dialog: Dialog | null; onTimeout(transaction: ClientTransaction): void },
+  owner: { readonly app: App | null; readonly dialog: Dialog | null; onFailed(transaction: ClientTransaction, status: 408 | 503): void },
 ): ClientTransaction {
   const transaction: ClientTransaction = new ClientTransaction(
     { clock: core.options.clock, send: (text, peer) => core.send(text, peer) },
@@ -148,7 +161,7 @@ export function startClient(
       peer: request.peer,
     },
     {
-      onTimeout: () => owner.onTimeout(transaction),
+      onFailed: (status) => owner.onFailed(transaction, status),
       onDone: () => {
         core.clients.byKey.delete(transaction.key);
         core.clients.byId.delete(transaction.id);
@@ -188,7 +201,7 @@ export function hangUp(core: Core, dialog: Dialog): string {
   dialog.localCseq += 1;
   const { branch, message } = dialogRequest(core, dialog, { method: 'BYE', cseq: dialog.localCseq, headers: [], body: '' });
   core.dialogs.remove(dialog);
-  startClient(core, { branch, message, method: 'BYE', peer: dialogPeer(dialog) }, { app: null, dialog: null, onTimeout: () => undefined });
+  startClient(core, { branch, message, method: 'BYE', peer: dialogPeer(core, dialog) }, { app: null, dialog: null, onFailed: () => undefined });
   return formatMessage(message);
 }
 

@@ -130,7 +130,7 @@ function parseStart(line: string): RequestLine | StatusLine | null {
     const code = Number(status[1]);
     return code >= 100 && code <= 699 ? { kind: 'response', status: code, reason: status[2] ?? '' } : null;
   }
-  const request = /^([A-Za-z0-9.!%*_+`'~-]{1,32}) (\S{1,2048}) SIP\/2\.0$/i.exec(line);
+  const request = /^([A-Za-z0-9.!%*_+`'~-]{1,128}) (\S{1,2048}) SIP\/2\.0$/i.exec(line);
   return request ? { kind: 'request', method: request[1] ?? '', uri: request[2] ?? '' } : null;
 }
 

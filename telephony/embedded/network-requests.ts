@@ -1,32 +1,29 @@
 /** Requests from the network: retransmissions absorbed, CANCEL and ACK matched, new INVITEs admitted and routed, the rest handed to the dialog's application (RFC 3261 §8.2, §9.2, §12.2.2). */
-import type { AdmissionRequest } from '#config/sip-admission.ts';
-import { readRemote } from '../sdp.ts';
+import { admissionRequestOf } from './admission.ts';
 import type { App } from './app-protocol.ts';
 import { ALLOW, REASONS, SUPPORTED, sendResponse } from './app-side.ts';
-import { type Core, deliver, loseDialog, ownHostPort } from './core.ts';
+import { type Core, deliver, loseDialog, newTag, ownHostPort } from './core.ts';
 import type { Dialog } from './dialog.ts';
-import { header, headerList, longName, parameter, parseCseq, parseUri, type SipHeader, type SipMessage, uriOf } from './message.ts';
+import { formatMessage, header, headerList, longName, parameter, parseCseq, type SipHeader, type SipMessage, uriOf } from './message.ts';
 import { isTooShort, MIN_SESSION_SECONDS } from './session-timer.ts';
 import { ServerTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
+import { hasCookie, parseVia, replyPeer, transactionKey, withReceived } from './via.ts';
 
 const RETRY_AFTER_SECONDS = 5;
-/** RFC 3261 §19.1.2 */
-const DEFAULT_PORT = 5060;
+const SDP_TYPE = 'application/sdp';
+/** What an INVITE may bring. */
+const ACCEPTED: readonly SipHeader[] = [
+  { name: 'Accept', value: SDP_TYPE },
+  { name: 'Accept-Encoding', value: 'identity' },
+];
 
-/** A request came in. */
+/** A well-formed request came in. */
 export function onRequest(core: Core, received: SipMessage, source: Peer): void {
-  const request = withReceived(received, source);
-  const cseq = request && parseCseq(request);
-  if (request?.start.kind !== 'request' || !cseq || !isComplete(request)) {
-    core.metrics.malformed += 1;
-    return;
-  }
+  const request = withContact(withReceived(received, source));
+  const cseq = parseCseq(request);
+  if (request.start.kind !== 'request' || !cseq) return;
   const { method } = request.start;
-  if (method !== cseq.method) {
-    core.metrics.malformed += 1;
-    return;
-  }
   const key = transactionKey(request, method === 'ACK' ? 'INVITE' : method);
   const known = core.servers.byKey.get(key);
   if (method === 'ACK') onAck(core, request, { source, known });
@@ -36,28 +33,38 @@ export function onRequest(core: Core, received: SipMessage, source: Peer): void 
   else onNew(core, request, { source, key, method });
 }
 
+/** Refuses what makes no sense, without a transaction: it may come again, and is refused again. */
+export function refuseUnkept(
+  core: Core,
+  { status, request: received }: { readonly status: number; readonly request: SipMessage },
+  source: Peer,
+): void {
+  const request = withReceived(received, source);
+  const same = (name: string) => request.headers.filter((entry) => longName(entry.name) === name);
+  const to = same('to').map(({ name, value }) => ({ name, value: parameter(value, 'tag') === null ? `${value};tag=${newTag()}` : value }));
+  const headers = [...same('via'), ...same('from'), ...to, ...same('call-id'), ...same('cseq')];
+  core.send(formatMessage({ start: { kind: 'response', status, reason: REASONS[status] ?? '' }, headers, body: '' }), replyPeer(request, source));
+}
+
+/** A client of RFC 2543 may leave its Contact out: it is reached by what its From says (§6.22 there). */
+function withContact(request: SipMessage): SipMessage {
+  const via = parseVia(headerList(request, 'via')[0] ?? '');
+  const isInvite = request.start.kind === 'request' && request.start.method === 'INVITE';
+  if (!isInvite || !via || hasCookie(via) || header(request, 'contact') !== null) return request;
+  return { ...request, headers: [...request.headers, { name: 'Contact', value: `<${uriOf(header(request, 'from') ?? '')}>` }] };
+}
+
 function onNew(core: Core, request: SipMessage, from: { readonly source: Peer; readonly key: string; readonly method: string }): void {
   const transaction = openTransaction(core, request, { ...from, app: null, dialog: null });
   const isMerged = from.method === 'INVITE' && !isFirst(core, transaction);
   // The same request by another way (RFC 3261 §8.2.2.2): whoever forked it gets one answer.
   if (isMerged) reply(core, transaction, 482);
-  else if (!knowsScheme(request)) reply(core, transaction, 416);
-  else if (requiredOptions(request).length > 0) refuseRequired(core, transaction);
-  else if (isTooShort(request)) refuseTooShort(core, transaction);
-  else if (from.method === 'INVITE') {
-    core.metrics.invites += 1;
-    // Without a Contact nobody could ever hang up on the caller (RFC 3261 §8.1.1.8).
-    if (!/^<?sips?:[^>\s]/i.test(uriOf(headerList(request, 'contact')[0] ?? ''))) {
-      core.metrics.malformed += 1;
-      reply(core, transaction, 400);
-      return;
-    }
-    reply(core, transaction, 100);
-    admitInvite(core, transaction).catch((error: unknown) => core.options.logger.error({ err: error }, 'an INVITE could not be routed'));
-  } else if (from.method === 'OPTIONS')
+  else if (isRefused(core, transaction)) return;
+  else if (from.method === 'INVITE') onInvite(core, transaction);
+  else if (from.method === 'OPTIONS')
     reply(core, transaction, 200, [
       { name: 'Allow', value: ALLOW },
-      { name: 'Accept', value: 'application/sdp' },
+      { name: 'Accept', value: SDP_TYPE },
       { name: 'Supported', value: SUPPORTED },
     ]);
   else {
@@ -65,6 +72,30 @@ function onNew(core: Core, request: SipMessage, from: { readonly source: Peer; r
     if (app) hand(core, transaction, app, null);
     else reply(core, transaction, 405, [{ name: 'Allow', value: ALLOW }]);
   }
+}
+
+/** What the rules forbid outside of a dialog is answered here (RFC 3261 §8.2.2, §8.2.3). */
+function isRefused(core: Core, transaction: ServerTransaction): boolean {
+  const { request } = transaction;
+  if (!knowsScheme(request)) reply(core, transaction, 416);
+  else if (requiredOptions(request).length > 0) refuseRequired(core, transaction);
+  else if (isTooShort(request)) refuseTooShort(core, transaction);
+  else if (!isReadable(request)) reply(core, transaction, 415, ACCEPTED);
+  else if (!takesDescriptions(request)) reply(core, transaction, 406);
+  else return false;
+  return true;
+}
+
+function onInvite(core: Core, transaction: ServerTransaction): void {
+  core.metrics.invites += 1;
+  // Without a Contact nobody could ever hang up on the caller (RFC 3261 §8.1.1.8).
+  if (!/^<?sips?:[^>\s]/i.test(uriOf(headerList(transaction.request, 'contact')[0] ?? ''))) {
+    core.metrics.malformed += 1;
+    reply(core, transaction, 400);
+    return;
+  }
+  reply(core, transaction, 100);
+  admitInvite(core, transaction).catch((error: unknown) => core.options.logger.error({ err: error }, 'an INVITE could not be routed'));
 }
 
 /** Notes a new INVITE; false when it has come by another way already, and was not refused. */
@@ -89,6 +120,20 @@ function knowsScheme({ start }: SipMessage): boolean {
 /** Extensions the sender insists on that the server does not understand (RFC 3261 §8.2.2.3). */
 function requiredOptions(request: SipMessage): string[] {
   return headerList(request, 'require').filter((option) => option.toLowerCase() !== SUPPORTED);
+}
+
+/** True when the body of an INVITE or UPDATE is a session description, as it stands (RFC 3261 §8.2.3). */
+function isReadable(request: SipMessage): boolean {
+  if (request.start.kind !== 'request' || !isRefresh(request.start.method) || request.body === '') return true;
+  const type = (header(request, 'content-type') ?? SDP_TYPE).split(';')[0]?.trim().toLowerCase();
+  return type === SDP_TYPE && (header(request, 'content-encoding') ?? 'identity').trim().toLowerCase() === 'identity';
+}
+
+/** True unless the sender of an INVITE says that it reads no session description (RFC 3261 §20.1). */
+function takesDescriptions(request: SipMessage): boolean {
+  if (request.start.kind !== 'request' || request.start.method !== 'INVITE' || header(request, 'accept') === null) return true;
+  const types = headerList(request, 'accept').map((type) => type.split(';')[0]?.trim().toLowerCase() ?? '');
+  return types.some((type) => [SDP_TYPE, 'application/*', '*/*'].includes(type));
 }
 
 function refuseTooShort(core: Core, transaction: ServerTransaction): void {
@@ -162,6 +207,7 @@ function isRefusedInDialog(core: Core, transaction: ServerTransaction, { dialog,
     reply(core, transaction, 500);
   } else if (requiredOptions(request).length > 0 && method !== 'BYE') refuseRequired(core, transaction);
   else if (isRefresh(method) && isTooShort(request)) refuseTooShort(core, transaction);
+  else if (!isReadable(request)) reply(core, transaction, 415, ACCEPTED);
   else if (method === 'UPDATE' && !dialog.isConfirmed) {
     // The offer of the INVITE has no answer yet (RFC 3311 §5.2).
     reply(core, transaction, 500, [{ name: 'Retry-After', value: '2' }]);
@@ -274,68 +320,4 @@ function hand(core: Core, transaction: ServerTransaction, app: App, dialog: Dial
 
 function reply(core: Core, transaction: ServerTransaction, status: number, headers: readonly SipHeader[] = []): void {
   sendResponse(core, transaction, { start: { kind: 'response', status, reason: REASONS[status] ?? '' }, headers, body: '', toTag: null });
-}
-
-/** The top Via with where the request really came from (RFC 3261 §18.2.1, RFC 3581 §4); null when there is none. */
-function withReceived(message: SipMessage, source: Peer): SipMessage | null {
-  const vias = headerList(message, 'via');
-  const [top, ...others] = vias;
-  if (top === undefined || parameter(top, 'branch') === null) return null;
-  const marked = `${top.replace(/;\s*received=[^;]*/i, '').replace(/;\s*rport(?:=\d*)?(?=;|$)/i, `;rport=${source.port}`)};received=${source.address}`;
-  const rest = message.headers.filter((entry) => longName(entry.name) !== 'via');
-  return { ...message, headers: [...[marked, ...others].map((value) => ({ name: 'Via', value })), ...rest] };
-}
-
-/** Responses go back where the request came from; without `rport` to the port its Via names (RFC 3261 §18.2.2). */
-function replyPeer(message: SipMessage, source: Peer): Peer {
-  if (source.transport === 'tcp') return source;
-  const top = headerList(message, 'via')[0] ?? '';
-  if (parameter(top, 'rport') !== null) return source;
-  const port = Number(/^SIP\/2\.0\/\S+\s+(?:\[[^\]]+\]|[^:;\s]+)(?::(\d{1,5}))?/i.exec(top)?.[1] ?? DEFAULT_PORT);
-  return port < 1 || port > 65_535 ? source : { ...source, port };
-}
-
-/** Branch, sent-by and method (RFC 3261 §17.2.3). */
-function transactionKey(message: SipMessage, method: string): string {
-  const top = headerList(message, 'via')[0] ?? '';
-  const sentBy = /^SIP\/2\.0\/\S+\s+([^;\s]+)/i.exec(top)?.[1]?.toLowerCase() ?? '';
-  return `${parameter(top, 'branch') ?? ''}\n${sentBy}\n${method}`;
-}
-
-function isComplete(request: SipMessage): boolean {
-  return ['from', 'to', 'call-id'].every((name) => (header(request, name) ?? '') !== '') && parameter(header(request, 'from') ?? '', 'tag') !== null;
-}
-
-/** Headers admission looks at. */
-const ADMISSION_HEADERS = new Set(['authorization', 'proxy-authorization', 'p-asserted-identity', 'privacy', 'diversion']);
-const MAX_ADMISSION_HEADER = 2_048;
-
-function admissionRequestOf(transaction: ServerTransaction): AdmissionRequest {
-  const { request, peer } = transaction;
-  const headers: Record<string, string> = {};
-  for (const entry of request.headers) {
-    const name = longName(entry.name);
-    if (ADMISSION_HEADERS.has(name) || name.startsWith('x-')) headers[name] ??= entry.value.slice(0, MAX_ADMISSION_HEADER);
-  }
-  return {
-    call_id: (header(request, 'call-id') ?? '').slice(0, 512),
-    from_user: (parseUri(uriOf(header(request, 'from') ?? ''))?.user ?? '').slice(0, 256),
-    to_user: request.start.kind === 'request' ? (parseUri(request.start.uri)?.user ?? '').slice(0, 256) : '',
-    source_address: peer.address,
-    source_port: peer.port,
-    transport: peer.transport,
-    headers,
-    is_answerable: isAnswerable(request.body),
-  };
-}
-
-/** An offer with audio of ours in it, or none: then the offer is ours to make. */
-function isAnswerable(offerSdp: string): boolean {
-  if (offerSdp === '') return true;
-  try {
-    readRemote(offerSdp);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -46,14 +46,14 @@ function isGone(status: number): boolean {
   return status === 481 || status === 408;
 }
 
-/** No answer within 32 s: the application is told 408, as if the other side had said so (RFC 3261 §8.1.3.1). */
-export function timedOut(core: Core, transaction: ClientTransaction): void {
+/** There is no answer: the application is told so as if the other side had said it (RFC 3261 §8.1.3.1). */
+export function unanswered(core: Core, transaction: ClientTransaction, status: 408 | 503): void {
   const owner = core.owners.get(transaction);
   if (!owner?.app) return;
   if (transaction.method === 'INVITE' && owner.dialog) core.dialogs.remove(owner.dialog);
   const same = (name: string) => ({ name, value: header(transaction.request, name.toLowerCase()) ?? '' });
   const message: SipMessage = {
-    start: { kind: 'response', status: 408, reason: 'Request Timeout' },
+    start: { kind: 'response', status, reason: status === 408 ? 'Request Timeout' : 'Service Unavailable' },
     headers: [{ name: 'Via', value: headerList(transaction.request, 'via')[0] ?? '' }, same('From'), same('To'), same('Call-ID'), same('CSeq')],
     body: '',
   };

@@ -1,20 +1,23 @@
 /**
- * The embedded signalling: a SIP server (UDP and TCP) for applications that speak drachtio's protocol, used where no drachtio-server is set.
+ * The embedded signalling: a SIP server (UDP, TCP and TLS) for applications that speak drachtio's protocol, used where no drachtio-server is set.
  * It owns transactions, retransmissions and dialogs; what a call means is decided by the control plane (admission) and the worker (the application).
  */
+import { isDeepStrictEqual } from 'node:util';
 import { type App, openAppPort } from './app-protocol.ts';
 import { onAppCommand, REASONS, sendResponse } from './app-side.ts';
 import { type Core, hangUp, ownHostPort, type SignallingMetrics, type SignallingOptions } from './core.ts';
 import { DialogTable } from './dialog.ts';
 import { FloodGate } from './flood-gate.ts';
-import type { SipMessage } from './message.ts';
-import { onRequest } from './network-requests.ts';
+import { onRequest, refuseUnkept } from './network-requests.ts';
 import { onResponse } from './network-responses.ts';
+import { readMessage } from './read-message.ts';
 import { openTransports, type Peer } from './transport.ts';
 
 /** A running server. */
 export interface EmbeddedSignalling {
   readonly sipPort: number;
+  /** Null where TLS is not spoken. */
+  readonly tlsPort: number | null;
   readonly appPort: number;
   metrics(): Readonly<SignallingMetrics> & { readonly dialogs: number; readonly transactions: number };
   close(): Promise<void>;
@@ -22,32 +25,38 @@ export interface EmbeddedSignalling {
 
 /** How long an answered call waits for a worker after it lost its own. */
 const TAKE_OVER_MS = 10_000;
-const LOOPBACK: Peer = { transport: 'udp', address: '127.0.0.1', port: 0 };
+const TRANSPORTS = ['udp', 'tcp', 'tls'] as const;
 
 /** Starts the server; rejects when an address cannot be bound. */
 export async function startEmbeddedSignalling(options: SignallingOptions): Promise<EmbeddedSignalling> {
   const gate = new FloodGate(options.clock);
   const metrics: SignallingMetrics = { malformed: 0, flooded: 0, invites: 0, refused: 0, dialogsLost: 0 };
-  const onMessage = (message: SipMessage, source: Peer) => {
+  const onMessage = (text: string, source: Peer) => {
     if (!gate.lets(source.address)) {
       metrics.flooded += 1;
       return;
     }
     try {
-      if (message.start.kind === 'request') onRequest(core, message, source);
-      else onResponse(core, message, source);
+      const received = readMessage(text);
+      if (received.is !== 'message') metrics.malformed += 1;
+      if (received.is === 'refused') refuseUnkept(core, received, source);
+      if (received.is === 'message' && received.message.start.kind === 'request') onRequest(core, received.message, source);
+      if (received.is === 'message' && received.message.start.kind === 'response') onResponse(core, received.message, source);
     } catch (error) {
       // Whatever a message contains, the next one is served.
       metrics.malformed += 1;
       options.logger.error({ err: error }, 'a SIP message could not be handled');
     }
   };
-  const transports = await openTransports({ host: options.sipHost, port: options.sipPort, onMessage, onMalformed: () => (metrics.malformed += 1) });
+  const onUnreachable = (peer: Peer) => {
+    for (const transaction of [...core.clients.byId.values()]) if (isDeepStrictEqual(transaction.peer, peer)) transaction.unreachable();
+  };
+  const transports = await openTransports({ host: options.sipHost, port: options.sipPort, tls: options.tls ?? null, onMessage, onUnreachable });
   const appPort = await openAppPort({
     host: options.appHost,
     port: options.appPort,
     secret: options.secret,
-    hostPorts: () => [`udp/${ownHostPort(core, LOOPBACK)}`, `tcp/${ownHostPort(core, LOOPBACK)}`],
+    hostPorts: () => TRANSPORTS.flatMap((transport) => hostPortOf(core, transport)),
     onSip: (app, command) => {
       try {
         onAppCommand(core, app, command);
@@ -72,10 +81,12 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     owners: new Map(),
     graceTimers: new Set(),
     sipPort: transports.port,
+    tlsPort: transports.tlsPort,
     send: (text, peer) => transports.send(text, peer),
   };
   return {
     sipPort: transports.port,
+    tlsPort: transports.tlsPort,
     appPort: appPort.port,
     metrics: () => ({ ...metrics, dialogs: core.dialogs.size, transactions: core.servers.byId.size + core.clients.byId.size }),
     async close() {
@@ -86,6 +97,12 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       await transports.close();
     },
   };
+}
+
+/** Where this server is reached by one transport, as drachtio writes it. */
+function hostPortOf(core: Core, transport: Peer['transport']): string[] {
+  if (transport === 'tls' && core.tlsPort === null) return [];
+  return [`${transport}/${ownHostPort(core, { transport, address: '127.0.0.1', port: 0 })}`];
 }
 
 /**

@@ -87,14 +87,14 @@ export function restartTimer(core: Core, dialog: Dialog, timer: SessionTimer | n
 
 /** An UPDATE that changes nothing. Its 2xx starts the interval anew; without one the call ends with it. */
 function sendRefresh(core: Core, dialog: Dialog, timer: SessionTimer): void {
-  const peer = dialogPeer(dialog);
+  const peer = dialogPeer(core, dialog);
   dialog.localCseq += 1;
   const headers = [
-    { name: 'Contact', value: ownContact(core, peer) },
+    { name: 'Contact', value: ownContact(core, peer, dialog.target) },
     { name: 'Supported', value: 'timer' },
     { name: 'Session-Expires', value: `${timer.seconds};refresher=uac` },
     { name: 'Min-SE', value: String(MIN_SESSION_SECONDS) },
   ];
   const { branch, message } = dialogRequest(core, dialog, { method: 'UPDATE', cseq: dialog.localCseq, headers, body: '' });
-  startClient(core, { branch, message, method: 'UPDATE', peer }, { app: null, dialog, onTimeout: () => undefined });
+  startClient(core, { branch, message, method: 'UPDATE', peer }, { app: null, dialog, onFailed: () => undefined });
 }

@@ -86,12 +86,19 @@ export class ServerTransaction {
 
   #retransmit(ms: number): void {
     // A reliable transport carries a refusal once; a 2xx goes again whatever carries it, as its ACK comes end to end.
-    if (this.peer.transport === 'tcp' && this.status >= 300) return;
+    if (this.peer.transport !== 'udp' && this.status >= 300) return;
     this.#retransmission = this.#deps.clock.after(ms, () => {
       this.receiveAgain();
       this.#retransmit(Math.min(ms * 2, T2_MS));
     });
   }
+}
+
+/** What is told of a request sent. */
+export interface ClientHooks {
+  /** There is no answer: none came in time (408), or there was no way to send it (503; RFC 3261 §8.1.3.1). */
+  onFailed(status: 408 | 503): void;
+  onDone(): void;
 }
 
 /** A request sent. */
@@ -105,7 +112,7 @@ export class ClientTransaction {
   state: 'calling' | 'proceeding' | 'completed' = 'calling';
   readonly #deps: TransactionDeps;
   readonly #text: string;
-  readonly #hooks: { onTimeout(): void; onDone(): void };
+  readonly #hooks: ClientHooks;
   #retransmission: Timer | null = null;
   #limit: Timer | null = null;
   #onProvisional: (() => void) | null = null;
@@ -114,7 +121,7 @@ export class ClientTransaction {
   constructor(
     deps: TransactionDeps,
     request: { readonly key: string; readonly message: SipMessage; readonly text: string; readonly method: string; readonly peer: Peer },
-    hooks: { onTimeout(): void; onDone(): void },
+    hooks: ClientHooks,
   ) {
     this.#deps = deps;
     this.#hooks = hooks;
@@ -131,9 +138,13 @@ export class ClientTransaction {
     if (this.peer.transport === 'udp') this.#retransmit(T1_MS);
     this.#limit = this.#deps.clock.after(TRANSACTION_MS, () => {
       if (this.state === 'completed' || (this.method === 'INVITE' && this.state === 'proceeding')) return;
-      this.#complete();
-      this.#hooks.onTimeout();
+      this.#fail(408);
     });
+  }
+
+  /** There is no way to the other side. */
+  unreachable(): void {
+    if (this.state === 'calling') this.#fail(503);
   }
 
   /** Calls back once a provisional response has come: a CANCEL may not be sent before (RFC 3261 §9.1). */
@@ -146,9 +157,7 @@ export class ClientTransaction {
   cancelled(): void {
     this.#limit?.cancel();
     this.#limit = this.#deps.clock.after(TRANSACTION_MS, () => {
-      if (this.state === 'completed') return;
-      this.#complete();
-      this.#hooks.onTimeout();
+      if (this.state !== 'completed') this.#fail(408);
     });
   }
 
@@ -180,6 +189,11 @@ export class ClientTransaction {
   close(): void {
     this.#retransmission?.cancel();
     this.#limit?.cancel();
+  }
+
+  #fail(status: 408 | 503): void {
+    this.#complete();
+    this.#hooks.onFailed(status);
   }
 
   #complete(): void {

@@ -1,16 +1,28 @@
 /**
- * SIP over UDP and TCP on one address (RFC 3261 §18): whole messages in, whole messages out.
- * Nothing from the network throws; what is no message is counted and dropped.
+ * SIP over UDP and TCP on one address, and over TLS beside it (RFC 3261 §18): the text of whole messages in, whole messages out.
+ * Nothing from the network throws; what a text means is decided above.
  */
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { connect, createServer, isIP, type Server, type Socket } from 'node:net';
-import { header, MAX_MESSAGE_BYTES, parseMessage, type SipMessage } from './message.ts';
+import { createServer as createTlsServer, rootCertificates, connect as tlsConnect } from 'node:tls';
+import { MAX_MESSAGE_BYTES } from './message.ts';
 
 /** Where a message came from or goes to. */
 export interface Peer {
-  readonly transport: 'udp' | 'tcp';
+  readonly transport: 'udp' | 'tcp' | 'tls';
   readonly address: string;
   readonly port: number;
+}
+
+/** How TLS is spoken. All in PEM. */
+export interface SipTls {
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Shown to whoever connects, and to whom we connect. */
+  readonly certificate: string | Buffer;
+  readonly key: string | Buffer;
+  /** Trusted beside the well-known authorities where we connect; null: only those. */
+  readonly authorities: string | Buffer | null;
 }
 
 /** What the transports are opened with. */
@@ -18,14 +30,20 @@ export interface TransportOptions {
   readonly host: string;
   /** 0 takes one port that is free for both. */
   readonly port: number;
-  onMessage(message: SipMessage, source: Peer): void;
-  onMalformed(source: Peer): void;
+  /** Null: TLS is not spoken. */
+  readonly tls: SipTls | null;
+  /** One message, or whatever came in its place. */
+  onMessage(text: string, source: Peer): void;
+  /** Nothing could be sent there. */
+  onUnreachable(peer: Peer): void;
 }
 
 /** The open sockets. */
 export interface Transports {
   readonly port: number;
-  /** Sends a message; a TCP connection is opened when there is none. Failures are silent: the transaction's timers see them. */
+  /** Null where TLS is not spoken. */
+  readonly tlsPort: number | null;
+  /** Sends a message; a connection is opened when there is none. */
   send(text: string, peer: Peer): void;
   close(): Promise<void>;
 }
@@ -33,17 +51,27 @@ export interface Transports {
 const HEADER_END = Buffer.from('\r\n\r\n');
 const MAX_PORT = 65_535;
 const MAX_CONNECTIONS = 4_096;
-const TCP_CONNECT_MS = 5_000;
+const CONNECT_MS = 5_000;
 
-/** Opens both transports; rejects when the address cannot be bound. */
+/** Opens them all; rejects when an address cannot be bound. */
 export async function openTransports(options: TransportOptions): Promise<Transports> {
+  const plain = await bindPlain(options);
+  try {
+    return new BoundTransports(options, { ...plain, tls: options.tls && (await listenTls(options.host, options.tls)) });
+  } catch (error) {
+    plain.tcp.close();
+    plain.udp.close();
+    throw error;
+  }
+}
+
+/** UDP and TCP on one port. */
+async function bindPlain(options: TransportOptions): Promise<{ readonly tcp: Server; readonly udp: UdpSocket; readonly port: number }> {
   for (let attempt = 0; ; attempt++) {
     const tcp = await listenTcp(options);
-    const address = tcp.address();
-    const port = typeof address === 'object' && address ? address.port : options.port;
+    const port = portOf(tcp);
     try {
-      const udp = await bindUdp(options, port);
-      return new BoundTransports(options, { tcp, udp, port });
+      return { tcp, udp: await bindUdp(options, port), port };
     } catch (error) {
       tcp.close();
       // The port was free for TCP only; with port 0 another one will do.
@@ -54,24 +82,30 @@ export async function openTransports(options: TransportOptions): Promise<Transpo
 
 class BoundTransports implements Transports {
   readonly port: number;
+  readonly tlsPort: number | null;
   readonly #options: TransportOptions;
-  readonly #tcp: Server;
+  readonly #servers: readonly Server[];
   readonly #udp: UdpSocket;
   readonly #connections = new Map<string, Socket>();
   #isClosed = false;
 
-  constructor(options: TransportOptions, bound: { readonly tcp: Server; readonly udp: UdpSocket; readonly port: number }) {
+  constructor(
+    options: TransportOptions,
+    bound: { readonly tcp: Server; readonly udp: UdpSocket; readonly tls: Server | null; readonly port: number },
+  ) {
     this.#options = options;
-    this.#tcp = bound.tcp;
+    this.#servers = bound.tls ? [bound.tcp, bound.tls] : [bound.tcp];
     this.#udp = bound.udp;
     this.port = bound.port;
-    this.#tcp.on('connection', (socket) => this.#adopt(socket));
+    this.tlsPort = bound.tls && portOf(bound.tls);
+    bound.tcp.on('connection', (socket) => this.#adopt(socket, 'tcp'));
+    bound.tls?.on('secureConnection', (socket: Socket) => this.#adopt(socket, 'tls'));
     this.#udp.on('error', () => undefined);
     this.#udp.on('message', (bytes, from) => {
       const source: Peer = { transport: 'udp', address: from.address, port: from.port };
       // Empty lines keep a NAT binding open (RFC 5626 §3.5.1).
       if (bytes.length <= 4) return;
-      this.#take(bytes, source);
+      this.#options.onMessage(bytes.toString('utf8'), source);
     });
   }
 
@@ -79,32 +113,52 @@ class BoundTransports implements Transports {
     // Ports come out of messages: what nobody can be reached by must not throw into a timer.
     if (this.#isClosed || !Number.isInteger(peer.port) || peer.port < 1 || peer.port > MAX_PORT) return;
     if (peer.transport === 'udp') {
-      if (isIP(peer.address) === 0 && peer.address !== 'localhost') return;
-      this.#udp.send(text, peer.port, peer.address, () => undefined);
+      this.#udp.send(text, peer.port, peer.address, (error) => {
+        if (error && !this.#isClosed) this.#options.onUnreachable(peer);
+      });
       return;
     }
     const socket = this.#connections.get(keyOf(peer)) ?? this.#open(peer);
-    socket.write(text);
+    socket?.write(text);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const socket of this.#connections.values()) socket.destroy();
-    await Promise.all([new Promise<void>((resolve) => this.#tcp.close(() => resolve())), new Promise<void>((resolve) => this.#udp.close(resolve))]);
+    const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
+    await Promise.all([...closed, new Promise<void>((resolve) => this.#udp.close(resolve))]);
   }
 
-  #open(peer: Peer): Socket {
-    const socket = connect({ host: peer.address, port: peer.port, timeout: TCP_CONNECT_MS });
-    socket.once('connect', () => socket.setTimeout(0));
+  #open(peer: Peer): Socket | null {
+    const socket = this.#connect(peer);
+    if (socket === null) return null;
+    let isOpen = false;
+    socket.once(peer.transport === 'tls' ? 'secureConnect' : 'connect', () => {
+      isOpen = true;
+      socket.setTimeout(0);
+    });
     socket.once('timeout', () => socket.destroy());
     this.#read(socket, peer);
+    socket.once('close', () => {
+      if (!isOpen && !this.#isClosed) this.#options.onUnreachable(peer);
+    });
     return socket;
   }
 
-  #adopt(socket: Socket): void {
+  #connect(peer: Peer): Socket | null {
+    const to = { host: peer.address, port: peer.port, timeout: CONNECT_MS };
+    if (peer.transport === 'tcp') return connect(to);
+    const { tls } = this.#options;
+    if (tls === null) return null;
+    const ca = tls.authorities === null ? {} : { ca: [...rootCertificates, tls.authorities] };
+    const name = isIP(peer.address) === 0 ? { servername: peer.address } : {};
+    return tlsConnect({ ...to, ...name, ...ca, cert: tls.certificate, key: tls.key });
+  }
+
+  #adopt(socket: Socket, transport: 'tcp' | 'tls'): void {
     if (this.#connections.size >= MAX_CONNECTIONS) socket.destroy();
-    else this.#read(socket, { transport: 'tcp', address: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''), port: socket.remotePort ?? 0 });
+    else this.#read(socket, { transport, address: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''), port: socket.remotePort ?? 0 });
   }
 
   #read(socket: Socket, peer: Peer): void {
@@ -121,37 +175,50 @@ class BoundTransports implements Transports {
       for (;;) {
         const framed = takeFrame(waiting);
         if (framed === 'more') return;
-        if (framed === 'broken') {
-          this.#options.onMalformed(peer);
-          socket.destroy();
+        waiting = framed.rest;
+        if (framed.message.length > 0) this.#options.onMessage(framed.message.toString('utf8'), peer);
+        if (framed.isBroken) {
+          // Where the next message begins is anybody's guess (RFC 4475 §3.1.2.3).
+          socket.removeAllListeners('data');
+          socket.end();
           return;
         }
-        waiting = framed.rest;
-        if (framed.message.length > 0) this.#take(framed.message, peer);
       }
     });
   }
-
-  #take(bytes: Buffer, source: Peer): void {
-    const message = parseMessage(bytes.toString('utf8'));
-    if (message) this.#options.onMessage(message, source);
-    else this.#options.onMalformed(source);
-  }
 }
 
-/** One message from the front of a stream, by its Content-Length (RFC 3261 §18.3); an empty one is a keep-alive. */
-function takeFrame(bytes: Buffer): { message: Buffer; rest: Buffer } | 'more' | 'broken' {
+/** A message at the front of a stream. */
+interface Frame {
+  readonly message: Buffer;
+  readonly rest: Buffer;
+  /** Nothing behind it can be made sense of. */
+  readonly isBroken: boolean;
+}
+
+/** Cuts one message off by its Content-Length (RFC 3261 §18.3); an empty one is a keep-alive. */
+function takeFrame(bytes: Buffer): Frame | 'more' {
   let from = 0;
   while (from < bytes.length && (bytes[from] === 13 || bytes[from] === 10)) from += 1;
-  if (from > 0) return { message: Buffer.alloc(0), rest: bytes.subarray(from) };
+  if (from > 0) return { message: Buffer.alloc(0), rest: bytes.subarray(from), isBroken: false };
   const headEnd = bytes.indexOf(HEADER_END);
-  if (headEnd < 0) return bytes.length > MAX_MESSAGE_BYTES ? 'broken' : 'more';
-  const head = parseMessage(`${bytes.toString('utf8', 0, headEnd).replace(/\r\n(content-length|l)[ \t]*:[ \t]*(\d+)/i, '\r\nX-Length: $2')}\r\n\r\n`);
-  if (!head) return 'broken';
-  const length = header(head, 'x-length');
-  const total = headEnd + HEADER_END.length + Number(length ?? 0);
-  if (!Number.isSafeInteger(total) || total > MAX_MESSAGE_BYTES) return 'broken';
-  return bytes.length < total ? 'more' : { message: bytes.subarray(0, total), rest: bytes.subarray(total) };
+  if (headEnd < 0) return bytes.length > MAX_MESSAGE_BYTES ? broken(bytes, MAX_MESSAGE_BYTES) : 'more';
+  const bodyAt = headEnd + HEADER_END.length;
+  const length = contentLength(bytes.toString('latin1', 0, headEnd));
+  if (length === null || bodyAt + length > MAX_MESSAGE_BYTES) return broken(bytes, bodyAt);
+  const end = bodyAt + length;
+  return bytes.length < end ? 'more' : { message: bytes.subarray(0, end), rest: bytes.subarray(end), isBroken: false };
+}
+
+function broken(bytes: Buffer, end: number): Frame {
+  return { message: bytes.subarray(0, end), rest: Buffer.alloc(0), isBroken: true };
+}
+
+/** The one Content-Length of a head; 0 without one, null when it cannot be told. */
+function contentLength(head: string): number | null {
+  const given = [...head.replace(/\r\n[ \t]+/g, ' ').matchAll(/\r\n(?:content-length|l)[ \t]*:([^\r\n]*)/gi)].map((match) => (match[1] ?? '').trim());
+  if (given.length === 0) return 0;
+  return given.length === 1 && /^\d{1,6}$/.test(given[0] ?? '') ? Number(given[0]) : null;
 }
 
 function listenTcp(options: TransportOptions): Promise<Server> {
@@ -159,6 +226,20 @@ function listenTcp(options: TransportOptions): Promise<Server> {
     const server = createServer().once('error', reject);
     server.listen(options.port, options.host, () => resolve(server));
   });
+}
+
+function listenTls(host: string, { port, certificate, key }: SipTls): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createTlsServer({ cert: certificate, key, handshakeTimeout: CONNECT_MS }).once('error', reject);
+    server.maxConnections = MAX_CONNECTIONS;
+    server.on('tlsClientError', () => undefined);
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : 0;
 }
 
 function bindUdp(options: TransportOptions, port: number): Promise<UdpSocket> {
@@ -172,5 +253,5 @@ function bindUdp(options: TransportOptions, port: number): Promise<UdpSocket> {
 }
 
 function keyOf(peer: Peer): string {
-  return `${peer.address}:${peer.port}`;
+  return `${peer.transport}:${peer.address}:${peer.port}`;
 }

@@ -250,6 +250,7 @@ describe('worker', () => {
         sipCallId: `${sessionId}@peer`,
         sourceAddress: '127.0.0.1',
         sdpOffer: SDP_OFFER,
+        isOverTls: false,
         ring: () => seen.push('180'),
         answer: async (sdp) => {
           seen.push('200');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Fault } from '#config/errors.ts';
 import { answerAudio, isSameAudio, offerAudio, readRemote } from '#telephony/sdp.ts';
 
-const local = { address: '192.0.2.1', port: 20_000, sessionId: 7, version: 1 };
+const local = { address: '192.0.2.1', port: 20_000, sessionId: 7, version: 1, srtpKey: 'ownKey', isSecure: false };
 const head = ['v=0', 'o=- 1 1 IN IP4 192.0.2.9', 's=-', 'c=IN IP4 192.0.2.9', 't=0 0'];
 const sdp = (...lines: string[]) => [...head, ...lines, ''].join('\r\n');
 const refusal = (offer: string) => {
@@ -151,7 +151,7 @@ describe('offers of ours', () => {
   it('an offer of ours is understood by our own answerer, and its answer by us', () => {
     const answered = answerAudio(offerAudio(local), { ...local, address: '192.0.2.5', port: 30_000 });
     expect(answered.remote).toEqual({ address: '192.0.2.1', port: 20_000, codec: 'PCMU', payloadType: 0, digitPayloadType: 101, sending: true });
-    expect(readRemote(answered.sdp)).toEqual({ ...answered.remote, address: '192.0.2.5', port: 30_000 });
+    expect(readRemote(answered.sdp, local)).toEqual({ ...answered.remote, address: '192.0.2.5', port: 30_000 });
   });
 
   it('a refresh is told from a hold and from a new address', () => {

@@ -30,7 +30,7 @@ describe('transactions (RFC 3261 §17)', () => {
     const transaction = new ClientTransaction(
       deps(),
       { key: 'k', message, text: 'request', method, peer: peer(transport) },
-      { onTimeout: () => told.push('timeout'), onDone: () => told.push('done') },
+      { onFailed: (status) => told.push(status === 408 ? 'timeout' : 'unreachable'), onDone: () => told.push('done') },
     );
     transaction.start();
     return transaction;

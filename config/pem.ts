@@ -1,0 +1,12 @@
+/** A certificate or a key of the settings: the name of a file, or the text itself. */
+import { readFileSync } from 'node:fs';
+
+/** Its text; throws with the setting's name when the file cannot be read. */
+export function readPem(setting: string, value: string): string {
+  if (value.includes('-----BEGIN')) return value;
+  try {
+    return readFileSync(value, 'utf8');
+  } catch (error) {
+    throw new Error(`${setting}: the file it names cannot be read`, { cause: error });
+  }
+}

@@ -1,0 +1,68 @@
+/** What the Via of a request says: who sent it, where its responses go, and which transaction it belongs to (RFC 3261 §17.2.3, §18.2, RFC 3581). */
+import { header, headerList, longName, parameter, parseCseq, type SipMessage } from './message.ts';
+import type { Peer } from './transport.ts';
+
+/** RFC 3261 §8.1.1.7: a branch that begins with it names its transaction. */
+export const BRANCH_COOKIE = 'z9hG4bK';
+/** RFC 3261 §19.1.2 */
+const DEFAULT_PORTS = { udp: 5060, tcp: 5060, tls: 5061 } as const;
+const MAX_PORT = 65_535;
+
+/** One Via value. */
+export interface Via {
+  readonly host: string;
+  /** Null when it names none. */
+  readonly port: number | null;
+  /** Null: a client of RFC 2543. */
+  readonly branch: string | null;
+}
+
+const TOKEN = "[A-Za-z0-9.!%*_+`'~-]+";
+const VIA = new RegExp(
+  `^SIP\\s*/\\s*2\\.0\\s*/\\s*${TOKEN}\\s+(\\[[0-9A-Fa-f:.]+\\]|[^\\s:;,[\\]]+)(?:\\s*:\\s*(\\d{1,5}))?(?:\\s*;\\s*${TOKEN}(?:\\s*=\\s*(?:"[^"]*"|[^\\s;,"]+))?)*\\s*$`,
+  'i',
+);
+
+/** Reads a Via value; null when it is malformed (RFC 3261 §20.42). */
+export function parseVia(value: string): Via | null {
+  const match = VIA.exec(value);
+  return match && { host: match[1] ?? '', port: match[2] === undefined ? null : Number(match[2]), branch: parameter(value, 'branch') };
+}
+
+/** True where the branch tells transactions apart. */
+export function hasCookie({ branch }: Via): boolean {
+  return branch?.startsWith(BRANCH_COOKIE) ?? false;
+}
+
+/** The top Via with where the request really came from (RFC 3261 §18.2.1, RFC 3581 §4). */
+export function withReceived(message: SipMessage, source: Peer): SipMessage {
+  const [top = '', ...others] = headerList(message, 'via');
+  const marked = `${top.replace(/;\s*received=[^;]*/i, '').replace(/;\s*rport(?:=\d*)?(?=;|$)/i, `;rport=${source.port}`)};received=${source.address}`;
+  const rest = message.headers.filter((entry) => longName(entry.name) !== 'via');
+  return { ...message, headers: [...[marked, ...others].map((value) => ({ name: 'Via', value })), ...rest] };
+}
+
+/** Responses go back where the request came from; without `rport` to the port its Via names (RFC 3261 §18.2.2). */
+export function replyPeer(message: SipMessage, source: Peer): Peer {
+  if (source.transport !== 'udp') return source;
+  const top = headerList(message, 'via')[0] ?? '';
+  const via = parseVia(top);
+  if (!via || parameter(top, 'rport') !== null) return source;
+  const port = via.port ?? DEFAULT_PORTS.udp;
+  return port < 1 || port > MAX_PORT ? source : { ...source, port };
+}
+
+/** Where a URI without a port is reached. */
+export function defaultPort(transport: Peer['transport']): number {
+  return DEFAULT_PORTS[transport];
+}
+
+/** Names a transaction: branch, sent-by and method, or what a client of RFC 2543 keeps the same between an INVITE, its ACK and its CANCEL (RFC 3261 §17.2.3). */
+export function transactionKey(message: SipMessage, method: string): string {
+  const via = parseVia(headerList(message, 'via')[0] ?? '');
+  const sentBy = via ? `${via.host}:${via.port ?? ''}`.toLowerCase() : '';
+  if (via && hasCookie(via)) return `${via.branch}\n${sentBy}\n${method}`;
+  const uri = message.start.kind === 'request' ? message.start.uri : '';
+  const fromTag = parameter(header(message, 'from') ?? '', 'tag') ?? '';
+  return [uri, fromTag, header(message, 'call-id'), parseCseq(message)?.number, via?.branch ?? '', sentBy, method].join('\n');
+}

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import { header, headerList, parameter } from '#telephony/embedded/message.ts';
+import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { connectSignalling, type IncomingInvite, type Signalling } from '#telephony/signalling.ts';
+import { openRawCaller, type RawCaller } from './raw-caller.ts';
+import { TORTURE_MESSAGES } from './torture-messages.ts';
+
+const PATIENCE = { timeout: 15_000, interval: 5 };
+const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
+
+/** Every message goes in as the RFC has it, but for the top Via, which names the test's own port. */
+describe('RFC 4475 SIP torture test messages', () => {
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  let server: EmbeddedSignalling;
+  let worker: Signalling;
+  let invites: IncomingInvite[];
+  let caller: RawCaller;
+
+  beforeEach(async () => {
+    invites = [];
+    server = await startEmbeddedSignalling({
+      sipHost: '127.0.0.1',
+      sipPort: 0,
+      publicIp: undefined,
+      appHost: '127.0.0.1',
+      appPort: 0,
+      secret: 'secret',
+      clock: systemClock,
+      logger,
+      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
+    });
+    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    worker.onInvite((invite) => invites.push(invite));
+    caller = await openRawCaller(server.sipPort);
+  });
+
+  afterEach(async () => {
+    caller.close();
+    worker.close();
+    await server.close();
+  });
+
+  /** Has a message's responses come to the caller. */
+  function send(text: string): void {
+    caller.send(text.replace(/^((?:via|v)\s*:\s*SIP\s*\/\s*[\d.]+\s*\/\s*\w+\s+)[^;\s,]+/im, `$1127.0.0.1:${caller.port}`));
+  }
+
+  /** The server has read everything before it; then its Call-ID is the one of this request. */
+  async function expectServing(): Promise<void> {
+    caller.request({ method: 'OPTIONS', callId: 'still-there' });
+    await caller.next(({ start, headers }) => start.kind === 'response' && header({ headers }, 'call-id') === 'still-there', PATIENCE.timeout);
+  }
+
+  it.each(TORTURE_MESSAGES.filter(({ becomes }) => typeof becomes === 'number'))('$name: $about, answered $becomes', async ({ becomes, text }) => {
+    send(text);
+    const answer = await caller.next(({ start }) => start.kind === 'response' && start.status >= 200, PATIENCE.timeout);
+    expect(answer.start).toMatchObject({ status: becomes });
+    const callId = /^(?:call-id|i)\s*:\s*(.*)$/im.exec(text)?.[1]?.trim();
+    if (callId !== undefined) expect(header(answer, 'call-id')).toBe(callId);
+    if (header(answer, 'to') !== null) expect(parameter(header(answer, 'to') ?? '', 'tag')).not.toBeNull();
+    await expectServing();
+    expect(invites).toEqual([]);
+    expect(server.metrics().dialogs).toBe(0);
+  });
+
+  it.each(TORTURE_MESSAGES.filter(({ becomes }) => becomes === null))('$name: $about, not answered', async ({ text }) => {
+    send(text);
+    await expectServing();
+    expect(caller.responses).toEqual(['200 OPTIONS']);
+  });
+
+  it.each(TORTURE_MESSAGES.filter(({ becomes }) => becomes === 'taken'))('$name: $about, taken', async ({ text }) => {
+    send(text);
+    await expect.poll(() => invites.length, PATIENCE).toBe(1);
+    invites[0]?.refuse(486);
+    await caller.response(486, PATIENCE.timeout);
+  });
+
+  it('all of them are here, each once', () => {
+    expect(new Set(TORTURE_MESSAGES.map(({ name }) => name)).size).toBe(49);
+  });
+
+  it('a caller of RFC 2543 is answered, its ACK found without a branch, and hung up on where it called from', async () => {
+    const text = TORTURE_MESSAGES.find(({ name }) => name === 'inv2543')?.text ?? '';
+    send(text);
+    await expect.poll(() => invites.length, PATIENCE).toBe(1);
+    send(text);
+    const dialog = await invites[0]!.answer(sdp);
+    const ok = await caller.response(200, PATIENCE.timeout);
+    const to = header(ok, 'to') ?? '';
+    const head = text.slice(0, text.indexOf('Content-Type')).replaceAll('INVITE', 'ACK');
+    send(`${head.replace(/^To:.*$/m, `To: ${to}`)}Content-Length: 0\r\n\r\n`);
+    void dialog.hangUp();
+    const bye = await caller.incoming('BYE', PATIENCE.timeout);
+    expect([header(bye, 'to'), header(bye, 'call-id')]).toEqual([
+      '<sip:+13035551111@ift.client.example.net;user=phone>',
+      'inv2543.1717@ift.client.example.com',
+    ]);
+    expect(invites).toHaveLength(1);
+  });
+
+  it('each Via comes back, in order and with where the request really came from', async () => {
+    send(TORTURE_MESSAGES.find(({ name }) => name === 'transports')?.text ?? '');
+    const vias = headerList(await caller.response(200, PATIENCE.timeout), 'via');
+    expect(vias).toHaveLength(5);
+    expect(vias[0]).toContain(';received=127.0.0.1');
+    expect(vias[3]).toBe('SIP/2.0/UNKNOWN t4.example.com;branch=z9hG4bKasd0f3en');
+  });
+});
