@@ -11,6 +11,7 @@ import { platformModels } from '#config/platform-models.ts';
 import { openTracing } from '#config/tracing.ts';
 import { startTestRunner } from '#control-plane/agent-tests/test-runner.ts';
 import { startAnalysisRunner } from '#control-plane/analysis/analysis-runner.ts';
+import { startBatchRunner } from '#control-plane/batch-calls/batch-runner.ts';
 import { createBell } from '#control-plane/bell.ts';
 import { createReportSink } from '#control-plane/calls/settle-call.ts';
 import type { Context } from '#control-plane/context.ts';
@@ -90,6 +91,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
     startDeliverer(context),
     startAnalysisRunner(context),
     startTestRunner(context),
+    startBatchRunner(context),
     startNumberKeeper(context),
     startRoomKeeper(context),
     startRetention(context),

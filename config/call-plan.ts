@@ -89,6 +89,15 @@ export const callPlan = z.object({
     })
     .nullable()
     .default(null),
+  /** What a call nobody asked for owes whoever answers it (docs/batch-calls.md); null for every other call. */
+  outreach: z
+    .object({
+      /** Said before anything else; placeholders not yet rendered, may be empty. */
+      disclosure: z.string(),
+      opt_out: z.object({ key: z.string().nullable(), phrases: z.array(z.string()), confirmation: z.string() }).nullable(),
+    })
+    .nullable()
+    .default(null),
   transport: z.discriminatedUnion('type', [
     /** The browser's offer follows as a `webrtc.offer` command. */
     z.object({ type: z.literal('webrtc') }),

@@ -52,6 +52,16 @@ export const LIMITS = {
   /** supplement 4.14; runs of a batch chosen here */
   testAgents: 100,
   testRunsPerBatch: 200,
+  /** chosen here */
+  batchRows: 10_000,
+  batchUploadBytes: 8 * 1_048_576,
+  batchNameChars: 120,
+  batchConcurrentCalls: 500,
+  batchCallsPerMinute: 1_000,
+  batchAttempts: 5,
+  disclosureChars: 1_000,
+  optOutPhrases: 20,
+  optOutPhraseChars: 80,
   /** supplement 2.6, lifetime chosen here */
   recordingUrlSeconds: 900,
   /** supplement 4.9 */

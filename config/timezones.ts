@@ -10,3 +10,17 @@ export function isTimezone(name: string): boolean {
     return false;
   }
 }
+
+/** Asking for them takes milliseconds. */
+const zonesByCountry = new Map<string, readonly string[]>();
+
+/** The zones of a country (ISO 3166-1 alpha-2). */
+export function zonesOfCountry(country: string): readonly string[] {
+  const known = zonesByCountry.get(country);
+  if (known) return known;
+  // In Node's Intl, not yet in TypeScript's library.
+  const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones?(): string[] | undefined };
+  const zones = locale.getTimeZones?.() ?? [];
+  zonesByCountry.set(country, zones);
+  return zones;
+}

@@ -45,6 +45,8 @@ export const durableReport = z.discriminatedUnion('type', [
   /** How an outbound dial resolved, and when; the Call-ID once it was answered. An answered call is active from `at`. */
   z.object({ type: z.literal('dial'), dial_status: dialStatus, at: z.iso.datetime(), sip_call_id: z.string().nullable() }),
   z.object({ type: z.literal('items'), items: z.array(sessionItem) }),
+  /** Whoever was called wants to be called no more. */
+  z.object({ type: z.literal('opt_out'), by: z.enum(['voice', 'key']) }),
   z.object({ type: z.literal('turn'), latency: turnLatency }),
   z.object({ type: z.literal('silence'), silence: turnSilence }),
   z.object({

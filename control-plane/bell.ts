@@ -1,7 +1,7 @@
 /** `Bell`: tells the parts of one control plane that there may be work for them, so that nobody waits for the next sweep. Losing a ring costs time, never work. */
 
 /** What there may be work for. */
-export type Chore = 'deliveries' | 'analysis' | 'agent-tests' | 'rooms';
+export type Chore = 'deliveries' | 'analysis' | 'agent-tests' | 'batch-calls' | 'rooms';
 
 /** Rings and listens; a listener's error is its own affair. */
 export interface Bell {

@@ -7,7 +7,7 @@ import { type Context, newId, now } from '../context.ts';
 import type { ApiServer } from '../server.ts';
 
 /** Calls and test runs make records of their own. */
-const NOT_CONFIGURATION = /^\/v1\/agent\/(sessions|phone-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches)(\/|$)/;
+const NOT_CONFIGURATION = /^\/v1\/agent\/(sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches)(\/|$)/;
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const MAX_FIELDS = 100;
 const MAX_DEPTH = 4;

@@ -45,6 +45,8 @@ export interface PlanInput {
   readonly isPreview: boolean;
   /** Phone calls only. */
   readonly transfer?: CallPlan['transfer'];
+  /** Calls of a batch only. */
+  readonly outreach?: CallPlan['outreach'];
 }
 
 /** The allow-list entries a set of overrides needs; `first_message_prompt` is governed by `first_message` (supplement 2.1). */
@@ -78,6 +80,7 @@ export function buildPlan(context: Pick<Context, 'secretBox' | 'clock' | 'tracin
     is_preview: input.isPreview,
     traceparent: context.tracing ? callTraceparent(input.sessionId) : null,
     transfer: input.transfer ?? null,
+    outreach: input.outreach ?? null,
     transport: input.transport,
   };
 }
@@ -165,7 +168,8 @@ function spokenTexts(plan: CallPlan): string[] {
       ? []
       : conversation.transfer_destinations.flatMap((destination) => [destination.announcement_message, destination.warm_briefing_instructions]);
   const voicemail = plan.channel === 'phone_outbound' ? [conversation.outbound.voicemail.message] : [];
-  return [prompt.system_prompt, ...opening, ...phone, ...voicemail];
+  const disclosure = plan.outreach ? [plan.outreach.disclosure] : [];
+  return [prompt.system_prompt, ...disclosure, ...opening, ...phone, ...voicemail];
 }
 
 function openedOrNull(context: Pick<Context, 'secretBox'>, sealed: string | null): string | null {

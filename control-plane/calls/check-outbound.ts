@@ -22,15 +22,23 @@ export interface AllowedCall {
   readonly toNumber: string;
 }
 
+/** Who calls: whoever holds a key, or the account a batch belongs to. */
+export type OutboundCaller = Pick<Caller, 'userId' | 'teamId' | 'outboundEnabled' | 'spendLimits'>;
+
 /** Checks a request; throws the first `Fault` that stands in its way. */
-export async function checkOutbound(context: Context, caller: Caller, request: PhoneCallRequest): Promise<AllowedCall> {
+export async function checkOutbound(context: Context, caller: OutboundCaller, request: PhoneCallRequest): Promise<AllowedCall> {
   const { agent, version } = await findCallingAgent(context, caller, request);
   const number = await findCallingNumber(context, caller, request);
   const toNumber = await checkDestination(context, number, request.to_number);
   return { agent, version, number, toNumber };
 }
 
-async function findCallingAgent(context: Context, caller: Caller, request: PhoneCallRequest): Promise<Pick<AllowedCall, 'agent' | 'version'>> {
+/** The agent that is to call, as published. */
+export async function findCallingAgent(
+  context: Context,
+  caller: OutboundCaller,
+  request: Pick<PhoneCallRequest, 'agent_id' | 'overrides'>,
+): Promise<Pick<AllowedCall, 'agent' | 'version'>> {
   const agent = await context.models.agents.findOne({ _id: request.agent_id, team_id: caller.teamId }).lean<AgentDocument>();
   if (!agent) throw fault('agent_not_found');
   const refused = overrideFields(request.overrides ?? {}).find((field) => !agent.overrides_allowed.includes(field));
@@ -42,7 +50,12 @@ async function findCallingAgent(context: Context, caller: Caller, request: Phone
   return { agent, version };
 }
 
-async function findCallingNumber(context: Context, caller: Caller, request: PhoneCallRequest): Promise<NumberDocument> {
+/** The number that is to call. */
+export async function findCallingNumber(
+  context: Context,
+  caller: OutboundCaller,
+  request: Pick<PhoneCallRequest, 'phone_number_id' | 'sip_headers'>,
+): Promise<NumberDocument> {
   const number = await context.models.numbers
     .findOne({ _id: request.phone_number_id, team_id: caller.teamId, status: { $ne: 'released' } })
     .lean<NumberDocument>();
@@ -69,11 +82,21 @@ export async function refuseHostedNumber(context: Pick<Context, 'models'>, phone
 
 /** The number to dial, for a call or a transfer. Managed numbers go out on the platform's own account, which countries and premium ranges could empty; an imported one is its owner's. */
 export async function checkDestination(context: Pick<Context, 'settings' | 'models'>, number: NumberDocument, wanted: string): Promise<string> {
-  if (!isE164(wanted)) throw fault('destination_invalid');
-  const toNumber = number.provider === 'managed' ? withoutTrunkZero(wanted) : wanted;
+  const toNumber = dialledNumber(number, wanted);
   await refuseHostedNumber(context, toNumber);
-  if (number.provider !== 'managed') return toNumber;
-  if (!context.settings.OUTBOUND_COUNTRIES.includes(countryOf(toNumber) ?? '')) throw fault('destination_not_allowed');
-  if (isPremium(toNumber)) throw fault('premium_destination_blocked');
+  refuseDearDestination(context, number, toNumber);
   return toNumber;
+}
+
+/** A number as it is dialled from `number`. Throws `destination_invalid`. */
+export function dialledNumber(number: Pick<NumberDocument, 'provider'>, wanted: string): string {
+  if (!isE164(wanted)) throw fault('destination_invalid');
+  return number.provider === 'managed' ? withoutTrunkZero(wanted) : wanted;
+}
+
+/** Throws `destination_not_allowed` or `premium_destination_blocked` for what the platform's own account is not to pay for. */
+export function refuseDearDestination({ settings }: Pick<Context, 'settings'>, number: Pick<NumberDocument, 'provider'>, toNumber: string): void {
+  if (number.provider !== 'managed') return;
+  if (!settings.OUTBOUND_COUNTRIES.includes(countryOf(toNumber) ?? '')) throw fault('destination_not_allowed');
+  if (isPremium(toNumber)) throw fault('premium_destination_blocked');
 }

@@ -90,7 +90,7 @@ async function takeStored(context: Context, stored: IdempotencyDocument, bodyHas
 }
 
 /** What a dead attempt left: a call that was placed, nothing at all, or a session that is given up now and its charge returned. */
-async function lookAfter(context: Context, sessionId: string): Promise<'placed' | 'nothing' | 'given_up'> {
+export async function lookAfter(context: Context, sessionId: string): Promise<'placed' | 'nothing' | 'given_up'> {
   const session = await loadSession(context, sessionId);
   if (!session) return 'nothing';
   if (session.status === 'creating') await voidHold(context, session);

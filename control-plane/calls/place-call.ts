@@ -1,7 +1,6 @@
 /** Places an outbound call (supplement 4.5): checks, charge, worker, plan. The worker dials; how that ended comes back as a report. */
 import type { CallPlan } from '#config/call-plan.ts';
 import { Fault, fault } from '#config/errors.ts';
-import type { Caller } from '../auth.ts';
 import { type Context, now } from '../context.ts';
 import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
 import { requireWithinLimits } from '../limits/spend-limits.ts';
@@ -11,28 +10,42 @@ import { assignSession, openPlacedSession, openSession } from '../sessions/place
 import { changeKnownSession } from '../sessions/session-store.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import { buildPlan, refuseMissingVariables } from './build-plan.ts';
-import { type AllowedCall, checkOutbound } from './check-outbound.ts';
+import { type AllowedCall, checkOutbound, type OutboundCaller } from './check-outbound.ts';
 import { outboundTransport } from './outbound-transport.ts';
 import type { PhoneCallRequest } from './phone-call-request.ts';
 import { sessionTimezone } from './session-timezone.ts';
 import { planTransfers } from './transfer-plan.ts';
+import { requireFreeTrunk } from './trunk-limits.ts';
 
 /** What is not answered within this time is not answered (running.md "Phone calls"). */
 const RING_SECONDS = 30;
 /** A worker that has told nothing this long after the ringing never will. */
 const OVERDUE_SECONDS = 30;
 
+/** What a call of a batch has beyond a single one. */
+export interface BatchTerms {
+  readonly endUserId: string | null;
+  readonly outreach: CallPlan['outreach'];
+}
+
+/** A call to place; `batch` where it is one of many. */
+export type CallRequest = PhoneCallRequest & { readonly batch?: BatchTerms };
+
+const SINGLE_CALL: BatchTerms = { endUserId: null, outreach: null };
+
 /**
- * Places the call under this session id. Throws `InvalidRequest` and the `Fault`s of `checkOutbound` and the spend limits, `insufficient_credit`, `no_capacity`, `draining`, `gateway_unreachable`;
+ * Places the call under this session id. Throws `InvalidRequest` and the `Fault`s of `checkOutbound`, the spend limits and the trunk's, `insufficient_credit`, `no_capacity`, `draining`, `gateway_unreachable`;
  * nothing stays charged then.
  */
-export async function placeCall(context: Context, caller: Caller, sessionId: string, request: PhoneCallRequest): Promise<void> {
+export async function placeCall(context: Context, caller: OutboundCaller, sessionId: string, request: CallRequest): Promise<void> {
+  const terms = request.batch ?? SINGLE_CALL;
   const allowed = await checkOutbound(context, caller, request);
   const transport = outboundTransport(context, { ...allowed, sessionId, sipHeaders: request.sip_headers ?? {}, ringSeconds: RING_SECONDS });
   const { agent, version, toNumber } = allowed;
   await requireWithinLimits(context, agent, caller);
+  await requireFreeTrunk(context, allowed.number);
   const timezone = sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber: toNumber });
-  const plan = await planOf(context, { sessionId, request, allowed, transport, timezone });
+  const plan = await planOf(context, { sessionId, request, allowed, transport, timezone, terms });
   refuseMissingVariables(plan);
   const draft = {
     ...sessionDraft(context, {
@@ -46,7 +59,7 @@ export async function placeCall(context: Context, caller: Caller, sessionId: str
       isPreview: false,
       name: null,
       timezone,
-      endUserId: null,
+      endUserId: terms.endUserId,
       metadata: request.metadata ?? {},
       // Numbers of an outbound call are told from the person's side: the caller is the party dialled (S§2.5).
       callerNumber: toNumber,
@@ -71,9 +84,10 @@ async function planOf(
     readonly allowed: AllowedCall;
     readonly transport: CallPlan['transport'];
     readonly timezone: string | null;
+    readonly terms: BatchTerms;
   },
 ): Promise<CallPlan> {
-  const { sessionId, request, transport, timezone } = of;
+  const { sessionId, request, transport, timezone, terms } = of;
   const { agent, version, number, toNumber } = of.allowed;
   return buildPlan(context, {
     sessionId,
@@ -87,12 +101,13 @@ async function planOf(
     dialedNumber: number.phone_number,
     overrides: request.overrides ?? {},
     variables: request.dynamic_variables ?? {},
-    endUserId: null,
+    endUserId: terms.endUserId,
     llmExtraBody: request.llm_extra_body ?? null,
     recordAudio: null,
     toolEvents: false,
     worldContext: true,
     isPreview: false,
+    outreach: terms.outreach,
     transfer: await planTransfers(context, number, { sessionId, config: version.config, callerNumber: toNumber }),
   });
 }

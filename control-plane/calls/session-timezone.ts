@@ -1,5 +1,5 @@
 /** Which time zone a session runs in (supplement 4.2): request, agent, client's hint, the phone number's country, UTC. */
-import { isTimezone } from '#config/timezones.ts';
+import { isTimezone, zonesOfCountry } from '#config/timezones.ts';
 import { countryOf } from '#telephony/e164.ts';
 
 /** Where a zone can come from, strongest first; what is absent or no zone is passed over. */
@@ -33,8 +33,6 @@ export function dateIn(timezone: string, wallTimeMs: number): string {
 function onlyZoneOf(phoneNumber: string): string | null {
   const country = phoneNumber === '' ? null : countryOf(phoneNumber);
   if (country === null) return null;
-  // In Node's Intl, not yet in TypeScript's library.
-  const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones?(): string[] | undefined };
-  const zones = locale.getTimeZones?.() ?? [];
+  const zones = zonesOfCountry(country);
   return zones.length === 1 ? (zones[0] ?? null) : null;
 }

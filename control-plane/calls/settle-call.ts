@@ -5,6 +5,7 @@
 import type { AnalysisResult } from '#config/session-record.ts';
 import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
 import { applyTestReport, loseTestRuns } from '../agent-tests/test-runner.ts';
+import { optOut } from '../batch-calls/do-not-call.ts';
 import { type Context, now } from '../context.ts';
 import { carryOn } from '../sessions/carry-on.ts';
 import { type SessionChange, step } from '../sessions/session-machine.ts';
@@ -239,6 +240,10 @@ async function additionOf(context: Context, session: SessionHead, { report, epoc
       if (!sealer) return {};
       return { push: { timeline: [await sealItems(context, sealer, { sessionId: session._id, epoch, seq }, report.items)] } };
     }
+    case 'opt_out':
+      // On the list before the report counts as stored; again, it changes nothing.
+      await optOut(context, session, report.by);
+      return {};
     case 'turn':
       return { push: { turns: [report.latency] } };
     case 'silence':

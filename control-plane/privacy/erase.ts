@@ -40,7 +40,15 @@ export async function eraseEndUser(context: Parts, teamId: string, endUserId: st
   const sessions = await context.models.sessions.find({ team_id: teamId, end_user_id: endUserId }, { _id: 1 }).lean<Pick<SessionDocument, '_id'>[]>();
   let total = NOTHING;
   for (const { _id } of sessions) total = sum(total, await eraseSession(context, _id));
+  await eraseRows(context, teamId, endUserId);
   return total;
+}
+
+/** Rows of batches: one that waits is not called any more. What says that somebody is not to be called stays: it is theirs. */
+async function eraseRows({ models }: Parts, teamId: string, endUserId: string): Promise<void> {
+  const theirs = { team_id: teamId, end_user_id: endUserId };
+  await models.batchRows.updateMany({ ...theirs, state: 'waiting' }, { $set: { state: 'cancelled' } });
+  await models.batchRows.updateMany(theirs, { $set: { to_number: '', variables: '{}', metadata: '{}', end_user_id: null } });
 }
 
 async function eraseSession(context: Parts, id: string): Promise<Erased> {

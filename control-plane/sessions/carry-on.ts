@@ -8,6 +8,7 @@ import { isLive } from './session-machine.ts';
 /** Carries on from a session as it was just stored. */
 export async function carryOn(context: Context, session: SessionDocument): Promise<void> {
   if (session.analysis.state === 'queued') context.bell.ring('analysis');
+  if (session.direction === 'outbound' && !isLive(session.status)) context.bell.ring('batch-calls');
   const steps = await Promise.allSettled([settleSession(context, session._id), relayOutbox(context, session), leaveRoom(context, session)]);
   for (const step of steps) {
     if (step.status === 'rejected') context.logger.error({ err: step.reason, sessionId: session._id }, 'session left to the sweeper');

@@ -9,7 +9,7 @@ import { isTimezone } from '#config/timezones.ts';
 import { invalidField } from '../problems.ts';
 
 /** Text whose `{{system.*}}` placeholders exist. */
-function template(maxChars: number) {
+export function template(maxChars: number) {
   return z
     .string()
     .max(maxChars)

@@ -3,6 +3,7 @@ import type { Connection } from 'mongoose';
 import { defineAgents } from './models/agent-model.ts';
 import { defineAgentTests, defineTestBatches, defineTestInputs, defineTestRuns } from './models/agent-test-model.ts';
 import { defineAuditLog } from './models/audit-model.ts';
+import { defineBatchCalls, defineBatchRows, defineDoNotCall } from './models/batch-call-model.ts';
 import { defineDeliveries } from './models/delivery-model.ts';
 import { defineIdempotencyKeys } from './models/idempotency-model.ts';
 import { defineKeys } from './models/key-model.ts';
@@ -43,6 +44,9 @@ export function defineModels(connection: Connection) {
     testBatches: defineTestBatches(connection),
     testInputs: defineTestInputs(connection),
     testRuns: defineTestRuns(connection),
+    batchCalls: defineBatchCalls(connection),
+    batchRows: defineBatchRows(connection),
+    doNotCall: defineDoNotCall(connection),
   };
 }
 export type Models = ReturnType<typeof defineModels>;

@@ -230,7 +230,7 @@ function giveUp(draft: Draft, answer: Answer): void {
   const { phase } = draft;
   const line = answer.turn.fallback ?? draft.config.phrases.trouble;
   if (phase.is === 'connecting') {
-    draft.phase = { is: 'connecting', answer: null, notice: null };
+    draft.phase = { is: 'connecting', answer: null, notice: phase.notice };
     draft.waiting = [...draft.waiting, answer.turn];
     return;
   }

@@ -31,15 +31,15 @@ export function say(draft: Draft, text: string, options: { kind: Utterance['kind
   speak(draft, utterance, options.answer);
 }
 
-/** Has a fixed text synthesised without playing it. */
-export function prepare(draft: Draft, text: string, options: { kind: Utterance['kind']; turnId: number | null }): Utterance {
+/** Has a fixed text synthesised without playing it. `isHeardOut`: it cannot be talked over. */
+export function prepare(draft: Draft, text: string, options: { kind: Utterance['kind']; turnId: number | null; isHeardOut?: boolean }): Utterance {
   const replyId = nextReplyId(draft);
   emit(draft, { do: 'say', replyId, text });
   return {
     replyId,
     kind: options.kind,
     turnId: options.turnId,
-    isInterruptible: draft.config.interruptible && options.kind !== 'farewell',
+    isInterruptible: draft.config.interruptible && options.kind !== 'farewell' && !options.isHeardOut,
     startedMs: null,
     text,
   };

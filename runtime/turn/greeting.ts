@@ -7,27 +7,29 @@ import { eventTurn } from './silence.ts';
 import { runCall } from './tool-calls.ts';
 import type { Answer, Prepared } from './turn-state.ts';
 
-/** Makes the greeting ready without playing it. */
+/** Makes the greeting ready without playing it. What is to be disclosed comes first; a fixed greeting is said with it in one breath. */
 export function prepareGreeting(draft: Draft): Prepared {
-  const { greeting, phrases } = draft.config;
-  if (greeting.mode === 'off') return { answer: null, notice: null };
-  if (greeting.mode === 'say') return { answer: null, notice: prepare(draft, greeting.text, { kind: 'notice', turnId: null }) };
+  const { greeting, phrases, disclosure = '' } = draft.config;
+  const opening = [disclosure, greeting.mode === 'say' ? greeting.text : ''].filter((text) => text !== '').join(' ');
+  const notice = opening === '' ? null : prepare(draft, opening, { kind: 'notice', turnId: null, isHeardOut: disclosure !== '' });
+  if (greeting.mode !== 'generate') return { answer: null, notice };
   const turn = eventTurn(draft, `[The call has just begun. ${greeting.instruction}]`, greeting.fallback === '' ? phrases.trouble : greeting.fallback);
   const generation = startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: false });
   const answer: Answer = { turn, steps: [], generation, isSpeculative: false, isRecorded: false, isMeasured: false, hasHoldLine: true, heard: {} };
-  return { answer, notice: null };
+  return { answer, notice };
 }
 
 /** Says the prepared greeting, or listens where there is none. `quietMs` is since when nobody has said anything. */
 export function greet(draft: Draft, { answer, notice }: Prepared, quietMs = draft.atMs): void {
-  if (answer) {
+  if (notice) {
+    emit(draft, { do: 'play', replyId: notice.replyId });
+    speak(draft, notice, answer);
+  } else if (answer) {
     watchProgress(draft, quietMs);
     playAnswer(draft, answer);
-    // What it was not allowed to do while it rang.
-    for (const { call } of answer.generation.calls) runCall(draft, call.callId);
-    if (answer.generation.status === 'done') onGenerated(draft);
-  } else if (notice) {
-    emit(draft, { do: 'play', replyId: notice.replyId });
-    speak(draft, notice, null);
   } else freeFloor(draft);
+  if (!answer) return;
+  // What it was not allowed to do while it rang.
+  for (const { call } of answer.generation.calls) runCall(draft, call.callId);
+  if (answer.generation.status === 'done') onGenerated(draft);
 }

@@ -8,7 +8,7 @@ import type { TurnConfig } from './turn-config.ts';
 const CUT_OFF =
   '[The connection broke off while you were speaking. You have just told the caller that you are back. Go on where you were cut off, briefly.]';
 
-/** The settings of a call that goes on: no greeting, menu or question who answered, and the rest of its time. */
+/** The settings of a call that goes on: no greeting, menu or question who answered, what is owed of a disclosure, and the rest of its time. */
 export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfig {
   const messages = handover.items.filter((item) => item.type === 'message');
   const history = historyOf(handover.items);
@@ -20,6 +20,7 @@ export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfi
   return {
     ...config,
     greeting: { mode: 'say', text: `${phrases.back}${first}` },
+    disclosure: hasSpoken ? '' : (config.disclosure ?? ''),
     menu: null,
     voicemail: null,
     maxDurationMs: Math.max(0, config.maxDurationMs - handover.elapsed_ms),

@@ -119,8 +119,7 @@ function leaveScreening(draft: Draft): void {
   draft.screening = null;
   emit(draft, { do: 'stopTimer', name: 'screening' });
   if (phase.is !== 'connecting') return;
-  const prepared = phase.answer?.generation ?? phase.notice;
-  if (prepared) emit(draft, { do: 'discard', replyId: prepared.replyId });
+  for (const prepared of [phase.notice, phase.answer?.generation]) if (prepared) emit(draft, { do: 'discard', replyId: prepared.replyId });
   draft.phase = { is: 'listening' };
 }
 
@@ -216,6 +215,7 @@ function leaveMessage(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'voicemail' || !phase.isOpen || (phase.answer && phase.answer.generation.status !== 'done')) return;
   emit(draft, { do: 'stopTimer', name: 'screening' });
-  const message = phase.answer ? phase.answer.generation.text : (draft.config.voicemail?.message ?? '');
-  beginEnding(draft, 'agent_hangup', message);
+  const { disclosure = '', voicemail } = draft.config;
+  const message = phase.answer ? phase.answer.generation.text : (voicemail?.message ?? '');
+  beginEnding(draft, 'agent_hangup', `${disclosure} ${message}`.trim());
 }

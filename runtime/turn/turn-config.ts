@@ -16,6 +16,14 @@ export type Greeting =
   | { readonly mode: 'say'; readonly text: string }
   | { readonly mode: 'generate'; readonly instruction: string; readonly fallback: string };
 
+/** How whoever is called takes themselves off the list. */
+export interface OptOut {
+  readonly key: string | null;
+  readonly phrases: readonly string[];
+  /** Said before the call ends; empty: the language's own goodbye. */
+  readonly confirmation: string;
+}
+
 /** Where a call stood that goes on. */
 export interface Resumed {
   readonly history: readonly ChatMessage[];
@@ -28,6 +36,10 @@ export interface Resumed {
 /** Settings of the turn machine; all times in ms. */
 export interface TurnConfig {
   readonly greeting: Greeting;
+  /** Said before anything else and to its end; empty, or absent from older logs, where nothing is to be disclosed. */
+  readonly disclosure?: string;
+  /** Null, or absent from older logs, where nobody can. */
+  readonly optOut?: OptOut | null;
   readonly language: string;
   readonly phrases: Phrases;
   readonly responseWaitMs: number;
@@ -69,6 +81,8 @@ export function turnConfig(plan: CallPlan, recognizer: Recognizer | null, render
   const { conversation, voice } = plan.config;
   return {
     ...renderedTexts(plan, render),
+    disclosure: render(plan.outreach?.disclosure ?? '').trim(),
+    optOut: plan.outreach?.opt_out ?? null,
     language: voice.speaking_language,
     phrases: phrasesFor(voice.speaking_language),
     responseWaitMs: conversation.response_wait_ms,

@@ -63,6 +63,8 @@ export type Effect =
   | { readonly do: 'stopTransfer' }
   /** Gives a dynamic variable its value; answered by `variables.changed`. */
   | { readonly do: 'setVariable'; readonly name: string; readonly value: string }
+  /** Whoever was called is to be called no more. */
+  | { readonly do: 'optOut'; readonly by: 'voice' | 'key' }
   | { readonly do: 'record'; readonly item: TimelineItem }
   | { readonly do: 'event'; readonly event: AgentEvent }
   | { readonly do: 'explain'; readonly decision: Decision }

@@ -276,8 +276,11 @@ export class TurnLoop {
     }
   }
 
-  #tell(effect: Extract<Effect, { do: 'record' | 'event' | 'explain' | 'reportTurn' | 'hangUp' }>): void {
+  #tell(effect: Extract<Effect, { do: 'optOut' | 'record' | 'event' | 'explain' | 'reportTurn' | 'hangUp' }>): void {
     switch (effect.do) {
+      case 'optOut':
+        this.#options.report({ type: 'opt_out', by: effect.by });
+        break;
       case 'record':
         this.#options.report({ type: 'items', items: this.#timelineItems(effect.item) });
         break;

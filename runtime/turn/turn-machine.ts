@@ -10,6 +10,7 @@ import { onBack, onLegLost, onLegReplaced } from './leg-loss.ts';
 import { onJudge, onTalkDue, onTranscript, onUnheard, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
 import { stepMenu } from './menu.ts';
 import { onConnected, onStarted } from './opening.ts';
+import { optsOut } from './opt-out.ts';
 import { onDigit, onEntryEnded, onHungUp, onInterrupted, onMessage } from './other-inputs.ts';
 import { onFalseInterruption, onVoiceReached } from './overlap.ts';
 import { onRecognizerFailed, reopenRecognizer } from './recognition.ts';
@@ -40,6 +41,7 @@ export function step(state: TurnState, input: TurnInput): Step {
 
 /** Phases with a procedure of their own take every input; the conversation's are dispatched by what happened. */
 function route(draft: Draft, input: TurnInput): void {
+  if (optsOut(draft, input)) return;
   if (draft.screening && screen(draft, draft.screening, input)) return;
   const { phase } = draft;
   if (phase.is === 'ending') stepEnding(draft, phase, input);

@@ -134,7 +134,7 @@ export interface Utterance {
   readonly text: string;
 }
 
-/** The first words, made ready before they may be said. */
+/** The first words, made ready before they may be said: the notice, then the answer. */
 export interface Prepared {
   readonly answer: Answer | null;
   readonly notice: Utterance | null;

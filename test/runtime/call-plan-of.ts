@@ -14,6 +14,7 @@ export function callPlanOf(over: Partial<CallPlan> = {}): CallPlan {
     variables: {},
     system_variables: systemVariables,
     first_message_override: null,
+    outreach: null,
     tools: [],
     knowledge: [],
     llm_api_key: null,

@@ -24,6 +24,7 @@ export function testPlan(changes: Readonly<Record<string, object>> = {}): CallPl
       caller_number_spoken: '',
     },
     first_message_override: null,
+    outreach: null,
     tools: [],
     knowledge: [],
     llm_api_key: null,

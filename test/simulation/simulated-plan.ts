@@ -36,6 +36,7 @@ export function simulatedPlan(random: Random): CallPlan {
       caller_number_spoken: '',
     },
     first_message_override: null,
+    outreach: null,
     tools: [],
     knowledge: [],
     llm_api_key: null,

@@ -15,6 +15,12 @@ export interface NumberSip {
   termination_headers: Record<string, string>;
 }
 
+/** What may leave by the trunk behind a number; null is no limit. */
+export interface TrunkLimits {
+  concurrent_calls: number | null;
+  calls_per_minute: number | null;
+}
+
 /** A number of a workspace; `released` ones stay stored and are never shown again. */
 export interface NumberDocument {
   _id: string;
@@ -34,6 +40,8 @@ export interface NumberDocument {
   /** Last day (UTC, `yyyy-mm-dd`) whose rent was taken; empty for numbers that cost none. */
   rent_day: string;
   sip: NumberSip | null;
+  /** Absent until set. */
+  trunk_limits?: TrunkLimits;
   created_at: Date;
   updated_at: Date;
 }
@@ -59,6 +67,7 @@ export function defineNumbers(connection: Connection): Model<NumberDocument> {
       carrier_number_id: { type: String, default: '' },
       rent_day: { type: String, default: '' },
       sip: { type: Schema.Types.Mixed, default: null },
+      trunk_limits: { type: Schema.Types.Mixed },
       created_at: { type: Date, required: true },
       updated_at: { type: Date, required: true },
     },

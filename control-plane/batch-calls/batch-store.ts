@@ -1,0 +1,239 @@
+/** Batches in the store: created whole or not at all, counted, and changed by their owner. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { Fault, fault } from '#config/errors.ts';
+import type { Caller } from '../auth.ts';
+import { dialledNumber, findCallingAgent, findCallingNumber, refuseDearDestination } from '../calls/check-outbound.ts';
+import { type Context, newId, now } from '../context.ts';
+import { InvalidRequest, type ValidationEntry } from '../problems.ts';
+import { type BatchCallDocument, type BatchRowDocument, ROW_STATES, type RowCounts } from '../store/models/batch-call-model.ts';
+import { type NumberDocument, OCCUPYING_STATUSES } from '../store/models/number-model.ts';
+import type { BatchRequest, Recipient } from './batch-record.ts';
+import { nextOpening } from './calling-hours.ts';
+import { zonesOfNumber } from './destination-zones.ts';
+import { faultyRow } from './recipient-list.ts';
+
+/** Written, or looked at, between two turns of the loop. */
+const CHUNK_ROWS = 500;
+
+/** A batch that is not over. */
+export const UNFINISHED = { finished_at: null, status: { $ne: 'creating' as const } };
+
+/**
+ * Creates a batch; `lines` are those of its file, null for a JSON list.
+ * Throws `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.
+ */
+export async function createBatch(
+  context: Context,
+  caller: Caller,
+  request: BatchRequest,
+  lines: readonly number[] | null,
+): Promise<BatchCallDocument> {
+  await findCallingAgent(context, caller, request);
+  const number = await findCallingNumber(context, caller, request);
+  const people = await checkedPeople(context, number, request, lines);
+  const at = now(context);
+  const batch: BatchCallDocument = {
+    _id: newId(),
+    team_id: caller.teamId,
+    user_id: caller.userId,
+    agent_id: request.agent_id,
+    phone_number_id: request.phone_number_id,
+    name: request.name,
+    status: 'creating',
+    status_reason: null,
+    start_at: request.schedule.start_at === null ? null : new Date(request.schedule.start_at),
+    calling_hours: request.schedule.calling_hours,
+    pacing: request.pacing,
+    retry: request.retry,
+    disclosure: request.disclosure,
+    opt_out: request.opt_out,
+    row_count: people.length,
+    zone_sets: [...new Set(people.map(({ zones }) => zones))],
+    counts: null,
+    lease_by: null,
+    lease_until: at,
+    hold_until: at,
+    created_at: at,
+    updated_at: at,
+    started_at: null,
+    finished_at: null,
+  };
+  // The batch is seen once all its rows are there; what is cut short in between is cleared away.
+  await context.models.batchCalls.create(batch);
+  try {
+    for (let first = 0; first < people.length; first += CHUNK_ROWS) {
+      const rows = people.slice(first, first + CHUNK_ROWS).map((person) => rowOf(batch, person));
+      await context.models.batchRows.collection.insertMany(rows as never);
+    }
+  } catch (error) {
+    await removeBatch(context, batch._id);
+    throw error;
+  }
+  await context.models.batchCalls.updateOne({ _id: batch._id }, { $set: { status: 'scheduled' } });
+  context.bell.ring('batch-calls');
+  return { ...batch, status: 'scheduled' };
+}
+
+/** Finds a batch of a team. Throws `not_found`. */
+export async function findBatch({ models }: Pick<Context, 'models'>, teamId: string, batchId: string): Promise<BatchCallDocument> {
+  const batch = await models.batchCalls.findOne({ _id: batchId, team_id: teamId, status: { $ne: 'creating' } }).lean<BatchCallDocument>();
+  if (!batch) throw fault('not_found');
+  return batch;
+}
+
+/** How the rows of a batch stand. */
+export async function countsOf({ models }: Pick<Context, 'models'>, batch: Pick<BatchCallDocument, '_id' | 'counts'>): Promise<RowCounts> {
+  if (batch.counts) return batch.counts;
+  const counted = await Promise.all(
+    ROW_STATES.map(async (state) => [state, await models.batchRows.countDocuments({ batch_id: batch._id, state })] as const),
+  );
+  const optedOut = await models.batchRows.countDocuments({ batch_id: batch._id, opted_out: true });
+  return { ...Object.fromEntries(counted), opted_out: optedOut } as RowCounts;
+}
+
+/** What a batch's owner can do to it, and when. */
+const CHANGES = {
+  pause: { from: ['scheduled', 'running'], word: 'paused' },
+  resume: { from: ['paused'], word: 'resumed' },
+  cancel: { from: ['scheduled', 'running', 'paused'], word: 'cancelled' },
+} as const;
+export type BatchChange = keyof typeof CHANGES;
+
+/** Pauses, resumes or cancels; calls that have begun go on to their end. Throws `not_found` and `conflict`. */
+export async function changeBatch(context: Context, teamId: string, batchId: string, change: BatchChange): Promise<BatchCallDocument> {
+  const { from, word } = CHANGES[change];
+  const before = await findBatch(context, teamId, batchId);
+  const at = now(context);
+  const resumed = before.started_at === null ? 'scheduled' : 'running';
+  const status = { pause: 'paused', resume: resumed, cancel: 'cancelled' } as const;
+  const changed = await context.models.batchCalls
+    .findOneAndUpdate(
+      { _id: batchId, finished_at: null, status: { $in: [...from] } },
+      { $set: { status: status[change], status_reason: null, hold_until: at, updated_at: at } },
+      { returnDocument: 'after' },
+    )
+    .lean<BatchCallDocument>();
+  if (!changed) throw fault('conflict', { detail: `A batch that is ${before.status} cannot be ${word}` });
+  if (change === 'cancel') await cancelRows(context, batchId);
+  context.bell.ring('batch-calls');
+  return changed;
+}
+
+/** The rows of a cancelled batch that wait do so no longer. */
+export async function cancelRows(context: Pick<Context, 'models' | 'clock'>, batchId: string): Promise<void> {
+  await context.models.batchRows.updateMany({ batch_id: batchId, state: 'waiting' }, { $set: { state: 'cancelled', updated_at: now(context) } });
+}
+
+/** Deletes a batch that is over, with its rows. Throws `not_found` and `conflict`. */
+export async function deleteBatch(context: Context, teamId: string, batchId: string): Promise<void> {
+  const batch = await findBatch(context, teamId, batchId);
+  if (batch.finished_at === null) throw fault('conflict', { detail: 'A batch is deleted once it is over: cancel it first' });
+  await removeBatch(context, batchId);
+}
+
+/** Removes rows, then batch: what is cut short is found again. */
+export async function removeBatch({ models }: Pick<Context, 'models'>, batchId: string): Promise<void> {
+  await models.batchRows.deleteMany({ batch_id: batchId });
+  await models.batchCalls.deleteOne({ _id: batchId });
+}
+
+interface Person {
+  readonly recipient: Recipient;
+  readonly line: number;
+  readonly toNumber: string;
+  readonly zones: string;
+}
+
+/** Everyone of the list as they will be dialled. */
+async function checkedPeople(context: Context, number: NumberDocument, request: BatchRequest, lines: readonly number[] | null): Promise<Person[]> {
+  const check = rowCheck(context, number, request);
+  const hosted = await hostedNumbers(context, number, request.recipients);
+  const seen = new Map<string, number>();
+  const people: Person[] = [];
+  const faulty: ValidationEntry[] = [];
+  for (const [index, recipient] of request.recipients.entries()) {
+    const line = lines?.[index] ?? index + 1;
+    const result = await check(recipient, hosted);
+    const earlier = 'toNumber' in result ? seen.get(result.toNumber) : undefined;
+    if ('problem' in result) faulty.push(faultyRow(index, line, 'to_number', result.problem));
+    else if (earlier !== undefined) faulty.push(faultyRow(index, line, 'to_number', `the number of line ${earlier} once more`));
+    else {
+      seen.set(result.toNumber, line);
+      people.push({ recipient, line, ...result });
+    }
+    if (index % CHUNK_ROWS === CHUNK_ROWS - 1) await turn();
+  }
+  if (faulty.length > 0) throw new InvalidRequest(faulty);
+  return people;
+}
+
+type Checked = { readonly toNumber: string; readonly zones: string } | { readonly problem: string };
+
+function rowCheck(
+  context: Context,
+  number: NumberDocument,
+  { schedule: { calling_hours: hours } }: BatchRequest,
+): (recipient: Recipient, hosted: ReadonlySet<string>) => Promise<Checked> {
+  const neverOpen = new Map<string, boolean>();
+  return async ({ to_number }, hosted) => {
+    let toNumber: string;
+    try {
+      toNumber = dialledNumber(number, to_number);
+      if (hosted.has(toNumber)) throw fault('self_call_blocked');
+      refuseDearDestination(context, number, toNumber);
+    } catch (error) {
+      if (error instanceof Fault) return { problem: error.message };
+      throw error;
+    }
+    if (hours === null) return { toNumber, zones: '' };
+    const list = await zonesOfNumber(toNumber);
+    const zones = list.join('&');
+    if (zones === '') return { problem: 'the time zone of this number is not known, so its calling hours are not either: set calling_hours to null' };
+    if (!neverOpen.has(zones)) neverOpen.set(zones, nextOpening(hours, list, context.clock.wallTime()) === null);
+    return neverOpen.get(zones) ? { problem: `no hour lies in the calling hours of all its time zones (${list.join(', ')})` } : { toNumber, zones };
+  };
+}
+
+/** Those of the list that are answered on this platform. */
+async function hostedNumbers({ models }: Context, number: NumberDocument, recipients: readonly Recipient[]): Promise<ReadonlySet<string>> {
+  const hosted = new Set<string>();
+  for (let first = 0; first < recipients.length; first += CHUNK_ROWS) {
+    const wanted = recipients.slice(first, first + CHUNK_ROWS).map(({ to_number }) => dialledOrNothing(number, to_number));
+    const found = await models.numbers.find({ phone_number: { $in: wanted }, status: { $in: [...OCCUPYING_STATUSES] } }, { phone_number: 1 }).lean();
+    for (const { phone_number } of found) hosted.add(phone_number);
+  }
+  return hosted;
+}
+
+function dialledOrNothing(number: NumberDocument, wanted: string): string {
+  try {
+    return dialledNumber(number, wanted);
+  } catch {
+    return '';
+  }
+}
+
+/** Rows sort as the list does when they are read downwards, as lists are: the line counts down from the largest. */
+function rowOf(batch: BatchCallDocument, { recipient, line, toNumber, zones }: Person): BatchRowDocument {
+  return {
+    _id: `${batch._id.slice(0, 24)}${(0xffff_ffff - line).toString(16).padStart(8, '0')}`,
+    team_id: batch.team_id,
+    batch_id: batch._id,
+    line,
+    to_number: toNumber,
+    zones,
+    variables: JSON.stringify(recipient.dynamic_variables ?? {}),
+    metadata: JSON.stringify(recipient.metadata ?? {}),
+    end_user_id: recipient.end_user_id ?? null,
+    state: 'waiting',
+    next_at: batch.created_at,
+    session_id: null,
+    is_placed: false,
+    dialled_at: null,
+    attempts: [],
+    opted_out: false,
+    error: null,
+    created_at: batch.created_at,
+    updated_at: batch.created_at,
+  };
+}

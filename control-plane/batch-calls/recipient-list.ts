@@ -1,0 +1,115 @@
+/** Reads a CSV of people to call (RFC 4180; comma, semicolon or tab): every row that is faulty is named with its line and what is wrong with it. */
+import { CsvError, parse } from 'csv-parse/sync';
+import { z } from 'zod';
+import { variableName } from '#config/agent-config.ts';
+import { parseJson } from '#config/parse-json.ts';
+import { InvalidRequest, invalidFrom, type ValidationEntry } from '../problems.ts';
+import { type Recipient, recipient } from './batch-record.ts';
+
+/** The people of a list, each with its line. */
+export interface RecipientList {
+  readonly recipients: readonly Recipient[];
+  readonly lines: readonly number[];
+}
+
+const NUMBER = 'to_number';
+/** Every other column is a dynamic variable. */
+const FIXED = new Set([NUMBER, 'metadata', 'end_user_id']);
+const jsonObject = z.record(z.string(), z.unknown());
+/** What people and spreadsheets put between digits. */
+const SEPARATORS = /[\s().-]/g;
+
+interface Line {
+  readonly cells: readonly string[];
+  readonly line: number;
+}
+
+/** Reads a file's bytes. Throws `InvalidRequest` with everything that is wrong. */
+export function readRecipientList(bytes: Uint8Array): RecipientList {
+  const [head, ...rows] = parsedLines(decoded(bytes));
+  if (!head || rows.length === 0)
+    throw new InvalidRequest([listEntry('the file has no rows: a line of column names, then one line for each number')]);
+  const columns = head.cells.map((name) => name.trim());
+  const flaws = columnFlaws(columns, head.line);
+  if (flaws.length > 0) throw new InvalidRequest(flaws);
+  const read = rows.map((row, index) => readRow(columns, row, index));
+  const faulty = read.flatMap((result) => ('entries' in result ? result.entries : []));
+  if (faulty.length > 0) throw new InvalidRequest(faulty);
+  return { recipients: read.flatMap((result) => ('recipient' in result ? [result.recipient] : [])), lines: rows.map(({ line }) => line) };
+}
+
+/** A row that cannot be taken: `index` is its place in the list, `line` what people count. */
+export function faultyRow(index: number, line: number, field: string, text: string): ValidationEntry {
+  const loc = ['body', 'recipients', String(index), field];
+  return { type: 'value_error', loc, msg: `Value error, line ${line}: ${text}`, ctx: { error: text, line }, in: 'body' };
+}
+
+function listEntry(text: string): ValidationEntry {
+  return { type: 'value_error', loc: ['body', 'recipients'], msg: `Value error, ${text}`, ctx: { error: text }, in: 'body' };
+}
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new InvalidRequest([listEntry('the file is not UTF-8 text: save it as "CSV UTF-8"')]);
+  }
+}
+
+function parsedLines(text: string): Line[] {
+  try {
+    const options = { bom: true, delimiter: delimiterOf(text), info: true, relax_column_count: true, skip_records_with_empty_values: true } as const;
+    const records = parse(text, options) as unknown as readonly { readonly record: string[]; readonly info: { readonly lines: number } }[];
+    return records.map(({ record, info }) => ({ cells: record, line: info.lines }));
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const line = Number(error['lines'] ?? 1);
+    throw new InvalidRequest([
+      listEntry(`the file cannot be read from line ${line} on: look for a quotation mark that is not closed or not doubled`),
+    ]);
+  }
+}
+
+/** Spreadsheets write semicolons where the comma is the decimal mark. */
+function delimiterOf(text: string): string {
+  const [head = ''] = text.split(/\r?\n/, 1);
+  const counted = [',', ';', '\t'].map((mark) => ({ mark, count: head.split(mark).length }));
+  return counted.reduce((best, other) => (other.count > best.count ? other : best)).mark;
+}
+
+function columnFlaws(columns: readonly string[], line: number): ValidationEntry[] {
+  const flaw = (text: string) => ({ ...listEntry(`line ${line}: ${text}`), ctx: { error: text, line } });
+  return [
+    ...(columns.includes(NUMBER) ? [] : [flaw(`there is no column ${NUMBER}`)]),
+    ...columns.flatMap((name, index) => {
+      const which = `column ${index + 1}`;
+      if (columns.indexOf(name) < index) return [flaw(`${which} has the name of an earlier one`)];
+      return FIXED.has(name) || variableName.safeParse(name).success
+        ? []
+        : [flaw(`${which} is no name of a variable: letters, digits and _, a letter first`)];
+    }),
+  ];
+}
+
+function readRow(
+  columns: readonly string[],
+  { cells, line }: Line,
+  index: number,
+): { readonly recipient: Recipient } | { readonly entries: ValidationEntry[] } {
+  if (cells.length !== columns.length)
+    return { entries: [faultyRow(index, line, NUMBER, `has ${cells.length} columns where the first line has ${columns.length}`)] };
+  const filled = columns.map((name, column) => [name, (cells[column] ?? '').trim()] as const).filter(([, value]) => value !== '');
+  const fixed = Object.fromEntries(filled.filter(([name]) => FIXED.has(name)));
+  const parsed = recipient.safeParse({
+    ...fixed,
+    ...(fixed[NUMBER] === undefined ? {} : { [NUMBER]: fixed[NUMBER].replace(SEPARATORS, '') }),
+    ...(fixed['metadata'] === undefined ? {} : { metadata: parseJson(jsonObject, fixed['metadata']) ?? fixed['metadata'] }),
+    dynamic_variables: Object.fromEntries(filled.filter(([name]) => !FIXED.has(name))),
+  });
+  if (parsed.success) return { recipient: parsed.data };
+  return {
+    entries: invalidFrom(parsed.error, 'body').entries.map(({ loc, msg }) =>
+      faultyRow(index, line, loc[1] ?? NUMBER, `${loc.slice(1).join('.')}: ${msg}`),
+    ),
+  };
+}

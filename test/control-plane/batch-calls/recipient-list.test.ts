@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { readRecipientList } from '#control-plane/batch-calls/recipient-list.ts';
+import { InvalidRequest } from '#control-plane/problems.ts';
+
+const read = (text: string) => readRecipientList(Buffer.from(text));
+
+function flawsOf(text: string | Buffer): string[] {
+  try {
+    readRecipientList(Buffer.from(text));
+  } catch (error) {
+    if (error instanceof InvalidRequest) return error.entries.map(({ msg }) => msg.replace('Value error, ', ''));
+    throw error;
+  }
+  return [];
+}
+
+describe('a list of people to call', () => {
+  it('has their numbers, and everything else in variables', () => {
+    const { recipients, lines } = read(
+      'to_number,name,end_user_id,metadata,city\r\n+1 (415) 555-0123,"Bo, the ""Great""",u1,"{""order"": 7}",Berlin\r\n+14155550124,Ada,,,\r\n',
+    );
+    expect(recipients).toEqual([
+      { to_number: '+14155550123', end_user_id: 'u1', metadata: { order: 7 }, dynamic_variables: { name: 'Bo, the "Great"', city: 'Berlin' } },
+      { to_number: '+14155550124', dynamic_variables: { name: 'Ada' } },
+    ]);
+    expect(lines).toEqual([2, 3]);
+  });
+
+  it('may come from any spreadsheet: byte order mark, semicolons, tabs, empty lines', () => {
+    expect(read('\uFEFFto_number;name\n\n+14155550123;Bo\n;\n').recipients).toEqual([
+      { to_number: '+14155550123', dynamic_variables: { name: 'Bo' } },
+    ]);
+    expect(read('to_number\tname\n+14155550123\tBo').recipients).toHaveLength(1);
+  });
+
+  it('names every faulty row with its line and reason', () => {
+    const list = `to_number,metadata,end_user_id\n+14155550123,not json,\n,{},\n+14155550124,{},${'u'.repeat(300)}\n+14155550125,{}\n+14155550126,{},fine`;
+    const flaws = flawsOf(list);
+    expect(flaws).toHaveLength(4);
+    expect(flaws[0]).toMatch(/^line 2: metadata: /);
+    expect(flaws[1]).toBe('line 3: to_number: Field required');
+    expect(flaws[2]).toMatch(/^line 4: end_user_id: Input is above the maximum of 256/);
+    expect(flaws[3]).toBe('line 5: has 2 columns where the first line has 3');
+  });
+
+  it('is refused by its first line where that names no columns', () => {
+    expect(flawsOf('number,name\n+1,Bo')).toEqual(['line 1: there is no column to_number']);
+    expect(flawsOf('to_number,first name,to_number\n+1,Bo,+1')).toEqual([
+      'line 1: column 2 is no name of a variable: letters, digits and _, a letter first',
+      'line 1: column 3 has the name of an earlier one',
+    ]);
+    expect(flawsOf('to_number')).toEqual(['the file has no rows: a line of column names, then one line for each number']);
+    expect(flawsOf('')).toHaveLength(1);
+  });
+
+  it('is refused where it is no CSV or no text', () => {
+    expect(flawsOf('to_number,name\n+14155550123,"Bo\n+14155550124,Ada\n')[0]).toMatch(/^the file cannot be read from line \d+ on/);
+    expect(flawsOf(Buffer.from([0x74, 0xff, 0xfe]))).toEqual(['the file is not UTF-8 text: save it as "CSV UTF-8"']);
+  });
+});
