@@ -89,7 +89,7 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
     random: Math.random,
     spool,
     adopted,
-    uploads: createUploads({ url: link.controlPlaneUrl, token: link.token, logger }),
+    uploads: createUploads({ url: link.controlPlaneUrl, token: link.token, clock, logger }),
     media,
     tracing,
     drainMs: settings.DRAIN_SECONDS * 1000,

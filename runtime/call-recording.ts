@@ -3,7 +3,7 @@ import type { Clock } from '#config/clock.ts';
 import type { DurableReport } from '#config/worker-link.ts';
 import type { LegEvent, RecordingTrack } from '#media/leg.ts';
 
-/** Five seconds, or the rest, of one recorded side. */
+/** A few seconds, or the rest, of one recorded side. */
 export interface RecordingSegment {
   readonly track: RecordingTrack;
   /** Counts from 0 per track over the whole call, also across a replaced leg. */

@@ -1,22 +1,23 @@
 /**
- * Uploads of a call's recording segments and flight log to the control plane: in the background, a few at a time, tried again while the control plane is away.
- * A lost worker loses what was not uploaded yet, at most the last segment of each track (design.md §2).
+ * Uploads of recording segments and flight logs to the control plane, those of all calls of a worker together: in the background, a few requests at a time,
+ * tried again while the control plane is away. A lost worker loses what was not uploaded yet: the running segment of each track (4.8 s) and what is being gathered (design.md §2).
  */
 import pRetry from 'p-retry';
 import { request } from 'undici';
+import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
+import { parseJson } from '#config/parse-json.ts';
+import { packUploads, type Upload, uploadAnswer } from '#config/uploads.ts';
 
 const AT_ONCE = 4;
+/** A request costs the control plane more than what it carries: what comes within this time goes together. */
+const GATHER_MS = 200;
+/** A request with this much is full. */
+const FULL_BYTES = 1024 * 1024;
 /** Tried for about ten minutes: 0.2 s doubling up to 15 s. */
 const RETRIES = 45;
 /** Beyond this much waiting the oldest is given up, so that a lost control plane cannot fill the memory. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-
-/** What is uploaded where, relative to the control plane's address. */
-export interface Upload {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-}
 
 /** Background uploads of one worker. */
 export interface Uploads {
@@ -25,55 +26,94 @@ export interface Uploads {
   flushed(): Promise<void>;
 }
 
-/** Uploads to `url`, authenticated by the worker's token. */
-export function createUploads(options: { readonly url: string; readonly token: string; readonly logger: Logger }): Uploads {
+/** What uploads are made with. */
+export interface UploadsOptions {
+  /** The control plane's address. */
+  readonly url: string;
+  /** The workers' token. */
+  readonly token: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Uploads to the control plane. */
+export function createUploads({ url, token, clock, logger }: UploadsOptions): Uploads {
   const queue: Upload[] = [];
   const idleWaiters: (() => void)[] = [];
-  let waitingBytes = 0;
+  let queuedBytes = 0;
+  let sendingBytes = 0;
   let running = 0;
+  let gathering: Timer | null = null;
 
-  async function send({ path, bytes }: Upload): Promise<void> {
-    const response = await request(`${options.url}${path}`, {
-      method: 'PUT',
-      headers: { authorization: `Bearer ${options.token}`, 'content-type': 'application/octet-stream' },
-      body: bytes,
+  async function send(uploads: readonly Upload[], body: Buffer): Promise<void> {
+    const response = await request(`${url}/internal/uploads`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
+      body,
       headersTimeout: 10_000,
       bodyTimeout: 10_000,
     });
-    await response.body.dump();
-    if (response.statusCode >= 500) throw new Error(`upload answered ${response.statusCode}`);
+    const answer = await response.body.text();
+    if (response.statusCode >= 500) throw new Error(`uploads were answered ${response.statusCode}`);
+    const { refused } = parseJson(uploadAnswer, answer) ?? { refused: uploads.keys() };
     // The session is gone or the epoch over: nobody wants it any more.
-    if (response.statusCode >= 300) options.logger.warn({ path, status: response.statusCode }, 'upload refused');
+    for (const index of refused) logger.warn({ upload: uploads[index]?.head, status: response.statusCode }, 'upload refused');
+  }
+
+  function takeTogether(): Upload[] {
+    let bytes = 0;
+    const first = queue.findIndex((upload) => {
+      bytes += upload.bytes.byteLength;
+      return bytes > FULL_BYTES;
+    });
+    return queue.splice(0, first < 0 ? queue.length : Math.max(1, first));
   }
 
   function pump(): void {
-    while (running < AT_ONCE) {
-      const upload = queue.shift();
-      if (!upload) break;
+    gathering?.cancel();
+    gathering = null;
+    while (running < AT_ONCE && queue.length > 0) {
+      const uploads = takeTogether();
+      const bytes = bytesOf(uploads);
+      queuedBytes -= bytes;
+      sendingBytes += bytes;
       running += 1;
-      pRetry(() => send(upload), { retries: RETRIES, minTimeout: 200, maxTimeout: 15_000, factor: 2 })
-        .catch((error: unknown) => options.logger.error({ err: error, path: upload.path }, 'upload given up'))
+      const body = packUploads(uploads);
+      pRetry(() => send(uploads, body), { retries: RETRIES, minTimeout: 200, maxTimeout: 15_000, factor: 2 })
+        .catch((error: unknown) => logger.error({ err: error, uploads: uploads.map(({ head }) => head) }, 'uploads given up'))
         .finally(() => {
           running -= 1;
-          waitingBytes -= upload.bytes.byteLength;
-          pump();
+          sendingBytes -= bytes;
+          if (queue.length > 0 && !gathering) pump();
+          settleIfIdle();
         });
     }
+  }
+
+  function settleIfIdle(): void {
     if (running === 0 && queue.length === 0) for (const resolve of idleWaiters.splice(0)) resolve();
   }
 
   return {
     put(upload) {
-      waitingBytes += upload.bytes.byteLength;
+      queuedBytes += upload.bytes.byteLength;
       queue.push(upload);
-      while (waitingBytes > MAX_WAITING_BYTES && queue.length > 1) {
+      while (queuedBytes + sendingBytes > MAX_WAITING_BYTES && queue.length > 1) {
         const dropped = queue.shift();
         if (!dropped) break;
-        waitingBytes -= dropped.bytes.byteLength;
-        options.logger.error({ path: dropped.path }, 'upload dropped: too much is waiting');
+        queuedBytes -= dropped.bytes.byteLength;
+        logger.error({ upload: dropped.head }, 'upload dropped: too much is waiting');
       }
-      pump();
+      if (queuedBytes >= FULL_BYTES) pump();
+      else gathering ??= clock.after(GATHER_MS, pump);
     },
-    flushed: () => (running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => idleWaiters.push(resolve))),
+    flushed() {
+      pump();
+      return running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => idleWaiters.push(resolve));
+    },
   };
+}
+
+function bytesOf(uploads: readonly Upload[]): number {
+  return uploads.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 }

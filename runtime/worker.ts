@@ -123,6 +123,7 @@ export class Worker {
   startCall(job: Job, plan: CallPlan, handover: Handover | null = null): void {
     const { clock, logger, random, tracing, uploads } = this.#deps;
     const session = { sessionId: job.sessionId, epoch: job.epoch };
+    const ofSession = { session_id: job.sessionId, epoch: job.epoch };
     const trace = traceCall(tracing, plan, clock.wallTime());
     const call = startCall({
       plan,
@@ -137,13 +138,10 @@ export class Worker {
       },
       live: (event) => this.#client.send({ type: 'live', session_id: job.sessionId, epoch: job.epoch, event }),
       saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
-        const query = `epoch=${job.epoch}&start_ms=${Math.round(this.#wallTimeOf(startMs))}&rate_hz=${rateHz}`;
-        uploads.put({
-          path: `/internal/sessions/${job.sessionId}/recording/${track}/${segment}?${query}`,
-          bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength),
-        });
+        const head = { type: 'recording', ...ofSession, track, segment, start_ms: Math.round(this.#wallTimeOf(startMs)), rate_hz: rateHz } as const;
+        uploads.put({ head, bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength) });
       },
-      saveFlightLog: ({ index, bytes }) => uploads.put({ path: `/internal/sessions/${job.sessionId}/flight-log/${index}?epoch=${job.epoch}`, bytes }),
+      saveFlightLog: ({ index, bytes }) => uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes }),
       onLegLost: () => {
         // Whoever cannot come back ends by the call's own patience.
         if (plan.transport.type === 'livekit') void joinRoom(this.#deps, call, plan);

@@ -1,6 +1,6 @@
 /**
  * Where a session's recording and flight log lie: sealed blobs whose names carry everything a reader needs before it opens one.
- * A segment is 5 s of one side, 16-bit mono; writing it again changes nothing.
+ * A segment is a few seconds of one side, 16-bit mono; writing it again changes nothing.
  */
 import type { Context } from '../context.ts';
 import { sealerOf } from '../sessions/session-store.ts';

@@ -1,53 +1,43 @@
-/** What workers put beside a session while it runs: segments of its recording, chunks of its flight log. */
+/** What workers put beside sessions while they run: segments of recordings, chunks of flight logs. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
+import { type Upload, unpackUploads, uploadAnswer } from '#config/uploads.ts';
 import type { Context } from '../context.ts';
 import { workersOnly } from '../internal-access.ts';
 import type { ApiServer } from '../server.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
-import { putFlightLog, putSegment, TRACK_ROLES } from './recording-store.ts';
+import { putFlightLog, putSegment } from './recording-store.ts';
 
-/** Five seconds at 48 kHz are 480 kB. */
-const MAX_UPLOAD_BYTES = 2 * 1024 * 1024;
+/** A full request and one segment more: five seconds at 48 kHz are 480 kB. */
+const MAX_UPLOAD_BYTES = 4 * 1024 * 1024;
 
-const count = z.coerce.number().int().min(0).max(1_000_000);
-const epoch = z.coerce.number().int().min(1);
-const bytes = z.instanceof(Buffer);
-
-const segmentPath = z.object({ session_id: z.string(), track: z.enum(TRACK_ROLES), segment: count });
-const segmentQuery = z.object({ epoch, start_ms: z.coerce.number().int().min(0), rate_hz: z.coerce.number().int().min(8_000).max(48_000) });
-const chunkPath = z.object({ session_id: z.string(), chunk: count });
-
-/** Registers the upload routes; raw bytes are a body here and nowhere else. */
+/** Registers the upload route; raw bytes are a body here and nowhere else. */
 export async function registerUploadRoutes(app: ApiServer, context: Context): Promise<void> {
   await app.register((plain, _options, done) => {
     const scope = plain as unknown as ApiServer;
     scope.addContentTypeParser('application/octet-stream', { parseAs: 'buffer', bodyLimit: MAX_UPLOAD_BYTES }, (_request, body, done) =>
       done(null, body),
     );
-    const internal = { config: { access: 'none' as const }, onRequest: workersOnly(context), bodyLimit: MAX_UPLOAD_BYTES };
-
-    scope.put(
-      '/internal/sessions/:session_id/recording/:track/:segment',
-      { ...internal, schema: { hide: true, params: segmentPath, querystring: segmentQuery, body: bytes } },
-      async (request, reply) => {
-        const { session_id: sessionId, track, segment } = request.params;
-        const session = await findOwner(context, sessionId, request.query.epoch);
-        const at = { role: track, epoch: request.query.epoch, index: segment, startMs: request.query.start_ms, rateHz: request.query.rate_hz };
-        const pcm = request.body.subarray(0, request.body.length - (request.body.length % 2));
-        if (session.record_audio) await putSegment(context, session, { ...at, samples: pcm.length / 2 }, pcm);
-        return reply.code(204).send();
+    scope.post(
+      '/internal/uploads',
+      {
+        ...{ config: { access: 'none' as const }, onRequest: workersOnly(context), bodyLimit: MAX_UPLOAD_BYTES },
+        schema: { hide: true, body: z.instanceof(Buffer), response: { 200: uploadAnswer } },
       },
-    );
-
-    scope.put(
-      '/internal/sessions/:session_id/flight-log/:chunk',
-      { ...internal, schema: { hide: true, params: chunkPath, querystring: z.object({ epoch }), body: bytes } },
-      async (request, reply) => {
-        const { session_id: sessionId, chunk } = request.params;
-        const session = await findOwner(context, sessionId, request.query.epoch);
-        await putFlightLog(context, session, { epoch: request.query.epoch, index: chunk }, request.body);
-        return reply.code(204).send();
+      async (request) => {
+        const uploads = unpackUploads(request.body);
+        if (!uploads) throw fault('malformed_body', { kind: 'uploads' });
+        const owners = await findOwners(context, uploads);
+        const refused: number[] = [];
+        await Promise.all(
+          uploads.map(async (upload, index) => {
+            const owner = owners.get(upload.head.session_id);
+            // Any epoch the session has had may still be sending what it recorded.
+            if (owner && upload.head.epoch <= owner.epoch) await store(context, owner, upload);
+            else refused.push(index);
+          }),
+        );
+        return { refused };
       },
     );
     done();
@@ -58,9 +48,19 @@ export async function registerUploadRoutes(app: ApiServer, context: Context): Pr
 type Owner = Pick<SessionDocument, '_id' | 'epoch' | 'wrapped_key' | 'record_audio'>;
 const OWNER_FIELDS = { epoch: 1, wrapped_key: 1, record_audio: 1 } as const;
 
-/** The session an upload belongs to: any epoch it has had may still be sending what it recorded. */
-async function findOwner(context: Context, sessionId: string, ofEpoch: number): Promise<Owner> {
-  const session = await context.models.sessions.findById(sessionId, OWNER_FIELDS).lean<Owner>();
-  if (!session || ofEpoch > session.epoch) throw fault('not_found');
-  return session;
+async function findOwners(context: Context, uploads: readonly Upload[]): Promise<Map<string, Owner>> {
+  const ids = [...new Set(uploads.map(({ head }) => head.session_id))];
+  const owners = await context.models.sessions.find({ _id: { $in: ids } }, OWNER_FIELDS).lean<Owner[]>();
+  return new Map(owners.map((owner) => [owner._id, owner]));
+}
+
+async function store(context: Context, owner: Owner, { head, bytes }: Upload): Promise<void> {
+  if (head.type === 'flight_log') {
+    await putFlightLog(context, owner, { epoch: head.epoch, index: head.chunk }, bytes);
+    return;
+  }
+  if (!owner.record_audio) return;
+  const pcm = bytes.subarray(0, bytes.length - (bytes.length % 2));
+  const { track: role, epoch, segment: index, start_ms: startMs, rate_hz: rateHz } = head;
+  await putSegment(context, owner, { role, epoch, index, startMs, rateHz, samples: pcm.length / 2 }, pcm);
 }

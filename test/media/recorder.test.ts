@@ -9,15 +9,15 @@ function open(firstSegment = 0) {
 }
 
 describe('the recorder', () => {
-  it('gives five-second segments of both tracks on one timeline, and the rest at close', () => {
+  it('gives segments of 4.8 s of both tracks on one timeline, and the rest at close', () => {
     const { recorder, events, write } = open(4);
     for (let slot = 10; slot < 10 + 260; slot++) write(slot);
     recorder.close();
     expect(events.map(({ track, segment, startMs, rateHz, samples }) => [track, segment, startMs, rateHz, samples.length])).toEqual([
-      ['user', 4, 1200, 8000, 40_000],
-      ['agent', 4, 1200, 24_000, 120_000],
-      ['user', 5, 6200, 8000, 1600],
-      ['agent', 5, 6200, 24_000, 4800],
+      ['user', 4, 1200, 8000, 38_400],
+      ['agent', 4, 1200, 24_000, 115_200],
+      ['user', 5, 6000, 8000, 3200],
+      ['agent', 5, 6000, 24_000, 9600],
     ]);
   });
 

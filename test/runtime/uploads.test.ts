@@ -3,69 +3,116 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '#config/log.ts';
-import { createUploads } from '#runtime/uploads.ts';
+import { type Upload, unpackUploads } from '#config/uploads.ts';
+import { createUploads, type Uploads } from '#runtime/uploads.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const MEBIBYTE = new Uint8Array(1024 * 1024);
 
+interface Received {
+  readonly chunks: readonly number[];
+  readonly bytes: number;
+  readonly authorization: string;
+}
+
 describe('uploads', () => {
   let server: Server;
-  let url: string;
-  let received: { path: string; bytes: number; authorization: string }[];
-  let answer: (path: string) => number | Promise<number>;
+  let clock: ManualClock;
+  let uploads: Uploads;
+  let received: Received[];
+  let answer: () => { status: number; refused?: number[] } | Promise<{ status: number; refused?: number[] }>;
 
   beforeEach(async () => {
     received = [];
-    answer = () => 204;
+    answer = () => ({ status: 200 });
     server = createServer(async (request, response) => {
-      let bytes = 0;
-      for await (const chunk of request) bytes += (chunk as Buffer).length;
-      const path = request.url ?? '';
-      received.push({ path, bytes, authorization: request.headers.authorization ?? '' });
-      response.writeHead(await answer(path)).end();
+      const body: Buffer[] = [];
+      for await (const chunk of request) body.push(chunk as Buffer);
+      const carried = unpackUploads(Buffer.concat(body)) ?? [];
+      received.push({
+        chunks: carried.map(({ head }) => (head.type === 'flight_log' ? head.chunk : -1)),
+        bytes: carried.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
+        authorization: request.headers.authorization ?? '',
+      });
+      const { status, refused = [] } = await answer();
+      response.writeHead(status).end(JSON.stringify({ refused }));
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    clock = new ManualClock();
+    uploads = createUploads({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token: 'secret-of-workers', clock, logger });
   });
   afterEach(() => {
     server.closeAllConnections();
     server.close();
   });
 
-  it('sends the bytes under the worker’s token, and is flushed once they are taken', async () => {
-    const uploads = createUploads({ url, token: 'secret-of-workers', logger });
-    uploads.put({ path: '/a', bytes: new Uint8Array([1, 2, 3]) });
+  const piece = (chunk: number, bytes: Uint8Array = new Uint8Array(10)): Upload => ({
+    head: { type: 'flight_log', session_id: `s${chunk % 2}`, epoch: 1, chunk },
+    bytes,
+  });
+
+  it('go together, those of every call within 0.2 s, under the worker’s token', async () => {
+    for (const chunk of [0, 1, 2]) uploads.put(piece(chunk));
+    await clock.advance(200);
     await uploads.flushed();
-    expect(received).toEqual([{ path: '/a', bytes: 3, authorization: 'Bearer secret-of-workers' }]);
+    expect(received).toEqual([{ chunks: [0, 1, 2], bytes: 30, authorization: 'Bearer secret-of-workers' }]);
+    uploads.put(piece(3));
+    await uploads.flushed();
+    expect(received.map(({ chunks }) => chunks)).toEqual([[0, 1, 2], [3]]);
     await uploads.flushed();
   });
 
-  it('tries again while the control plane cannot take it', async () => {
-    answer = () => (received.length < 3 ? 503 : 204);
-    const uploads = createUploads({ url, token: 't', logger });
-    uploads.put({ path: '/a', bytes: new Uint8Array(10) });
+  it('are tried again while the control plane cannot take them', async () => {
+    answer = () => ({ status: received.length < 3 ? 503 : 200 });
+    uploads.put(piece(0));
     await uploads.flushed();
-    expect(received.map(({ path, bytes }) => ({ path, bytes }))).toEqual(Array(3).fill({ path: '/a', bytes: 10 }));
+    expect(received.map(({ chunks }) => chunks)).toEqual([[0], [0], [0]]);
   });
 
-  it('what is refused is not sent again', async () => {
-    answer = () => 404;
-    const uploads = createUploads({ url, token: 't', logger });
-    uploads.put({ path: '/gone', bytes: new Uint8Array(10) });
+  it('that are refused are not sent again', async () => {
+    answer = () => ({ status: 200, refused: [0] });
+    uploads.put(piece(0));
     await uploads.flushed();
-    expect(received).toHaveLength(1);
+    answer = () => ({ status: 413 });
+    uploads.put(piece(1));
+    await uploads.flushed();
+    expect(received.map(({ chunks }) => chunks)).toEqual([[0], [1]]);
   });
 
-  it('four at a time, and the oldest waiting ones give way when too much waits', async () => {
-    const { promise, resolve } = Promise.withResolvers<number>();
+  it('leave at once when a request is full, four at a time, and the oldest waiting ones give way when too much waits', async () => {
+    const { promise, resolve } = Promise.withResolvers<{ status: number }>();
     answer = () => promise;
-    const uploads = createUploads({ url, token: 't', logger });
-    for (let index = 0; index < 70; index++) uploads.put({ path: `/${index}`, bytes: MEBIBYTE });
+    for (let chunk = 0; chunk < 70; chunk++) uploads.put(piece(chunk, MEBIBYTE));
     await vi.waitFor(() => expect(received).toHaveLength(4));
-    resolve(204);
+    resolve({ status: 200 });
     await uploads.flushed();
-    const sent = received.map(({ path }) => Number(path.slice(1))).sort((a, b) => a - b);
+    const sent = received.flatMap(({ chunks }) => chunks).sort((a, b) => a - b);
     expect(sent).toEqual([0, 1, 2, 3, ...Array.from({ length: 60 }, (_, index) => index + 10)]);
+  });
+});
+
+describe('a body of uploads', () => {
+  it('that is not one is told from one', () => {
+    const whole = (index: unknown, bytes = 0) => {
+      const text = Buffer.from(JSON.stringify(index));
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(text.length);
+      return Buffer.concat([length, text, Buffer.alloc(bytes)]);
+    };
+    const entry = { type: 'flight_log', session_id: 's', epoch: 1, chunk: 0, bytes: 3 };
+    expect(unpackUploads(whole([entry], 3))).toMatchObject([{ head: { session_id: 's', chunk: 0 } }]);
+    const track = { type: 'recording', session_id: 's', epoch: 1, track: 'nobody', segment: 0, start_ms: 0, rate_hz: 8_000, bytes: 3 };
+    for (const body of [
+      Buffer.alloc(3),
+      Buffer.from([255, 255, 255, 255]),
+      whole([entry], 2),
+      whole([entry], 4),
+      whole([{ ...entry, epoch: 0 }], 3),
+      whole([track], 3),
+      whole('no list'),
+    ])
+      expect(unpackUploads(body)).toBeNull();
   });
 });

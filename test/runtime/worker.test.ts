@@ -89,7 +89,7 @@ describe('worker', () => {
       random: () => 0.5,
       spool,
       adopted: new Map(),
-      uploads: createUploads({ url, token: TOKEN, logger }),
+      uploads: createUploads({ url, token: TOKEN, clock, logger }),
       media,
       tracing: null,
       drainMs: options.drainMs ?? 0,

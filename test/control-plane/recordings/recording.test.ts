@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packUploads, type Upload, uploadAnswer } from '#config/uploads.ts';
 import { parseRange } from '#control-plane/recordings/recording-routes.ts';
 import { layOutTrack, readWav, wavBytes } from '#control-plane/recordings/wav.ts';
 import type { TestUser } from '../test-api.ts';
@@ -30,22 +31,36 @@ function pcm(value: number, count: number): Buffer {
   return bytes;
 }
 
-async function put(path: string, payload: Buffer, token = api.context.credentials.workerToken): Promise<number> {
+/** Sends pieces as a worker does; `refused` where one of them is, or the status that refuses the request. */
+async function put(uploads: readonly Upload[], token = api.context.credentials.workerToken): Promise<'stored' | 'refused' | number> {
   const response = await api.app.inject({
-    method: 'PUT',
-    url: path,
+    method: 'POST',
+    url: '/internal/uploads',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
-    payload,
+    payload: packUploads(uploads),
   });
-  return response.statusCode;
+  if (response.statusCode !== 200) return response.statusCode;
+  return uploadAnswer.parse(response.json()).refused.length > 0 ? 'refused' : 'stored';
 }
 
-async function putSegment(id: string, of: { track: string; segment: number; startMs: number; bytes: Buffer; epoch?: number }): Promise<number> {
-  return put(
-    `/internal/sessions/${id}/recording/${of.track}/${of.segment}?epoch=${of.epoch ?? 1}&start_ms=${api.clock.wallTime() + of.startMs}&rate_hz=8000`,
-    of.bytes,
-  );
+interface PutSegment {
+  readonly track: string;
+  readonly segment: number;
+  readonly startMs: number;
+  readonly bytes: Buffer;
+  readonly epoch?: number;
 }
+
+function segmentOf(id: string, { track, segment, startMs, bytes, epoch = 1 }: PutSegment): Upload {
+  const head = { type: 'recording', session_id: id, epoch, track, segment, start_ms: api.clock.wallTime() + startMs, rate_hz: 8_000 };
+  return { head: head as Upload['head'], bytes };
+}
+
+const putSegment = (id: string, of: PutSegment) => put([segmentOf(id, of)]);
+const chunkOf = (id: string, chunk: number, text: string): Upload => ({
+  head: { type: 'flight_log', session_id: id, epoch: 1, chunk },
+  bytes: Buffer.from(text),
+});
 
 const recording = (id: string) => api.request('GET', `/v1/agent/sessions/${id}/recording`, { key: user.key });
 
@@ -59,10 +74,10 @@ describe('a recording', () => {
   it('supplement 2.6: is processing while the call lasts, then one signed address per speaker, gaps silent', async () => {
     const id = await call();
     expect((await recording(id)).body).toMatchObject({ status: 404, message: 'Recording not found' });
-    expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 800) })).toBe(204);
-    expect(await putSegment(id, { track: 'user', segment: 1, startMs: 101, bytes: pcm(2, 800) })).toBe(204);
-    expect(await putSegment(id, { track: 'user', segment: 2, startMs: 1_000, bytes: pcm(3, 800) })).toBe(204);
-    expect(await putSegment(id, { track: 'agent', segment: 0, startMs: 50, bytes: pcm(9, 80) })).toBe(204);
+    expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 800) })).toBe('stored');
+    expect(await putSegment(id, { track: 'user', segment: 1, startMs: 101, bytes: pcm(2, 800) })).toBe('stored');
+    expect(await putSegment(id, { track: 'user', segment: 2, startMs: 1_000, bytes: pcm(3, 800) })).toBe('stored');
+    expect(await putSegment(id, { track: 'agent', segment: 0, startMs: 50, bytes: pcm(9, 80) })).toBe('stored');
     expect((await recording(id)).body).toMatchObject({
       status: 'processing',
       tracks: [{ role: 'agent', status: 'active', url: null }, { role: 'user' }],
@@ -152,16 +167,24 @@ describe('a recording', () => {
 
   it('lies sealed, is written by workers of the session only, and not at all where the session wants none', async () => {
     const [id, silent] = [await call(), await call({ record_audio: false })];
-    expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(21_845, 100) })).toBe(204);
+    expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(21_845, 100) })).toBe('stored');
     const names = await api.context.blobs.list(`sessions/${id}/`);
     const stored = Buffer.from((await api.context.blobs.get(names[0] ?? '')) ?? []);
     expect([names.length, stored.includes(pcm(21_845, 4))]).toEqual([1, false]);
-    expect(await putSegment(silent, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) })).toBe(204);
+    expect(await putSegment(silent, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) })).toBe('stored');
     expect(await api.context.blobs.list(`sessions/${silent}/`)).toEqual([]);
-    expect(await putSegment(id, { track: 'user', segment: 1, startMs: 0, bytes: pcm(1, 10), epoch: 2 })).toBe(404);
-    expect(await putSegment('unknown', { track: 'user', segment: 1, startMs: 0, bytes: pcm(1, 10) })).toBe(404);
-    expect(await putSegment(id, { track: 'nobody', segment: 1, startMs: 0, bytes: pcm(1, 10) })).toBe(422);
-    expect(await put(`/internal/sessions/${id}/flight-log/0?epoch=1`, Buffer.from('x'), user.key)).toBe(401);
+    expect(await putSegment(id, { track: 'user', segment: 1, startMs: 0, bytes: pcm(1, 10), epoch: 2 })).toBe('refused');
+    expect(await putSegment('unknown', { track: 'user', segment: 1, startMs: 0, bytes: pcm(1, 10) })).toBe('refused');
+    expect(await putSegment(id, { track: 'nobody', segment: 1, startMs: 0, bytes: pcm(1, 10) })).toBe(400);
+    expect(await put([chunkOf(id, 0, 'x')], user.key)).toBe(401);
+  });
+
+  it('comes in one request with those of other calls, none of which hinders another', async () => {
+    const [first, second] = [await call(), await call()];
+    const piece = { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 10) };
+    const uploads = [segmentOf(first, piece), segmentOf('unknown', piece), chunkOf(second, 0, 'log'), segmentOf(second, piece)];
+    expect(await put(uploads)).toBe('refused');
+    expect(await Promise.all([first, second].map(async (id) => (await api.context.blobs.list(`sessions/${id}/`)).length))).toEqual([1, 2]);
   });
 
   it('of another team is not there', async () => {
@@ -181,9 +204,9 @@ describe('a flight log', () => {
       [0, 'one '],
       [10, ' ten'],
     ] as const) {
-      expect(await put(`/internal/sessions/${id}/flight-log/${index}?epoch=1`, Buffer.from(text))).toBe(204);
+      expect(await put([chunkOf(id, index, text)])).toBe('stored');
     }
-    expect(await put(`/internal/sessions/${id}/flight-log/1?epoch=1`, Buffer.from('two'))).toBe(204);
+    expect(await put([chunkOf(id, 1, 'two')])).toBe('stored');
     const log = await api.request('GET', `/v1/agent/sessions/${id}/flight-log`, { key: user.key });
     expect([log.status, log.text]).toEqual([200, 'one two ten']);
     const stranger = await api.createUser();
@@ -194,7 +217,7 @@ describe('a flight log', () => {
   it('is run again with other settings by a worker once the call is over', async () => {
     const id = await call();
     const replay = (conversation: object) => api.request('POST', `/v1/agent/sessions/${id}/replay`, { key: user.key, body: { conversation } });
-    await put(`/internal/sessions/${id}/flight-log/0?epoch=1`, Buffer.from('the log'));
+    await put([chunkOf(id, 0, 'the log')]);
     expect((await replay({ eagerness: 'eager' })).body).toMatchObject({ status: 409, message: expect.stringContaining('still running') });
     await end(id);
     expect(await replay({ eagerness: 'eager', response_max_wait_ms: null })).toMatchObject({ status: 200, body: { divergence: null } });
