@@ -41,6 +41,7 @@ import { serveWorkerLink } from '#control-plane/workers/worker-link-server.ts';
 import { addWorkerMetrics } from '#control-plane/workers/worker-metrics.ts';
 import { openBlobs } from '#media/blobs.ts';
 import { detectLocalRecognition } from '#media/speech/engines.ts';
+import { detectEspeakVoices } from '#media/speech/espeak.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { explainListenError, type Part, runPart } from './part.ts';
@@ -159,6 +160,7 @@ async function buildContext(
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
     platform: platformModels(settings, {
       localRecognition: detectLocalRecognition({ dataDir: settings.DATA_DIR, searchPath: process.env['PATH'] ?? '' }),
+      localVoices: detectEspeakVoices(),
     }),
     rooms: openRooms(settings, logger),
     speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: availableParallelism() }),

@@ -4,10 +4,12 @@
  */
 import { type Settings, type Vendor, vendorAccess } from './env.ts';
 
-/** What this machine can do beyond its settings; `detectLocalRecognition` of media/speech finds out. */
+/** What this machine can do beyond its settings; `detectLocalRecognition` and `detectEspeakVoices` of media/speech find out. */
 export interface SpeechCapabilities {
   /** Local recognisers that can run here, best first. */
   readonly localRecognition: readonly LocalRecognition[];
+  /** Local voices beyond those that are always there. */
+  readonly localVoices?: readonly ProviderVoice[];
 }
 
 /** Kinds of local recogniser. */
@@ -84,9 +86,17 @@ export const DEMO_MODEL_ID = 'local/demo';
 /** The best local recogniser installed, or none: stays valid when a model is added to the machine later. */
 export const LOCAL_RECOGNITION_ID = 'local:auto';
 
+/** Models of OpenAI's that listen live. */
+const OPENAI_LIVE_MODELS: readonly string[] = ['gpt-live-transcribe', 'gpt-realtime-whisper'];
+
+/** True for a model of OpenAI's that listens live; the others are sent one utterance a request. */
+export function isLiveRecognitionModel(model: string): boolean {
+  return OPENAI_LIVE_MODELS.includes(model);
+}
+
 const RECOGNITION_MODELS = {
   deepgram: ['nova-3', 'nova-2'],
-  openai: ['gpt-4o-mini-transcribe', 'gpt-4o-transcribe', 'whisper-1'],
+  openai: ['gpt-live-transcribe', 'gpt-realtime-whisper', 'gpt-4o-mini-transcribe', 'gpt-4o-transcribe', 'whisper-1'],
   assemblyai: ['universal-3-5-pro', 'universal-streaming-english', 'universal-streaming-multilingual'],
 } as const satisfies Partial<Record<Vendor, readonly string[]>>;
 
@@ -148,7 +158,7 @@ export function platformModels(settings: Settings, capabilities: SpeechCapabilit
   return {
     llm: languageModels(settings),
     asr: recognitionModels(settings, capabilities),
-    voices: voices(settings),
+    voices: voices(settings, capabilities),
   };
 }
 
@@ -175,17 +185,26 @@ function recognitionModels(settings: Settings, capabilities: SpeechCapabilities)
     .flatMap(([vendor, models]) => models.map((model) => `${vendor}:${model}`));
   const local = capabilities.localRecognition.map((kind) => `local:${kind}`);
   const chosen = settings.ASR_PROVIDER;
-  const first = chosen === 'local' ? LOCAL_RECOGNITION_ID : `${chosen}:${RECOGNITION_MODELS[chosen][0]}`;
+  const first = chosen === 'local' ? LOCAL_RECOGNITION_ID : `${chosen}:${defaultRecognitionModel(settings, chosen)}`;
   return withDefault([...remote, LOCAL_RECOGNITION_ID, ...local], first);
 }
 
-function voices(settings: Settings): OfferedVoice[] {
-  const offerings = Object.entries(PROVIDER_VOICES).flatMap(([provider, list]) => {
-    const offered = provider === 'local' || provider === settings.TTS_PROVIDER || isVendorConfigured(settings, provider as Vendor);
-    return offered ? list.map((voice) => ({ ...voice, id: `${provider}:${voice.id}`, default: false })) : [];
-  });
-  const chosen: readonly ProviderVoice[] = PROVIDER_VOICES[settings.TTS_PROVIDER];
-  return [{ id: 'default', name: 'Default', languages: chosen[0]?.languages ?? [], default: true }, ...offerings];
+/** Servers of one's own that speak OpenAI's protocol have its transcription of files, and seldom more. */
+function defaultRecognitionModel(settings: Settings, vendor: keyof typeof RECOGNITION_MODELS): string {
+  const isOwnServer = vendor === 'openai' && vendorAccess(settings, vendor).baseUrl !== undefined;
+  return isOwnServer ? 'gpt-4o-mini-transcribe' : RECOGNITION_MODELS[vendor][0];
+}
+
+function voices(settings: Settings, { localVoices = [] }: SpeechCapabilities): OfferedVoice[] {
+  const voicesOf = (provider: keyof typeof PROVIDER_VOICES): readonly ProviderVoice[] =>
+    provider === 'local' ? [...PROVIDER_VOICES.local, ...localVoices] : PROVIDER_VOICES[provider];
+  const providers = Object.keys(PROVIDER_VOICES) as (keyof typeof PROVIDER_VOICES)[];
+  const offerings = providers
+    .filter((provider) => provider === 'local' || provider === settings.TTS_PROVIDER || isVendorConfigured(settings, provider))
+    .flatMap((provider) => voicesOf(provider).map((voice) => ({ ...voice, id: `${provider}:${voice.id}`, default: false })));
+  // The default voice is the provider's own choice for the language.
+  const languages = [...new Set(voicesOf(settings.TTS_PROVIDER).flatMap((voice) => voice.languages))];
+  return [{ id: 'default', name: 'Default', languages, default: true }, ...offerings];
 }
 
 function withDefault(ids: readonly string[], first: string): OfferedModel[] {

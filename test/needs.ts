@@ -21,8 +21,16 @@ export function describeNeeds(programs: readonly string[]): typeof describe | ty
   return gate(programs) ? describe : describe.skip;
 }
 
+/** `describe` for what is installed otherwise than as a program: `isThere` says whether it is, `name` what it is. */
+export function describeInstalled(isThere: boolean, name: string): typeof describe | typeof describe.skip {
+  return pass(isThere ? [] : [name]) ? describe : describe.skip;
+}
+
 function gate(programs: readonly string[]): boolean {
-  const absent = missing(programs);
+  return pass(missing(programs));
+}
+
+function pass(absent: readonly string[]): boolean {
   if (absent.length === 0) return true;
   if (process.env['CI'] === 'true') throw new Error(`CI must install: ${absent.join(', ')}`);
   console.warn(`skipped, not on this machine: ${absent.join(', ')}`);

@@ -10,6 +10,7 @@ import { addBackupCommands } from './backup.ts';
 import { addBookCommands } from './books.ts';
 import type { Common } from './common.ts';
 import { addDoctorCommand } from './doctor.ts';
+import { addModelCommands } from './models.ts';
 import { addReplayCommands } from './replay.ts';
 import { addSessionCommands } from './sessions.ts';
 
@@ -29,7 +30,7 @@ const common: Common = {
     return program.opts()['json'] === true;
   },
 };
-for (const add of [addAgentCommands, addSessionCommands, addReplayCommands, addBookCommands, addBackupCommands, addDoctorCommand])
+for (const add of [addAgentCommands, addSessionCommands, addReplayCommands, addBookCommands, addBackupCommands, addModelCommands, addDoctorCommand])
   add(program, common);
 
 // A reader that has seen enough, such as `head`, ends the command.

@@ -44,13 +44,14 @@ const message = z.object({
 });
 type CartesiaMessage = z.output<typeof message>;
 
-/** Creates the synthesiser; it connects at the first text. */
+/** Creates the synthesiser; it connects when it is told of a call, or at the first text. */
 export function createCartesiaSynthesizer(options: CartesiaOptions): Synthesizer {
   const connection = new CartesiaConnection(options);
   const voices = PROVIDER_VOICES.cartesia;
   return {
     id: 'cartesia',
     voices,
+    prepare: () => connection.prepare(),
     async *synthesise(text, synthesis) {
       synthesis.signal.throwIfAborted();
       if (text.trim() !== '') yield* connection.speak(text, synthesis.voiceId ?? voices[0].id, synthesis);
@@ -80,6 +81,12 @@ class CartesiaConnection {
       if (!isDeadSocket) throw error;
       yield* this.#begin(text, voiceId, synthesis).read(synthesis.signal);
     }
+  }
+
+  /** Connects, unless it is connected. */
+  prepare(): void {
+    if (this.#socket?.isOver === false) return;
+    this.#rest(this.#open());
   }
 
   #begin(text: string, voiceId: string, synthesis: SynthesisOptions): CartesiaContext {

@@ -5,7 +5,7 @@ import type { ChunkQueue } from './chunk-queue.ts';
 import { authorization, type DeepgramOptions } from './deepgram-access.ts';
 import { offeredRate, SampleReader } from './pcm-bytes.ts';
 import { speakOverSocket } from './socket-speech.ts';
-import { SpeechError, type Synthesizer } from './speech.ts';
+import { SpeechError, type SynthesisOutlook, type Synthesizer } from './speech.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 import { voiceFor } from './voice-for.ts';
 import { WarmSockets } from './warm-sockets.ts';
@@ -25,24 +25,33 @@ export function createDeepgramSynthesizer(options: DeepgramOptions): Synthesizer
   const connect = (url: URL) => new VendorSocket({ vendor: 'Deepgram', url, headers: authorization(options), clock });
   const sockets = new WarmSockets({ clock, idleMs: SPARE_MS, connect });
   const voices = PROVIDER_VOICES.deepgram;
+  const urlOf = (outlook: SynthesisOutlook) => {
+    const speed = Math.min(FASTEST, Math.max(SLOWEST, outlook.speed));
+    return socketUrl(options.baseUrl, '/v1/speak', {
+      model: outlook.voiceId ?? voiceFor(voices, outlook.language),
+      encoding: 'linear16',
+      sample_rate: String(offeredRate(RATES_HZ, outlook.sampleRateHz)),
+      speed: speed === 1 ? undefined : String(speed),
+    });
+  };
   return {
     id: 'deepgram',
     voices,
+    prepare: (outlook) => sockets.prepare(urlOf(outlook)),
     async *synthesise(text, synthesis) {
       synthesis.signal.throwIfAborted();
       if (text.trim() === '') return;
       const rateHz = offeredRate(RATES_HZ, synthesis.sampleRateHz);
-      const speed = Math.min(FASTEST, Math.max(SLOWEST, synthesis.speed));
-      const url = socketUrl(options.baseUrl, '/v1/speak', {
-        model: synthesis.voiceId ?? voiceFor(voices, synthesis.language),
-        encoding: 'linear16',
-        sample_rate: String(rateHz),
-        speed: speed === 1 ? undefined : String(speed),
-      });
       const pieces = text.match(new RegExp(`[^]{1,${MOST_CHARS}}`, 'gu')) ?? [];
       const messages = [...pieces.map((piece) => ({ type: 'Speak', text: piece })), { type: 'Flush' }].map((each) => JSON.stringify(each));
       const farewell = JSON.stringify({ type: 'Close' });
-      const speech = { vendor: 'Deepgram', url, messages, farewell, createReader: (queue: ChunkQueue) => createReader(rateHz, queue) };
+      const speech = {
+        vendor: 'Deepgram',
+        url: urlOf(synthesis),
+        messages,
+        farewell,
+        createReader: (queue: ChunkQueue) => createReader(rateHz, queue),
+      };
       yield* speakOverSocket(speech, { sockets, clock, signal: synthesis.signal });
     },
     close: async () => sockets.close(),

@@ -8,7 +8,7 @@ import { PROVIDER_VOICES } from '#config/platform-models.ts';
 import type { ChunkQueue } from './chunk-queue.ts';
 import { offeredRate, SampleReader } from './pcm-bytes.ts';
 import { speakOverSocket } from './socket-speech.ts';
-import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
+import { type SpeechChunk, SpeechError, type SynthesisOptions, type SynthesisOutlook, type Synthesizer } from './speech.ts';
 import { CharacterTimes } from './spoken-words.ts';
 import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
 import { WarmSockets } from './warm-sockets.ts';
@@ -41,16 +41,20 @@ export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthes
   const sockets = new WarmSockets({ clock, idleMs: SPARE_MS, connect: (url) => new VendorSocket({ vendor: 'ElevenLabs', url, headers, clock }) });
   const voices = PROVIDER_VOICES.elevenlabs;
 
-  function synthesise(text: string, synthesis: SynthesisOptions): AsyncGenerator<SpeechChunk> {
-    const rateHz = offeredRate(RATES_HZ, synthesis.sampleRateHz);
-    const url = socketUrl(options.baseUrl, `/v1/text-to-speech/${encodeURIComponent(synthesis.voiceId ?? voices[0].id)}/stream-input`, {
+  function urlOf({ voiceId, language, sampleRateHz }: SynthesisOutlook): URL {
+    return socketUrl(options.baseUrl, `/v1/text-to-speech/${encodeURIComponent(voiceId ?? voices[0].id)}/stream-input`, {
       model_id: MODEL,
-      language_code: synthesis.language,
-      output_format: `pcm_${rateHz}`,
+      language_code: language,
+      output_format: `pcm_${offeredRate(RATES_HZ, sampleRateHz)}`,
       auto_mode: 'true',
       sync_alignment: 'true',
       inactivity_timeout: String(INACTIVITY_SECONDS),
     });
+  }
+
+  function synthesise(text: string, synthesis: SynthesisOptions): AsyncGenerator<SpeechChunk> {
+    const rateHz = offeredRate(RATES_HZ, synthesis.sampleRateHz);
+    const url = urlOf(synthesis);
     const speed = Math.min(FASTEST, Math.max(SLOWEST, synthesis.speed));
     const messages = [{ text: ' ', voice_settings: { speed } }, { text: `${text} ` }, { text: '' }].map((message) => JSON.stringify(message));
     const speech = { vendor: 'ElevenLabs', url, messages, createReader: (queue: ChunkQueue) => createReader(text, rateHz, queue) };
@@ -60,6 +64,7 @@ export function createElevenlabsSynthesizer(options: ElevenlabsOptions): Synthes
   return {
     id: 'elevenlabs',
     voices,
+    prepare: (outlook) => sockets.prepare(urlOf(outlook)),
     async *synthesise(text, synthesis) {
       synthesis.signal.throwIfAborted();
       if (text.trim() !== '') yield* synthesise(text, synthesis);

@@ -8,14 +8,16 @@ import { createCartesiaSynthesizer } from './cartesia.ts';
 import { createDeepgramRecognizer } from './deepgram.ts';
 import { createDeepgramSynthesizer } from './deepgram-speech.ts';
 import { createElevenlabsSynthesizer } from './elevenlabs.ts';
+import { createEspeak, detectEspeakVoices } from './espeak.ts';
 import { EngineHealth, failOverRecognizer, failOverSynthesizer } from './fail-over.ts';
 import { openFlite } from './flite.ts';
+import { localSynthesizer } from './local-speech.ts';
 import { measureFinals } from './measured-finals.ts';
 import { createOpenaiRecognizer, createOpenaiSynthesizer } from './openai.ts';
 import { findPocketsphinx, openPocketsphinx } from './pocketsphinx.ts';
 import { createSherpa } from './sherpa.ts';
 import { findSherpaModel } from './sherpa-model.ts';
-import type { Recognizer, SynthesisOptions, Synthesizer } from './speech.ts';
+import type { Recognizer, SynthesisOutlook, Synthesizer } from './speech.ts';
 
 /** What the engines are opened with. */
 export interface SpeechEnginesOptions {
@@ -55,14 +57,15 @@ type LocalRecognizer = Recognizer & { close?(): Promise<void> };
 export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<SpeechEngines> {
   const { settings, clock, logger } = options;
   const [flite, local] = await Promise.all([openFlite(), openLocalRecognizers(options)]);
+  const localVoice = localSynthesizer([flite, ...(detectEspeakVoices().length > 0 ? [createEspeak(clock)] : [])]);
   const detected = [...local.keys()].map((id) => id.slice('local:'.length) as LocalRecognition);
   const models = platformModels(settings, { localRecognition: detected });
   const platformAsr = models.asr.find((model) => model.default)?.id ?? '';
   const remote = remoteRecognizers(settings, clock);
   const find = (id: string) => (id === LOCAL_RECOGNITION_ID ? [...local.values()][0] : local.get(id)) ?? remote(id);
   const platformRecognizer = () => find(platformAsr) ?? find(LOCAL_RECOGNITION_ID) ?? null;
-  const synthesizers = new Map<string, Synthesizer>([['local', flite], ...remoteSynthesizers(settings, clock)]);
-  const platformTts = synthesizers.get(settings.TTS_PROVIDER) ?? flite;
+  const synthesizers = new Map<string, Synthesizer>([['local', localVoice], ...remoteSynthesizers(settings, clock)]);
+  const platformTts = synthesizers.get(settings.TTS_PROVIDER) ?? localVoice;
   const standIns = { health: new EngineHealth(clock), clock, logger };
   const recognizerFor = (asrModelId: string) => {
     const found = find(asrModelId) ?? platformRecognizer();
@@ -166,12 +169,17 @@ function parseVoice(voiceId: string): { provider: string; voice: string } {
 /** The synthesiser with a voice of its own, which stands in where the options name none or the same one by its full id. */
 function withVoice(synthesizer: Synthesizer, voice: string | null): Synthesizer {
   const engineVoice = (asked: string | null) => (asked === null || asked === 'default' || asked.includes(':') ? voice : asked);
-  const synthesise = (text: string, options: SynthesisOptions) => synthesizer.synthesise(text, { ...options, voiceId: engineVoice(options.voiceId) });
-  return { ...synthesizer, synthesise };
+  const own = <Asked extends SynthesisOutlook>(asked: Asked): Asked => ({ ...asked, voiceId: engineVoice(asked.voiceId) });
+  return {
+    ...synthesizer,
+    prepare: (outlook) => synthesizer.prepare?.(own(outlook)),
+    synthesise: (text, options) => synthesizer.synthesise(text, own(options)),
+  };
 }
 
 function describe(settings: Settings, synthesizer: Synthesizer, recognizer: Recognizer | null): string[] {
-  const lines = [`Speech synthesis: ${synthesizer.id === 'local' ? 'local (Flite, English)' : synthesizer.id}`];
+  const others = detectEspeakVoices().length > 0 ? 'eSpeak NG for other languages' : 'npm run espeak for other languages';
+  const lines = [`Speech synthesis: ${synthesizer.id === 'local' ? `local (Flite for English, ${others})` : synthesizer.id}`];
   if (synthesizer.id !== settings.TTS_PROVIDER) lines.push(unavailable('TTS_PROVIDER', settings.TTS_PROVIDER));
   lines.push(`Speech recognition: ${recognizer?.id ?? 'none. Callers can use the keypad, and web callers can type.'}`);
   if (!recognizer?.id.startsWith(settings.ASR_PROVIDER) && settings.ASR_PROVIDER !== 'local')

@@ -161,6 +161,10 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
     id: first.id,
     voices: first.voices,
     ...(first.needsWords === undefined ? {} : { needsWords: first.needsWords }),
+    prepare(outlook) {
+      const engine = candidates.next() ?? first;
+      engine.prepare?.(engine === first ? outlook : { ...outlook, voiceId: null });
+    },
     async *synthesise(text, synthesis) {
       const { engine, speech, head } = await begin(text, synthesis);
       try {

@@ -28,8 +28,8 @@ function synthesise(job: FliteJob): FliteAnswer {
     const sampleRateHz = wav.length >= WAV_HEADER_BYTES ? wav.readUInt32LE(WAV_RATE_OFFSET) : 0;
     const samples = new Int16Array(Math.max(0, (wav.length - WAV_HEADER_BYTES) >> 1));
     for (let index = 0; index < samples.length; index++) samples[index] = wav.readInt16LE(WAV_HEADER_BYTES + 2 * index);
-    return { id: job.id, samples, sampleRateHz, phones: stdout, error: null };
+    return { samples, sampleRateHz, phones: stdout, error: null };
   } catch (error) {
-    return { id: job.id, samples: null, sampleRateHz: 0, phones: '', error: error instanceof Error ? error.message : String(error) };
+    return { samples: null, sampleRateHz: 0, phones: '', error: error instanceof Error ? error.message : String(error) };
   }
 }

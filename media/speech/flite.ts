@@ -4,13 +4,13 @@
  */
 import { Worker } from 'node:worker_threads';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { type SentenceEngine, SentenceQueue, type SentenceReports } from './sentence-queue.ts';
 import { cutSentences } from './sentences.ts';
 import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
 import { alignWords, type TimedPhone } from './word-times.ts';
 
 /** One sentence for the thread. */
 export interface FliteJob {
-  readonly id: number;
   readonly text: string;
   readonly voice: string;
   readonly speed: number;
@@ -18,7 +18,6 @@ export interface FliteJob {
 
 /** The thread's answer; `phones` is Flite's own list, `name:endSeconds` each. */
 export interface FliteAnswer {
-  readonly id: number;
   readonly samples: Int16Array | null;
   readonly sampleRateHz: number;
   readonly phones: string;
@@ -30,26 +29,28 @@ export interface FliteSynthesizer extends Synthesizer {
   close(): Promise<void>;
 }
 
+type FliteQueue = SentenceQueue<FliteJob, FliteAnswer>;
+
 /** Silence kept in front of the first sentence, so that its first sound is not cut. */
 const LEAD_IN_MS = 20;
 const DEFAULT_VOICE = 'slt';
 
 /** Starts the thread and says a word to itself, so that the first caller waits for nothing. */
 export async function openFlite(): Promise<FliteSynthesizer> {
-  const thread = new FliteThread();
-  const synthesise = (text: string, options: SynthesisOptions) => speak(thread, text, options);
-  await thread.run({ text: 'Ready.', voice: DEFAULT_VOICE, speed: 1 }, new AbortController().signal);
-  return { id: 'local', voices: PROVIDER_VOICES.local, needsWords: true, synthesise, close: () => thread.close() };
+  const queue: FliteQueue = new SentenceQueue(startThread);
+  const synthesise = (text: string, options: SynthesisOptions) => speak(queue, text, options);
+  await queue.run({ text: 'Ready.', voice: DEFAULT_VOICE, speed: 1 }, new AbortController().signal);
+  return { id: 'local', voices: PROVIDER_VOICES.local, needsWords: true, synthesise, close: () => queue.close() };
 }
 
-async function* speak(thread: FliteThread, text: string, options: SynthesisOptions): AsyncGenerator<SpeechChunk> {
+async function* speak(queue: FliteQueue, text: string, options: SynthesisOptions): AsyncGenerator<SpeechChunk> {
   const voice = PROVIDER_VOICES.local.find((known) => known.id === options.voiceId)?.id ?? DEFAULT_VOICE;
   const readable = toAscii(text);
   let elapsedMs = 0;
   for (const sentence of cutSentences(readable)) {
     const words = readable.slice(sentence.start, sentence.end);
     if (!/[a-z0-9]/i.test(words)) continue;
-    const answer = await thread.run({ text: words, voice, speed: options.speed }, options.signal);
+    const answer = await queue.run({ text: words, voice, speed: options.speed }, options.signal);
     const chunk = toChunk(answer, { words, textStart: sentence.start, elapsedMs });
     if (!chunk) continue;
     yield chunk;
@@ -92,94 +93,11 @@ function toAscii(text: string): string {
   });
 }
 
-interface Waiting {
-  readonly job: FliteJob;
-  readonly resolve: (answer: FliteAnswer) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** The thread, with one sentence in it at a time: what waits can still be withdrawn. */
-class FliteThread {
-  #worker: Worker | null = null;
-  #nextId = 0;
-  #isClosed = false;
-  #running: Waiting | null = null;
-  readonly #queue: Waiting[] = [];
-
-  run(job: Omit<FliteJob, 'id'>, signal: AbortSignal): Promise<FliteAnswer> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const settle = () => signal.removeEventListener('abort', onAbort);
-      const waiting: Waiting = {
-        job: { ...job, id: this.#nextId++ },
-        resolve: (answer) => {
-          settle();
-          resolve(answer);
-        },
-        reject: (error) => {
-          settle();
-          reject(error);
-        },
-      };
-      const onAbort = () => {
-        const index = this.#queue.indexOf(waiting);
-        if (index !== -1) this.#queue.splice(index, 1);
-        waiting.reject(signal.reason);
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#queue.push(waiting);
-      this.#advance();
-    });
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#fail(new SpeechError('unavailable', 'The engine is closed'));
-    await this.#worker?.terminate();
-  }
-
-  #advance(): void {
-    if (this.#isClosed) {
-      this.#fail(new SpeechError('unavailable', 'The engine is closed'));
-      return;
-    }
-    if (this.#running) return;
-    const next = this.#queue.shift();
-    if (!next) return;
-    this.#running = next;
-    this.#worker ??= this.#start();
-    this.#worker.postMessage(next.job);
-  }
-
-  #start(): Worker {
-    const worker = new Worker(new URL('./flite-worker.ts', import.meta.url), { name: 'flite' });
-    worker.unref();
-    worker.on('message', (answer: FliteAnswer) => {
-      const done = this.#running;
-      this.#running = null;
-      done?.resolve(answer);
-      this.#advance();
-    });
-    worker.on('error', (error) => this.#lost(error));
-    worker.on('exit', () => this.#lost(new Error('the thread ended')));
-    return worker;
-  }
-
-  /** The thread is gone: what it had is lost, what waits gets a new one. */
-  #lost(cause: unknown): void {
-    if (!this.#worker) return;
-    this.#worker = null;
-    this.#running?.reject(new SpeechError('unavailable', 'The speech engine stopped', { cause }));
-    this.#running = null;
-    this.#advance();
-  }
-
-  #fail(error: SpeechError): void {
-    this.#running?.reject(error);
-    this.#running = null;
-    for (const waiting of this.#queue.splice(0)) waiting.reject(error);
-  }
+function startThread(reports: SentenceReports<FliteAnswer>): SentenceEngine<FliteJob> {
+  const worker = new Worker(new URL('./flite-worker.ts', import.meta.url), { name: 'flite' });
+  worker.unref();
+  worker.on('message', (answer: FliteAnswer) => reports.answered(answer));
+  worker.on('error', (error) => reports.lost(error));
+  worker.on('exit', () => reports.lost(new Error('the thread ended')));
+  return { post: (job) => worker.postMessage(job), end: () => worker.terminate() };
 }

@@ -1,25 +1,28 @@
 /**
- * Speech engines behind an OpenAI-compatible address: recognition of one utterance a request (`/audio/transcriptions`)
- * and streamed synthesis (`/audio/speech`, 24 kHz PCM). With a base address set the key may be absent.
+ * Speech engines behind an OpenAI-compatible address: recognition, live with the models that can (`openai-live.ts`) and else of one utterance a request
+ * (`/audio/transcriptions`), and streamed synthesis (`/audio/speech`, 24 kHz PCM).
  */
 import { z } from 'zod';
-import type { Clock } from '#config/clock.ts';
-import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { isLiveRecognitionModel, PROVIDER_VOICES } from '#config/platform-models.ts';
+import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
+import { createOpenaiLiveRecognizer } from './openai-live.ts';
 import { SampleReader } from './pcm-bytes.ts';
-import { type Recognizer, type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
+import {
+  type RecognitionOptions,
+  type RecognitionStream,
+  type Recognizer,
+  type SpeechChunk,
+  SpeechError,
+  type SynthesisOptions,
+  type Synthesizer,
+} from './speech.ts';
 import { openUtteranceStream } from './utterance-stream.ts';
 import { categoryOf } from './vendor-status.ts';
 import { toWav } from './wav.ts';
 
-/** How the vendor is reached. */
-export interface OpenaiSpeechOptions {
-  /** Ends in `/v1`. */
-  readonly baseUrl: string;
-  readonly apiKey: string | undefined;
-  readonly clock: Clock;
-}
-
 const TRANSCRIPT_DEADLINE_MS = 8_000;
+/** Hears recordings where the model asked for listens live only. */
+const RECORDING_MODEL = 'gpt-transcribe';
 const SPEECH_STALL_MS = 5_000;
 const SPEECH_RATE_HZ = 24_000;
 const SPEECH_MODEL = 'tts-1';
@@ -29,25 +32,28 @@ const PROMPT_CHARS = 600;
 
 const transcription = z.object({ text: z.string() });
 
-/** Recognition, an utterance at a time. */
+/** Recognition: live where the model listens live, else an utterance at a time. */
 export function createOpenaiRecognizer(model: string, options: OpenaiSpeechOptions): Recognizer {
-  return {
-    id: `openai:${model}`,
-    givesInterims: false,
-    expectedFinalMs: 900,
-    open: (recognition) => {
-      const transcribe = (samples: Int16Array, signal: AbortSignal) => {
-        const form = new FormData();
-        form.set('model', model);
-        form.set('response_format', 'json');
-        form.set('file', new Blob([new Uint8Array(toWav(samples, recognition.sampleRateHz))], { type: 'audio/wav' }), 'utterance.wav');
-        if (!recognition.multilingual) form.set('language', recognition.language);
-        if (recognition.keyterms.length > 0) form.set('prompt', recognition.keyterms.join(', ').slice(0, PROMPT_CHARS));
-        return transcribeForm(form, options, signal);
-      };
-      return openUtteranceStream({ recognition, transcribe, clock: options.clock, deadlineMs: TRANSCRIPT_DEADLINE_MS });
-    },
+  if (!isLiveRecognitionModel(model))
+    return { id: `openai:${model}`, givesInterims: false, expectedFinalMs: 900, open: (recognition) => listen(model, recognition, options) };
+  const live = createOpenaiLiveRecognizer(model, options);
+  // A recording is no conversation: nobody ends its turns.
+  const open = (recognition: RecognitionOptions) =>
+    recognition.deadlineMs === undefined ? live.open(recognition) : listen(RECORDING_MODEL, recognition, options);
+  return { ...live, open };
+}
+
+function listen(model: string, recognition: RecognitionOptions, options: OpenaiSpeechOptions): RecognitionStream {
+  const transcribe = (samples: Int16Array, signal: AbortSignal) => {
+    const form = new FormData();
+    form.set('model', model);
+    form.set('response_format', 'json');
+    form.set('file', new Blob([new Uint8Array(toWav(samples, recognition.sampleRateHz))], { type: 'audio/wav' }), 'utterance.wav');
+    if (!recognition.multilingual) form.set('language', recognition.language);
+    if (recognition.keyterms.length > 0) form.set('prompt', recognition.keyterms.join(', ').slice(0, PROMPT_CHARS));
+    return transcribeForm(form, options, signal);
   };
+  return openUtteranceStream({ recognition, transcribe, clock: options.clock, deadlineMs: TRANSCRIPT_DEADLINE_MS });
 }
 
 async function transcribeForm(body: FormData, options: OpenaiSpeechOptions, signal: AbortSignal): Promise<string> {
@@ -100,13 +106,12 @@ interface Post {
 }
 
 async function post(options: OpenaiSpeechOptions, { path, body, headers, signal }: Post): Promise<Response> {
-  const authorization = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
   let response: Response;
   try {
     response = await fetch(`${options.baseUrl.replace(/^ws/, 'http')}${path}`, {
       method: 'POST',
       body,
-      headers: { ...headers, ...authorization },
+      headers: { ...headers, ...authorization(options) },
       signal,
     });
   } catch (error) {

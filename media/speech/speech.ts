@@ -68,7 +68,7 @@ export interface Recognizer {
   readonly id: string;
   /** False: only finals come, so an interruption cannot wait for words. */
   readonly givesInterims: boolean;
-  /** Seed for the engine's p99 time from end of speech to final, ms; replaced by what is measured in use. */
+  /** Seed for the engine's p99 time from `finalise` to its answer, ms; replaced by what is measured in use. */
   readonly expectedFinalMs: number;
   open(options: RecognitionOptions): RecognitionStream;
   /** Recognises a whole recording at once; absent where the engine only listens live. Throws `SpeechError`, or the signal's reason. */
@@ -112,6 +112,9 @@ export interface SynthesisOptions {
   readonly signal: AbortSignal;
 }
 
+/** What is known of the syntheses of a call before the first one. */
+export type SynthesisOutlook = Pick<SynthesisOptions, 'voiceId' | 'language' | 'speed' | 'sampleRateHz'>;
+
 /** A stretch of synthesised audio, in order. */
 export interface SpeechChunk {
   readonly samples: Int16Array;
@@ -134,6 +137,8 @@ export interface Synthesizer {
   readonly voices: readonly { readonly id: string; readonly name: string; readonly languages: readonly string[] }[];
   /** True: reads plain words and English numerals only. Dates, times, money, units and other numerals are worded before they reach it. */
   readonly needsWords?: boolean;
+  /** Opens ahead what the first text would wait for; absent where nothing need be opened. What fails then is told by the text that needs it. */
+  prepare?(outlook: SynthesisOutlook): void;
   /** Throws `SpeechError`; stops at once when the signal is aborted. */
   synthesise(text: string, options: SynthesisOptions): AsyncIterable<SpeechChunk>;
   /** Ends threads and connections; nothing may be asked afterwards. */

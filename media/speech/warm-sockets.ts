@@ -1,6 +1,6 @@
 /**
- * Sockets that serve one synthesis each, opened ahead: whoever takes one leaves another opening behind it, so that only the first of a call
- * waits for a handshake. A spare nobody takes is closed before the vendor does it.
+ * Sockets that serve one synthesis each, opened ahead: when a call is coming, and behind each one that is taken, so that no text waits for a handshake.
+ * A spare nobody takes is closed before the vendor does it.
  */
 import type { Clock, Timer } from '#config/clock.ts';
 import type { VendorSocket } from './vendor-socket.ts';
@@ -38,8 +38,19 @@ export class WarmSockets {
     const spare = this.#spares.get(url.href);
     this.#forget(url.href);
     const taken = spare ? { socket: spare.socket, wasSpare: true } : this.fresh(url);
-    this.#prepare(url);
+    this.prepare(url);
     return taken;
+  }
+
+  /** Opens a spare to this address unless there is one. */
+  prepare(url: URL): void {
+    if (this.#isClosed || this.#spares.has(url.href)) return;
+    const oldest = this.#spares.keys().next().value;
+    if (this.#spares.size >= MOST_SPARES && oldest !== undefined) this.#discard(oldest);
+    const socket = this.#options.connect(url);
+    const expiry = this.#options.clock.after(this.#options.idleMs, () => this.#discard(url.href));
+    socket.listener = { onText: () => {}, onFailed: () => this.#forget(url.href) };
+    this.#spares.set(url.href, { socket, expiry });
   }
 
   /** A socket that was never a spare. */
@@ -50,16 +61,6 @@ export class WarmSockets {
   close(): void {
     this.#isClosed = true;
     for (const key of [...this.#spares.keys()]) this.#discard(key);
-  }
-
-  #prepare(url: URL): void {
-    if (this.#isClosed) return;
-    const oldest = this.#spares.keys().next().value;
-    if (this.#spares.size >= MOST_SPARES && oldest !== undefined) this.#discard(oldest);
-    const socket = this.#options.connect(url);
-    const expiry = this.#options.clock.after(this.#options.idleMs, () => this.#discard(url.href));
-    socket.listener = { onText: () => {}, onFailed: () => this.#forget(url.href) };
-    this.#spares.set(url.href, { socket, expiry });
   }
 
   #discard(key: string): void {

@@ -1,6 +1,6 @@
 /**
  * The caller's audio on its way to the recogniser: written as it arrives, kept for a few seconds, and given again to the stream that replaces a failed one,
- * so that words said in the gap are not lost.
+ * so that words said in the gap are not lost. The first stream is opened before the call is answered: nobody's first words wait for a handshake.
  */
 import type { RecognitionEvent, RecognitionStream, Recognizer } from '#media/speech/speech.ts';
 import { SpeechError } from '#media/speech/speech.ts';
@@ -23,6 +23,8 @@ export interface RecognitionFeedOptions {
 export class RecognitionFeed {
   readonly #options: RecognitionFeedOptions;
   #stream: RecognitionStream | null = null;
+  /** The stream was opened before anybody is to be heard: it is given nothing, and what becomes of it is nobody's concern. */
+  #isAhead = false;
   #rateHz = 8_000;
   #kept: Int16Array[] = [];
   #keptSamples = 0;
@@ -32,8 +34,23 @@ export class RecognitionFeed {
     this.#options = options;
   }
 
-  /** Opens a stream in place of the one there is; it first hears what was not settled yet. */
+  /** Opens the first stream ahead of `open`, for audio of this rate. */
+  prepare(rateHz: number): void {
+    if (this.#isAhead && this.#stream !== null && rateHz === this.#rateHz) return;
+    this.#rateHz = rateHz;
+    this.#isAhead = true;
+    this.#begin();
+  }
+
+  /** Opens a stream in place of the one there is, or takes the one opened ahead; it first hears what was not settled yet. */
   open(): void {
+    const isReady = this.#isAhead && this.#stream !== null;
+    this.#isAhead = false;
+    if (!isReady) this.#begin();
+    this.#catchUp();
+  }
+
+  #begin(): void {
     this.#close();
     const { recognizer, language, multilingual, keyterms } = this.#options;
     try {
@@ -47,14 +64,17 @@ export class RecognitionFeed {
         },
       });
       this.#stream = stream;
-      for (const samples of this.#kept) stream.write(samples);
-      if (this.#wantsFinal) stream.finalise();
     } catch (error) {
-      this.#options.onEvent({
+      this.#onEvent({
         type: 'failed',
         error: error instanceof SpeechError ? error : new SpeechError('unavailable', 'the recogniser cannot be opened', { cause: error }),
       });
     }
+  }
+
+  #catchUp(): void {
+    for (const samples of this.#kept) this.#stream?.write(samples);
+    if (this.#wantsFinal) this.#stream?.finalise();
   }
 
   /** Hands in caller audio. */
@@ -62,13 +82,16 @@ export class RecognitionFeed {
     if (rateHz !== this.#rateHz) {
       this.#rateHz = rateHz;
       this.#forget();
-      if (this.#stream) this.open();
+      if (this.#stream) {
+        this.#begin();
+        if (!this.#isAhead) this.#catchUp();
+      }
     }
     this.#kept.push(samples);
     this.#keptSamples += samples.length;
     const most = ((this.#wantsFinal ? KEPT_WHILE_OWED_MS : KEPT_MS) * rateHz) / 1_000;
     while (this.#keptSamples > most && this.#kept.length > 1) this.#keptSamples -= this.#kept.shift()?.length ?? 0;
-    this.#stream?.write(samples);
+    if (!this.#isAhead) this.#stream?.write(samples);
   }
 
   /** Asks for what was said so far to be settled. */
@@ -90,7 +113,7 @@ export class RecognitionFeed {
       if (event.type === 'finalised') this.#wantsFinal = false;
     }
     if (event.type === 'failed') this.#close();
-    this.#options.onEvent(event);
+    if (!this.#isAhead) this.#options.onEvent(event);
   }
 
   #forget(): void {

@@ -65,6 +65,7 @@ export interface TurnLoopOptions {
 
 /** Wide-band until a leg says otherwise. */
 const USUAL_RATE_HZ = 24_000;
+const TELEPHONE_RATE_HZ = 8_000;
 
 /** One call's turn loop. */
 export class TurnLoop {
@@ -95,12 +96,7 @@ export class TurnLoop {
     this.#replies = new ReplyRunner({
       model: options.model,
       synthesizer: options.synthesizer,
-      voice: {
-        voiceId: voice.voice_id === '' || voice.voice_id === 'default' ? null : voice.voice_id,
-        language: voice.speaking_language,
-        speed: voice.speed,
-        isExpressive: voice.expressive,
-      },
+      voice: { ...voiceOf(plan), isExpressive: voice.expressive },
       outRateHz: () => this.#outRateHz,
       request: (run, signal) => this.#requests.build(run, signal),
       traits: (toolName) => traitsOf(toolName, options.tools.runner),
@@ -121,6 +117,15 @@ export class TurnLoop {
     });
     const recognition = { language: voice.speaking_language, multilingual: asr.multilingual || asr.strict_language, keyterms: asr.keyterms };
     this.#feed = recognizer ? new RecognitionFeed({ recognizer, ...recognition, onEvent: (event) => this.#onRecognition(event) }) : null;
+    this.#prepareEngines();
+  }
+
+  /** Has connections opened that the first words would wait for. A browser may take its time to come, or never: the recogniser waits for its leg. */
+  #prepareEngines(): void {
+    const { plan, synthesizer } = this.#options;
+    const isPhone = plan.channel !== 'web_voice';
+    synthesizer.prepare?.({ ...voiceOf(plan), sampleRateHz: isPhone ? TELEPHONE_RATE_HZ : USUAL_RATE_HZ });
+    if (isPhone) this.#feed?.prepare(TELEPHONE_RATE_HZ);
   }
 
   /** The leg to speak and listen on. A second one takes the place of the first. */
@@ -128,6 +133,7 @@ export class TurnLoop {
     if (this.#leg !== null) this.loseLeg();
     this.#leg = leg;
     this.#outRateHz = leg.outRateHz;
+    if (!this.#hasBegun) this.#feed?.prepare(leg.inRateHz);
     this.accept({ type: this.#hasBegun ? 'leg.replaced' : 'call.started' });
     this.#hasBegun = true;
     this.#replies.joinLeg();
@@ -443,6 +449,12 @@ function traitsOf(toolName: string, runner: ToolRunner): { mode: ToolMode; sourc
   if (isHangUpCall(toolName)) return { mode: 'hang_up', source: 'builtin' };
   if (isTransferCall(toolName)) return { mode: 'transfer', source: 'builtin' };
   return runner.traits(toolName) ?? { mode: 'unknown', source: 'unknown' };
+}
+
+/** The agent's voice, as an engine is asked for it. */
+function voiceOf({ config: { voice } }: CallPlan) {
+  const isDefault = voice.voice_id === '' || voice.voice_id === 'default';
+  return { voiceId: isDefault ? null : voice.voice_id, language: voice.speaking_language, speed: voice.speed };
 }
 
 /** What the agent is told of an utterance it may not understand (supplement 2.3, asr.strict_language). */

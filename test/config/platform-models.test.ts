@@ -44,6 +44,18 @@ it('the five local voices are offered beside the default one', () => {
   expect(voices).toEqual(['default', 'local:slt', 'local:rms', 'local:awb', 'local:kal16', 'local:kal']);
 });
 
+it('voices of other languages that are installed are offered as local ones, and the default voice speaks them', () => {
+  const localVoices = [{ id: 'espeak-de', name: 'eSpeak (German)', languages: ['de'] }];
+  const { voices } = platformModels(readSettings({}), { ...bare, localVoices });
+  expect(voices[0]).toMatchObject({ id: 'default', languages: ['en', 'de'] });
+  expect(voices.at(-1)).toEqual({ id: 'local:espeak-de', name: 'eSpeak (German)', languages: ['de'], default: false });
+});
+
+it('OpenAI itself listens live by default; a server of one’s own is asked for what such servers have', () => {
+  expect(defaults({ ASR_PROVIDER: 'openai', OPENAI_API_KEY: 'k' })[1]).toBe('openai:gpt-live-transcribe');
+  expect(defaults({ ASR_PROVIDER: 'openai', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' })[1]).toBe('openai:gpt-4o-mini-transcribe');
+});
+
 it('supplement 2.3 the demo agent has no more keyterms than an agent may have', () => {
   expect(DEMO_KEYTERMS.length).toBeLessThanOrEqual(50);
   expect(new Set(DEMO_KEYTERMS).size).toBe(DEMO_KEYTERMS.length);

@@ -176,8 +176,10 @@ export function synthesizerConforms(setUp: () => Promise<Synthesizer>): void {
     const synthesizer = await setUp();
     const total = async (said: string) =>
       (await collect(synthesizer.synthesise(said, options()))).reduce((sum, chunk) => sum + chunk.samples.length, 0);
-    const alone = await total(text);
-    expect(await Promise.all([total(text), total('No.'), total(text)])).toEqual([alone, await total('No.'), alone]);
+    const [long, short] = [await total(text), await total('No.')];
+    const atOnce = await Promise.all([total(text), total('No.'), total(text)]);
+    // To a hundredth: some voices never say a thing quite alike.
+    expect(atOnce.map((samples, index) => Math.round((100 * samples) / (index === 1 ? short : long)))).toEqual([100, 100, 100]);
   });
 
   it('says nothing for nothing', async () => {

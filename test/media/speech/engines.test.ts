@@ -6,6 +6,7 @@ import { systemClock } from '#config/clock.ts';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
 import { detectLocalRecognition, openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
+import { detectEspeakVoices } from '#media/speech/espeak.ts';
 import { collect } from '#test/collect.ts';
 import { startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { itNeeds } from '#test/needs.ts';
@@ -90,6 +91,16 @@ describe('synthesis', () => {
     expect(await rate('local:kal', 'local:kal')).toBe(8_000);
     expect(await rate('default', 'kal')).toBe(8_000);
     for (const voice of ['default', 'local:slt', 'somebody', 'elevenlabs:x', '']) expect(await rate(voice, null), voice).toBe(16_000);
+  });
+
+  it('an agent of another language speaks it without a key where eSpeak NG is installed, else in the English voice', async () => {
+    const open = await engines();
+    const hasEspeak = detectEspeakVoices().length > 0;
+    const german = { ...options(null), language: 'de' };
+    const [chunk] = await collect(open.callSynthesizer('default', 'de').synthesise('Guten Tag.', german));
+    expect(chunk?.sampleRateHz).toBe(hasEspeak ? 22_050 : 16_000);
+    expect((await collect(open.synthesizerFor('local:slt').synthesise('Guten Tag.', german)))[0]?.sampleRateHz).toBe(16_000);
+    expect(open.describe()[0]).toContain(hasEspeak ? 'eSpeak NG for other languages' : 'npm run espeak for other languages');
   });
 
   it('the platform’s provider speaks by default, and a voice of another one by its name', async () => {

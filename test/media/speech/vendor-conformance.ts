@@ -98,6 +98,15 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
     expect(milliseconds(await collect(speak(synthesizer, TEXT)))).toBeCloseTo(600, 0);
   });
 
+  it('told of a call, it has its connection before the first text', async () => {
+    const { server, synthesizer } = await begin();
+    synthesizer.prepare?.({ voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000 });
+    synthesizer.prepare?.({ voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000 });
+    await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(1);
+    await collect(speak(synthesizer, TEXT));
+    expect(saidTo(server)).toEqual([server.connections[0]]);
+  });
+
   it('an abort is followed by nothing, and the next text is whole', async () => {
     const { synthesizer } = await begin();
     const stop = new AbortController();

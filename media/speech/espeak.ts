@@ -1,0 +1,136 @@
+/**
+ * Local synthesis with eSpeak NG where it is installed (`npm run espeak`): robotic, but it speaks nearly every language an agent can. eSpeak NG is under the GPL
+ * and stays out of this program: `espeak/program.ts` is one of its own, spoken to over a pipe, one sentence after the other.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { execPath } from 'node:process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { Clock, Timer } from '#config/clock.ts';
+import { SPEAKING_LANGUAGES } from '#config/languages.ts';
+import type { ProviderVoice } from '#config/platform-models.ts';
+import { SampleReader } from './pcm-bytes.ts';
+import { type SentenceEngine, SentenceQueue, type SentenceReports } from './sentence-queue.ts';
+import { cutSentences } from './sentences.ts';
+import { type SpeechChunk, SpeechError, type SynthesisOptions, type Synthesizer } from './speech.ts';
+import { parseMessage } from './vendor-socket.ts';
+import { voiceFor } from './voice-for.ts';
+
+/** A synthesiser that owns a process. */
+export interface EspeakSynthesizer extends Synthesizer {
+  close(): Promise<void>;
+}
+
+interface EspeakJob {
+  readonly text: string;
+  readonly voice: string;
+  readonly wordsPerMinute: number;
+}
+
+const place = z.number().int().nonnegative();
+const answer = z.union([
+  z.object({ sampleRateHz: z.number().int().positive(), samples: z.string(), words: z.array(z.tuple([place, place, z.number(), z.number()])) }),
+  z.object({ error: z.string() }),
+]);
+type EspeakAnswer = z.output<typeof answer>;
+type EspeakQueue = SentenceQueue<EspeakJob, EspeakAnswer>;
+
+const FOLDER = fileURLToPath(new URL('./espeak', import.meta.url));
+const WORDS_PER_MINUTE = 165;
+/** Longest wait for a sentence, which takes a few milliseconds, and the program's start half a second. */
+const STALL_MS = 8_000;
+
+/** eSpeak NG's own codes, where they are not ISO 639-1. */
+const CODES: Readonly<Record<string, string>> = { zh: 'cmn', no: 'nb' };
+/** Languages it has no voice for, or whose usual script it cannot read: it spells Japanese characters, guesses at Thai ones, and leaves out what Hebrew does not write. */
+const UNSPOKEN = new Set<string>(['tl', 'ja', 'th', 'he']);
+
+const NAMES = new Intl.DisplayNames(['en'], { type: 'language' });
+const VOICES: readonly ProviderVoice[] = SPEAKING_LANGUAGES.filter((language) => !UNSPOKEN.has(language)).map((language) => ({
+  id: `espeak-${language}`,
+  name: `eSpeak (${NAMES.of(language)})`,
+  languages: [language],
+}));
+
+/** Its voices where it is installed, or none. Nothing is run to find out. */
+export function detectEspeakVoices(): readonly ProviderVoice[] {
+  return existsSync(`${FOLDER}/node_modules/@echogarden/espeak-ng-emscripten`) ? VOICES : [];
+}
+
+/** Prepares synthesis; the program starts when it is told of a call, or with the first sentence. */
+export function createEspeak(clock: Clock, program: string = `${FOLDER}/program.ts`): EspeakSynthesizer {
+  const queue: EspeakQueue = new SentenceQueue((reports) => startProgram(program, clock, reports));
+  return {
+    id: 'local:espeak',
+    voices: VOICES,
+    prepare: () => queue.prepare(),
+    synthesise: (text, options) => speak(queue, text, options),
+    close: () => queue.close(),
+  };
+}
+
+async function* speak(queue: EspeakQueue, text: string, options: SynthesisOptions): AsyncGenerator<SpeechChunk> {
+  options.signal.throwIfAborted();
+  const voiceId = VOICES.find(({ id }) => id === options.voiceId)?.id ?? voiceFor(VOICES, options.language);
+  const language = voiceId.slice('espeak-'.length);
+  const readable = toPlainText(text);
+  let elapsedMs = 0;
+  for (const { start, end } of cutSentences(readable)) {
+    const sentence = readable.slice(start, end);
+    if (!/[\p{L}\p{N}]/u.test(sentence)) continue;
+    const job = { text: sentence, voice: CODES[language] ?? language, wordsPerMinute: Math.round(WORDS_PER_MINUTE * options.speed) };
+    const made = await queue.run(job, options.signal);
+    if ('error' in made) throw new SpeechError('unavailable', `eSpeak failed: ${made.error}`);
+    const samples = new SampleReader().read(Buffer.from(made.samples, 'base64'));
+    if (samples.length === 0) continue;
+    const words = made.words
+      .filter(([from, to]) => /^\S+$/.test(sentence.slice(from, to)))
+      .map(([from, to, startMs, endMs]) => ({
+        textStart: start + from,
+        textEnd: start + to,
+        startMs: startMs + elapsedMs,
+        endMs: endMs + elapsedMs,
+      }));
+    yield { samples, sampleRateHz: made.sampleRateHz, words };
+    options.signal.throwIfAborted();
+    elapsedMs += (samples.length * 1_000) / made.sampleRateHz;
+  }
+}
+
+/** The text without markup and emoji, every other character in its place: positions stay those of the text that was asked for. */
+function toPlainText(text: string): string {
+  return text.replace(/[<>&[\]\s\p{Cc}\u{10000}-\u{10FFFF}]/gu, (character) => ' '.repeat(character.length));
+}
+
+function startProgram(program: string, clock: Clock, reports: SentenceReports<EspeakAnswer>): SentenceEngine<EspeakJob> {
+  // An empty environment: ours holds secrets.
+  const child = spawn(execPath, [program], { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
+  // It ends with us, not we with it.
+  child.unref();
+  for (const pipe of [child.stdin, child.stdout]) (pipe as unknown as Socket).unref();
+  const gone = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  let deadline: Timer | null = null;
+  child.stdin.on('error', () => {});
+  child.on('error', (error) => reports.lost(error));
+  child.on('close', (code) => {
+    deadline?.cancel();
+    reports.lost(new Error(`exit status ${code ?? 'killed'}`));
+  });
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    deadline?.cancel();
+    reports.answered(answer.catch({ error: 'an answer of another shape' }).parse(parseMessage(line)));
+  });
+  return {
+    post(job) {
+      deadline = clock.after(STALL_MS, () => child.kill('SIGKILL'));
+      child.stdin.write(`${JSON.stringify(job)}\n`);
+    },
+    end: () => {
+      child.kill('SIGKILL');
+      return gone;
+    },
+  };
+}

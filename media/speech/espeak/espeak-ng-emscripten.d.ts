@@ -1,0 +1,22 @@
+/** The part of eSpeak NG's WebAssembly build (which ships no types) that `program.ts` calls. */
+declare module '@echogarden/espeak-ng-emscripten' {
+  export interface EspeakEvent {
+    readonly type: 'sentence' | 'word' | 'phoneme' | 'end' | 'mark' | 'play' | 'msg_terminated' | 'list_terminated' | 'samplerate';
+    /** Milliseconds from the start of the synthesis. */
+    readonly audio_position: number;
+    /** Characters before it, counted from 1. */
+    readonly text_position: number;
+    readonly word_length: number;
+  }
+  interface Espeak {
+    /** Anything but 0: there is no such voice. */
+    set_voice(code: string): number;
+    /** Words a minute. */
+    set_rate(rate: number): number;
+    /** Blocks; the samples are only valid during the call. `text` is SSML. */
+    synthesize(text: string, onChunk: (samples: Int16Array | null, events: readonly EspeakEvent[]) => void): void;
+  }
+  const initialise: () => Promise<{ readonly eSpeakNGWorker: new () => Espeak }>;
+  // biome-ignore lint/style/noDefaultExport: the package's own
+  export default initialise;
+}

@@ -1,0 +1,242 @@
+/**
+ * Live recognition at OpenAI over a WebSocket (`/realtime?intent=transcription`): words as they come, a turn settled by `input_audio_buffer.commit`.
+ * The vendor's own detection of turns is off; turns may be settled out of order and are reported in order.
+ */
+import { z } from 'zod';
+import type { Clock, Timer } from '#config/clock.ts';
+import { levelDb, Resampler } from '../pcm.ts';
+import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
+import {
+  type RecognitionEvent,
+  type RecognitionOptions,
+  type RecognitionStream,
+  type Recognizer,
+  SpeechError,
+  type SpeechErrorCategory,
+} from './speech.ts';
+import { parseMessage, socketUrl, VendorSocket } from './vendor-socket.ts';
+
+/** The only rate the vendor takes. */
+const VENDOR_RATE_HZ = 24_000;
+const MESSAGE_MS = 60;
+/** The vendor refuses to settle less audio than this. */
+const LEAST_COMMIT_MS = 100;
+/** Longest wait for the text of what was settled. */
+const FINALISE_MS = 4_000;
+/** Audio from this level on may be a voice. Without any nothing is settled: a model makes up words for silence. */
+const QUIETEST_VOICE_DB = -50;
+
+/** What `error.code` or `error.type` mean; everything else is `unavailable`. */
+const ERROR_CATEGORIES: Readonly<Record<string, SpeechErrorCategory>> = {
+  invalid_api_key: 'authentication',
+  insufficient_quota: 'quota',
+  rate_limit_exceeded: 'overloaded',
+  session_expired: 'connectivity',
+  model_not_found: 'bad_request',
+  invalid_request_error: 'bad_request',
+};
+
+const fault = z.object({ type: z.string().nullish(), code: z.string().nullish(), message: z.string().nullish() });
+const message = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('input_audio_buffer.committed'), item_id: z.string() }),
+  z.object({ type: z.literal('conversation.item.input_audio_transcription.delta'), item_id: z.string(), delta: z.string().nullish() }),
+  z.object({ type: z.literal('conversation.item.input_audio_transcription.completed'), item_id: z.string(), transcript: z.string() }),
+  z.object({ type: z.literal('conversation.item.input_audio_transcription.failed'), item_id: z.string(), error: fault }),
+  z.object({ type: z.literal('error'), error: fault }),
+]);
+
+/** A stretch of audio whose text was asked for. */
+interface Commit {
+  /** Told by the vendor, in the order of the commits. */
+  itemId: string | null;
+  text: string | null;
+  /** How many finalises its text answers. */
+  finalises: number;
+}
+
+/** Creates the recogniser of a model that listens live. */
+export function createOpenaiLiveRecognizer(model: string, options: OpenaiSpeechOptions): Recognizer {
+  return {
+    id: `openai:${model}`,
+    givesInterims: true,
+    expectedFinalMs: 400,
+    open: (recognition) => new OpenaiLiveStream(model, options, recognition),
+  };
+}
+
+class OpenaiLiveStream implements RecognitionStream {
+  readonly #socket: VendorSocket;
+  readonly #clock: Clock;
+  readonly #onEvent: (event: RecognitionEvent) => void;
+  readonly #resampler: Resampler | null;
+  #converted = new Int16Array(0);
+  readonly #message = new Int16Array((VENDOR_RATE_HZ * MESSAGE_MS) / 1_000);
+  #filled = 0;
+  /** Audio sent since the last commit, samples. */
+  #uncommitted = 0;
+  #mayHoldVoice = false;
+  readonly #commits: Commit[] = [];
+  /** Words so far of what is not settled yet, by the vendor's item. */
+  readonly #heard = new Map<string, string>();
+  #answer: Timer | null = null;
+
+  constructor(model: string, options: OpenaiSpeechOptions, recognition: RecognitionOptions) {
+    this.#clock = options.clock;
+    this.#onEvent = recognition.onEvent;
+    this.#resampler = recognition.sampleRateHz === VENDOR_RATE_HZ ? null : new Resampler(recognition.sampleRateHz, VENDOR_RATE_HZ);
+    const url = socketUrl(options.baseUrl, '/realtime', { intent: 'transcription' });
+    this.#socket = new VendorSocket({ vendor: 'OpenAI', url, headers: authorization(options), clock: options.clock });
+    this.#socket.listener = {
+      onText: (text) => this.#received(text),
+      onFailed: (error) => {
+        this.#answer?.cancel();
+        this.#onEvent({ type: 'failed', error });
+      },
+    };
+    this.#send({ type: 'session.update', session: { type: 'transcription', audio: { input: inputOf(model, recognition) } } });
+  }
+
+  write(samples: Int16Array): void {
+    if (this.#socket.isOver) return;
+    this.#mayHoldVoice ||= levelDb(samples) >= QUIETEST_VOICE_DB;
+    const converted = this.#convert(samples);
+    for (let at = 0; at < converted.length; ) {
+      const count = Math.min(converted.length - at, this.#message.length - this.#filled);
+      this.#message.set(converted.subarray(at, at + count), this.#filled);
+      this.#filled += count;
+      at += count;
+      if (this.#filled === this.#message.length) this.#sendAudio();
+    }
+  }
+
+  finalise(): void {
+    if (this.#socket.isOver) return;
+    if (this.#mayHoldVoice) this.#commit();
+    const last = this.#commits.at(-1);
+    if (last) last.finalises++;
+    // Not from inside the caller's own call.
+    else queueMicrotask(() => this.#finalised(1));
+  }
+
+  close(): void {
+    this.#answer?.cancel();
+    this.#socket.close();
+  }
+
+  #commit(): void {
+    if (this.#filled > 0) this.#sendAudio();
+    const missing = (VENDOR_RATE_HZ * LEAST_COMMIT_MS) / 1_000 - this.#uncommitted;
+    if (missing > 0) this.#append(new Int16Array(missing));
+    this.#send({ type: 'input_audio_buffer.commit' });
+    this.#uncommitted = 0;
+    this.#mayHoldVoice = false;
+    this.#commits.push({ itemId: null, text: null, finalises: 0 });
+    this.#answer ??= this.#awaitAnswer();
+  }
+
+  #convert(samples: Int16Array): Int16Array {
+    if (!this.#resampler) return samples;
+    const capacity = this.#resampler.outputCapacity(samples.length);
+    if (this.#converted.length < capacity) this.#converted = new Int16Array(capacity);
+    return this.#converted.subarray(0, this.#resampler.push(samples, this.#converted));
+  }
+
+  #sendAudio(): void {
+    this.#append(this.#message.subarray(0, this.#filled));
+    this.#filled = 0;
+  }
+
+  #append(samples: Int16Array): void {
+    this.#uncommitted += samples.length;
+    const audio = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength).toString('base64');
+    this.#send({ type: 'input_audio_buffer.append', audio });
+  }
+
+  #send(event: object): void {
+    this.#socket.send(JSON.stringify(event));
+  }
+
+  #received(text: string): void {
+    const parsed = message.safeParse(parseMessage(text));
+    if (!parsed.success) return;
+    const { data } = parsed;
+    switch (data.type) {
+      case 'input_audio_buffer.committed': {
+        const commit = this.#commits.find(({ itemId }) => itemId === null);
+        if (commit) commit.itemId = data.item_id;
+        return;
+      }
+      case 'conversation.item.input_audio_transcription.delta': {
+        const words = `${this.#heard.get(data.item_id) ?? ''}${data.delta ?? ''}`;
+        this.#heard.set(data.item_id, words);
+        if (words.trim() !== '') this.#onEvent({ type: 'interim', text: words.trim() });
+        return;
+      }
+      case 'conversation.item.input_audio_transcription.completed':
+        this.#settle(data.item_id, data.transcript.trim());
+        return;
+      case 'conversation.item.input_audio_transcription.failed':
+        this.#fail(data.error);
+        return;
+      case 'error':
+        this.#complained(data.error);
+        return;
+    }
+  }
+
+  #complained(error: z.output<typeof fault>): void {
+    if (error.code !== 'input_audio_buffer_commit_empty') {
+      this.#fail(error);
+      return;
+    }
+    // It found too little audio to settle.
+    this.#settle(null, '');
+  }
+
+  #settle(itemId: string | null, text: string): void {
+    if (itemId !== null) this.#heard.delete(itemId);
+    const commit = this.#commits.find((candidate) => candidate.itemId === itemId) ?? this.#commits.find((candidate) => candidate.itemId === null);
+    if (!commit) return;
+    commit.itemId = itemId ?? '';
+    commit.text = text;
+    this.#report();
+  }
+
+  /** Finals of the turns whose text is known, up to the first that lacks its own. A listener may close the stream in between. */
+  #report(): void {
+    for (let first = this.#commits[0]; first && first.text !== null && !this.#socket.isOver; first = this.#commits[0]) {
+      this.#commits.shift();
+      this.#answer?.cancel();
+      this.#answer = this.#commits.length > 0 ? this.#awaitAnswer() : null;
+      if (first.text !== '') this.#onEvent({ type: 'final', text: first.text, startMs: null, endMs: null, language: null });
+      this.#finalised(first.finalises);
+    }
+  }
+
+  #finalised(count: number): void {
+    for (let told = 0; told < count && !this.#socket.isOver; told++) this.#onEvent({ type: 'finalised' });
+  }
+
+  #fail({ type, code, message: told }: z.output<typeof fault>): void {
+    const category = ERROR_CATEGORIES[code ?? ''] ?? ERROR_CATEGORIES[type ?? ''] ?? 'unavailable';
+    this.#socket.fail(new SpeechError(category, `OpenAI reported: ${told ?? code ?? 'an error'}`));
+  }
+
+  #awaitAnswer(): Timer {
+    return this.#clock.after(FINALISE_MS, () => this.#socket.fail(new SpeechError('stalled', 'OpenAI did not settle what was said')));
+  }
+}
+
+/** `audio.input` of the session. */
+function inputOf(model: string, { language, multilingual, keyterms }: RecognitionOptions): object {
+  return {
+    format: { type: 'audio/pcm', rate: VENDOR_RATE_HZ },
+    transcription: {
+      model,
+      ...(multilingual ? {} : { language }),
+      // The other live model takes neither keywords nor a prompt.
+      ...(keyterms.length > 0 && model === 'gpt-live-transcribe' ? { keywords: keyterms } : {}),
+    },
+    turn_detection: null,
+  };
+}

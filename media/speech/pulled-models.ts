@@ -1,0 +1,149 @@
+/**
+ * Models for local speech that are pulled, not installed: what is offered, and how its files come below `DATA_DIR/models`, where the engines look for them.
+ * A pull goes on where an earlier one broke off, and a file has its name only once its SHA-256 is right: a half model is none.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import pRetry, { AbortError } from 'p-retry';
+
+/** One file of a model. */
+export interface ModelFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
+/** A model on offer. */
+export interface PulledModel {
+  readonly name: string;
+  /** What it is for, for a person. */
+  readonly title: string;
+  readonly licence: string;
+  /** Where its files lie below the base address: one version, for ever the same. */
+  readonly path: string;
+  readonly files: readonly ModelFile[];
+}
+
+/** What `npm run models` offers. Sizes and sums are the ones the version's repository states. */
+export const PULLED_MODELS: readonly PulledModel[] = [
+  {
+    name: 'streaming-zipformer-en-20M',
+    title: 'Streaming recognition, English (sherpa-onnx zipformer, 20 M parameters, int8)',
+    licence: 'Apache-2.0',
+    path: 'csukuangfj/sherpa-onnx-streaming-zipformer-en-20M-2023-02-17/resolve/d42f2d9f7ca24806fb667456a18a9f1b60f70d16',
+    files: [
+      { name: 'encoder-epoch-99-avg-1.int8.onnx', bytes: 42_845_182, sha256: '3810755ce7c3ab26b42a8bcf39d191308fa27fb0f53358823ba46141d03b7eb3' },
+      { name: 'decoder-epoch-99-avg-1.int8.onnx', bytes: 539_499, sha256: '21e2a2acd961b3ac72f55be2f10f1a285e1b0b0ba010d7c0b6eab141411b163c' },
+      { name: 'joiner-epoch-99-avg-1.int8.onnx', bytes: 259_572, sha256: 'e085d73b593cf9b0707f370dbd656d58327d3fe36d80d849202ef81df02cb01e' },
+      { name: 'tokens.txt', bytes: 5_048, sha256: '49e3c2646595fd907228b3c6787069658f67b17377c60aeb8619c4551b2316fb' },
+    ],
+  },
+];
+
+/** Where and how a model is pulled. */
+export interface PullOptions {
+  /** Base address the model's path is put behind. */
+  readonly baseUrl: string;
+  readonly dataDir: string;
+  /** Bytes of the model that are here, of all it has. */
+  readonly onProgress: (here: number, all: number) => void;
+  /** Longest pause before the first further attempt, ms; each pause is twice the one before. */
+  readonly retryAfterMs: number;
+}
+
+/** A file that will not become right by asking again. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError';
+}
+
+const ATTEMPTS = 5;
+
+/** Pulls what is missing of a model. Throws `ModelError`, or what the network said last. */
+export async function pullModel(model: PulledModel, options: PullOptions): Promise<void> {
+  const directory = join(options.dataDir, 'models', model.name);
+  await mkdir(directory, { recursive: true });
+  const all = model.files.reduce((sum, { bytes }) => sum + bytes, 0);
+  let before = 0;
+  for (const file of model.files) {
+    const url = `${options.baseUrl}/${model.path}/${file.name}`;
+    await pullFile(file, { url, directory, retryAfterMs: options.retryAfterMs, onBytes: (here) => options.onProgress(before + here, all) });
+    before += file.bytes;
+    options.onProgress(before, all);
+  }
+}
+
+interface FilePull {
+  readonly url: string;
+  readonly directory: string;
+  readonly retryAfterMs: number;
+  readonly onBytes: (here: number) => void;
+}
+
+async function pullFile(file: ModelFile, pull: FilePull): Promise<void> {
+  const path = join(pull.directory, file.name);
+  if ((await digestOf(path)) === file.sha256) return;
+  const partial = `${path}.partial`;
+  await pRetry(() => fetchRest(file, partial, pull), { retries: ATTEMPTS - 1, minTimeout: pull.retryAfterMs });
+  if ((await digestOf(partial)) !== file.sha256) {
+    await rm(partial);
+    throw new ModelError(`${file.name} is not the file it should be (its SHA-256 differs) and was removed`);
+  }
+  await rename(partial, path);
+}
+
+/** Fetches what the partial file lacks; throws when it still lacks some. */
+async function fetchRest(file: ModelFile, partial: string, { url, onBytes }: FilePull): Promise<void> {
+  const present = await sizeOf(partial);
+  if (present === file.bytes) return;
+  const response = await fetch(url, { headers: present > 0 ? { range: `bytes=${present}-` } : {} });
+  if (!response.ok || !response.body) {
+    await response.body?.cancel();
+    throw await refusalOf(response.status, url, partial);
+  }
+  // A server that knows no ranges sends the whole file again.
+  const continues = response.status === 206;
+  let here = continues ? present : 0;
+  const out = await open(partial, continues ? 'a' : 'w');
+  try {
+    for await (const chunk of response.body) {
+      here += chunk.length;
+      if (here > file.bytes) break;
+      await out.writeFile(chunk);
+      onBytes(here);
+    }
+  } finally {
+    await out.close();
+  }
+  if (here > file.bytes) {
+    await rm(partial);
+    throw new AbortError(new ModelError(`${url} is longer than ${file.bytes} bytes`));
+  }
+  if (here < file.bytes) throw new Error(`${url} broke off after ${here} of ${file.bytes} bytes`);
+}
+
+/** What a refused request is thrown as: a busy server may be asked again. */
+async function refusalOf(status: number, url: string, partial: string): Promise<Error> {
+  const message = `${url} answered HTTP ${status}`;
+  // There is no such rest: what is here is of another file.
+  if (status === 416) await rm(partial, { force: true });
+  return status >= 500 || status === 429 || status === 416 ? new Error(message) : new AbortError(new ModelError(message));
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => null))?.size ?? 0;
+}
+
+/** The SHA-256 of a file, or null where there is none. */
+async function digestOf(path: string): Promise<string | null> {
+  const hash = createHash('sha256');
+  try {
+    await pipeline(createReadStream(path), hash);
+  } catch {
+    return null;
+  }
+  return hash.digest('hex');
+}

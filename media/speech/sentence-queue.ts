@@ -1,0 +1,116 @@
+/**
+ * Sentences on their way to a local engine that makes one at a time: what is aborted while it waits its turn is never made, and when the engine dies only the
+ * sentence it had is lost; the next one starts another.
+ */
+import { SpeechError } from './speech.ts';
+
+/** An engine under way, a thread or a process. */
+export interface SentenceEngine<Job> {
+  /** Given one job at a time. */
+  post(job: Job): void;
+  /** Ends it at once. */
+  end(): Promise<unknown>;
+}
+
+/** What an engine tells of itself. */
+export interface SentenceReports<Answer> {
+  answered(answer: Answer): void;
+  /** It is gone, and with it the sentence it had; said again, it changes nothing. */
+  lost(cause: unknown): void;
+}
+
+interface Waiting<Job, Answer> {
+  readonly job: Job;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One engine, started when it is first needed, and what waits for it. */
+export class SentenceQueue<Job, Answer> {
+  readonly #start: (reports: SentenceReports<Answer>) => SentenceEngine<Job>;
+  readonly #queue: Waiting<Job, Answer>[] = [];
+  #engine: SentenceEngine<Job> | null = null;
+  #running: Waiting<Job, Answer> | null = null;
+  #isClosed = false;
+
+  constructor(start: (reports: SentenceReports<Answer>) => SentenceEngine<Job>) {
+    this.#start = start;
+  }
+
+  /** The engine's answer; throws `SpeechError`, or at once the signal's reason. */
+  run(job: Job, signal: AbortSignal): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const settle = () => signal.removeEventListener('abort', onAbort);
+      const waiting: Waiting<Job, Answer> = {
+        job,
+        resolve: (answer) => {
+          settle();
+          resolve(answer);
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      };
+      const onAbort = () => {
+        const index = this.#queue.indexOf(waiting);
+        if (index !== -1) this.#queue.splice(index, 1);
+        waiting.reject(signal.reason);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#queue.push(waiting);
+      this.#advance();
+    });
+  }
+
+  /** Starts the engine before there is a sentence. */
+  prepare(): void {
+    if (!this.#isClosed) this.#engine ??= this.#begin();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#advance();
+    await this.#engine?.end();
+  }
+
+  #advance(): void {
+    if (this.#isClosed) {
+      const closed = new SpeechError('unavailable', 'The engine is closed');
+      for (const waiting of [this.#running, ...this.#queue.splice(0)]) waiting?.reject(closed);
+      this.#running = null;
+      return;
+    }
+    if (this.#running) return;
+    const next = this.#queue.shift();
+    if (!next) return;
+    this.#running = next;
+    this.#engine ??= this.#begin();
+    this.#engine.post(next.job);
+  }
+
+  #begin(): SentenceEngine<Job> {
+    let isGone = false;
+    const over = (settle: (had: Waiting<Job, Answer>) => void) => {
+      const had = this.#running;
+      this.#running = null;
+      if (had) settle(had);
+      this.#advance();
+    };
+    return this.#start({
+      answered: (answer) => {
+        if (!isGone) over((had) => had.resolve(answer));
+      },
+      lost: (cause) => {
+        if (isGone) return;
+        isGone = true;
+        this.#engine = null;
+        over((had) => had.reject(new SpeechError('unavailable', 'The speech engine stopped', { cause, retryable: true })));
+      },
+    });
+  }
+}

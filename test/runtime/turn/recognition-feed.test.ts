@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import type { RecognitionEvent, RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
+import { SpeechError } from '#media/speech/speech.ts';
+import { RecognitionFeed } from '#runtime/turn/recognition-feed.ts';
+
+/** Every stream that was opened, with what it was told; events are sent by hand. */
+function recorder() {
+  const streams: { readonly options: RecognitionOptions; readonly heard: number[]; finalises: number; isClosed: boolean }[] = [];
+  const recognizer: Recognizer = {
+    id: 'recorder',
+    givesInterims: true,
+    expectedFinalMs: 100,
+    open(options) {
+      const stream = { options, heard: [] as number[], finalises: 0, isClosed: false };
+      streams.push(stream);
+      return {
+        write: (samples) => void stream.heard.push(...samples),
+        finalise: () => void stream.finalises++,
+        close: () => {
+          stream.isClosed = true;
+        },
+      };
+    },
+  };
+  const events: RecognitionEvent[] = [];
+  const feed = new RecognitionFeed({ recognizer, language: 'en', multilingual: false, keyterms: [], onEvent: (event) => events.push(event) });
+  return { feed, streams, events };
+}
+
+const failed: RecognitionEvent = { type: 'failed', error: new SpeechError('connectivity', 'gone') };
+
+describe('a stream opened before the call is answered', () => {
+  it('is the one that is listened with: the first word waits for no other', () => {
+    const { feed, streams } = recorder();
+    feed.prepare(8_000);
+    feed.prepare(8_000);
+    expect(streams.map(({ options }) => options.sampleRateHz)).toEqual([8_000]);
+    // What is heard before the recogniser is wanted is kept for it.
+    feed.write(Int16Array.of(1, 2), 8_000);
+    expect(streams[0]?.heard).toEqual([]);
+    feed.open();
+    feed.write(Int16Array.of(3), 8_000);
+    expect(streams).toHaveLength(1);
+    expect(streams[0]?.heard).toEqual([1, 2, 3]);
+  });
+
+  it('is replaced where the leg has another rate', () => {
+    const { feed, streams } = recorder();
+    feed.prepare(8_000);
+    feed.prepare(16_000);
+    feed.open();
+    expect(streams.map(({ options, isClosed }) => [options.sampleRateHz, isClosed])).toEqual([
+      [8_000, true],
+      [16_000, false],
+    ]);
+  });
+
+  it('may fail unheard: another one is opened when it is wanted', () => {
+    const { feed, streams, events } = recorder();
+    feed.prepare(8_000);
+    streams[0]?.options.onEvent(failed);
+    expect(events).toEqual([]);
+    feed.open();
+    expect(streams).toHaveLength(2);
+    streams[1]?.options.onEvent(failed);
+    expect(events).toEqual([failed]);
+  });
+});
+
+it('a stream that replaces a failed one hears what was not settled, and settles what was asked for', () => {
+  const { feed, streams } = recorder();
+  feed.open();
+  feed.write(Int16Array.of(1), 8_000);
+  streams[0]?.options.onEvent({ type: 'final', text: 'one', startMs: null, endMs: null, language: null });
+  feed.write(Int16Array.of(2, 3), 8_000);
+  feed.finalise();
+  streams[0]?.options.onEvent(failed);
+  feed.open();
+  expect(streams[1]).toMatchObject({ heard: [2, 3], finalises: 1 });
+});
+
+it('another rate opens another stream, and what was asked for is still settled', () => {
+  const { feed, streams } = recorder();
+  feed.open();
+  feed.finalise();
+  feed.write(Int16Array.of(1), 16_000);
+  expect(streams.map(({ options }) => options.sampleRateHz)).toEqual([8_000, 16_000]);
+  expect(streams[1]).toMatchObject({ heard: [1], finalises: 1 });
+});
