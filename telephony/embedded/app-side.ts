@@ -17,6 +17,7 @@ import {
 } from './core.ts';
 import type { Dialog } from './dialog.ts';
 import {
+  contactUri,
   formatMessage,
   header,
   headerList,
@@ -161,7 +162,7 @@ function makeServerDialog(
     localParty: side.localParty,
     remoteTag: parameter(from, 'tag'),
     remoteParty: from,
-    target: uriOf(headerList(transaction.request, 'contact')[0] ?? from),
+    target: contactUri(transaction.request) ?? uriOf(from),
     routes: side.routes,
     localCseq: 0,
     inviteCseq: 0,

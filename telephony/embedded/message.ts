@@ -102,6 +102,12 @@ export function uriOf(value: string): string {
   return /<([^>]*)>/.exec(value)?.[1] ?? value.split(';')[0]?.trim() ?? '';
 }
 
+/** Where the sender of a message is reached inside a dialog; null when it has no Contact that could be written into a request line. */
+export function contactUri(message: Pick<SipMessage, 'headers'>): string | null {
+  const uri = uriOf(headerList(message, 'contact')[0] ?? '');
+  return /^sips?:[^\s<>"]+$/i.test(uri) ? uri : null;
+}
+
 /** Parts of a SIP URI; null when it is none. The port is null when the URI names none. */
 export function parseUri(uri: string): { user: string; host: string; port: number | null; transport: string | null } | null {
   const match = /^sips?:(?:([^@]*)@)?(\[[0-9a-fA-F:.]+\]|[^:;?>\s[\]]+)(?::(\d{1,5}))?(.*)$/i.exec(uri);

@@ -4,7 +4,7 @@ import type { App } from './app-protocol.ts';
 import { ALLOW, REASONS, SUPPORTED, sendResponse } from './app-side.ts';
 import { type Core, deliver, loseDialog, newTag, ownHostPort } from './core.ts';
 import type { Dialog } from './dialog.ts';
-import { formatMessage, header, headerList, longName, parameter, parseCseq, type SipHeader, type SipMessage, uriOf } from './message.ts';
+import { contactUri, formatMessage, header, headerList, longName, parameter, parseCseq, type SipHeader, type SipMessage, uriOf } from './message.ts';
 import { isTooShort, MIN_SESSION_SECONDS } from './session-timer.ts';
 import { ServerTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
@@ -89,7 +89,7 @@ function isRefused(core: Core, transaction: ServerTransaction): boolean {
 function onInvite(core: Core, transaction: ServerTransaction): void {
   core.metrics.invites += 1;
   // Without a Contact nobody could ever hang up on the caller (RFC 3261 §8.1.1.8).
-  if (!/^<?sips?:[^>\s]/i.test(uriOf(headerList(transaction.request, 'contact')[0] ?? ''))) {
+  if (contactUri(transaction.request) === null) {
     core.metrics.malformed += 1;
     reply(core, transaction, 400);
     return;
@@ -194,8 +194,7 @@ function onInDialog(
     return;
   }
   if (from.method === 'INVITE') reply(core, transaction, 100);
-  const contact = isRefresh(from.method) ? headerList(request, 'contact')[0] : undefined;
-  if (contact !== undefined) dialog.target = uriOf(contact);
+  if (isRefresh(from.method)) dialog.target = contactUri(request) ?? dialog.target;
   hand(core, transaction, dialog.app, dialog);
 }
 
@@ -284,7 +283,11 @@ function openTransaction(
   const transaction: ServerTransaction = new ServerTransaction(
     { clock: core.options.clock, send: (text, peer) => core.send(text, peer) },
     { key: from.key, message, method: from.method, peer: replyPeer(message, from.source) },
-    { onAckTimeout: () => onAckTimeout(core, transaction), onDone: () => forget(core, transaction) },
+    {
+      onAckTimeout: () => onAckTimeout(core, transaction),
+      onUnanswered: () => onUnanswered(core, transaction),
+      onDone: () => forget(core, transaction),
+    },
   );
   core.servers.byKey.set(transaction.key, transaction);
   core.servers.byId.set(transaction.id, transaction);
@@ -297,6 +300,12 @@ function onAckTimeout(core: Core, transaction: ServerTransaction): void {
   const dialog = core.owners.get(transaction)?.dialog;
   if (!dialog || core.dialogs.get(dialog.id) !== dialog) return;
   loseDialog(core, dialog);
+}
+
+/** A request that is no INVITE is past its time, and needs no answer any more (RFC 4320 §4.1). */
+function onUnanswered(core: Core, transaction: ServerTransaction): void {
+  if (transaction.method === 'INVITE') reply(core, transaction, 500);
+  else forget(core, transaction);
 }
 
 function forget(core: Core, transaction: ServerTransaction): void {

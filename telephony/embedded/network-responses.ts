@@ -1,7 +1,7 @@
 /** Responses from the network, and requests that got none: matched to what was sent, acknowledged where the server must, handed to the application. */
 import { type Core, deliver, loseDialog } from './core.ts';
 import type { Dialog } from './dialog.ts';
-import { formatMessage, header, headerList, parameter, parseCseq, type SipMessage, uriOf } from './message.ts';
+import { contactUri, formatMessage, header, headerList, parameter, parseCseq, type SipMessage } from './message.ts';
 import { restartTimer, timerOfResponse } from './session-timer.ts';
 import type { ClientTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
@@ -86,7 +86,6 @@ function updateDialog(core: Core, transaction: ClientTransaction, response: { me
   const owner = core.owners.get(transaction);
   const to = header(response.message, 'to') ?? '';
   const from = header(transaction.request, 'from') ?? '';
-  const contact = headerList(response.message, 'contact')[0];
   if (!owner?.app) return null;
   const cseq = parseCseq(transaction.request)?.number ?? 1;
   const dialog =
@@ -116,7 +115,7 @@ function updateDialog(core: Core, transaction: ClientTransaction, response: { me
     dialog.remoteTag = parameter(to, 'tag');
     dialog.routes = headerList(response.message, 'record-route').reverse();
   }
-  if (contact !== undefined) dialog.target = uriOf(contact);
+  dialog.target = contactUri(response.message) ?? dialog.target;
   dialog.peer = response.source;
   if (response.status >= 200) {
     dialog.isConfirmed = true;

@@ -19,6 +19,15 @@ export interface TransactionDeps {
   send(text: string, peer: Peer): void;
 }
 
+/** What is told of a request received. */
+export interface ServerHooks {
+  /** The ACK of a 2xx has not come. */
+  onAckTimeout(): void;
+  /** Nobody has answered it, nor let it ring; whoever sent it has given it up, or waits in vain. */
+  onUnanswered(): void;
+  onDone(): void;
+}
+
 /** A request received. */
 export class ServerTransaction {
   /** Names the transaction to the application. */
@@ -30,7 +39,7 @@ export class ServerTransaction {
   /** Status of the last response sent, 0 before any. */
   status = 0;
   readonly #deps: TransactionDeps;
-  readonly #hooks: { onAckTimeout(): void; onDone(): void };
+  readonly #hooks: ServerHooks;
   #lastResponse: string | null = null;
   #retransmission: Timer | null = null;
   #end: Timer | null = null;
@@ -38,7 +47,7 @@ export class ServerTransaction {
   constructor(
     deps: TransactionDeps,
     request: { readonly key: string; readonly message: SipMessage; readonly method: string; readonly peer: Peer },
-    hooks: { onAckTimeout(): void; onDone(): void },
+    hooks: ServerHooks,
   ) {
     this.#deps = deps;
     this.#hooks = hooks;
@@ -46,6 +55,9 @@ export class ServerTransaction {
     this.request = request.message;
     this.method = request.method;
     this.peer = request.peer;
+    this.#end = deps.clock.after(TRANSACTION_MS, () => {
+      if (this.method !== 'INVITE' || this.status <= 100) hooks.onUnanswered();
+    });
   }
 
   get isFinal(): boolean {
@@ -59,6 +71,7 @@ export class ServerTransaction {
     this.#lastResponse = text;
     this.#deps.send(text, this.peer);
     if (status < 200) return;
+    this.#end?.cancel();
     if (this.method === 'INVITE') this.#retransmit(T1_MS);
     this.#end = this.#deps.clock.after(TRANSACTION_MS, () => {
       const isUnacknowledged = this.#retransmission !== null && status < 300;

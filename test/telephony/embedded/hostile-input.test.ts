@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
@@ -135,21 +134,6 @@ describe('what the network may send at the embedded signalling', () => {
     answer.resolve(route);
     await expect.poll(() => invites.length, { interval: 5 }).toBe(1);
     expect(asked).toBe(1);
-  });
-
-  it('whatever bytes come, the next call is normal and nothing is kept', async () => {
-    const valid = caller.request({ method: 'OPTIONS' });
-    const mutated = fc
-      .tuple(fc.nat(valid.length), fc.nat(40), fc.string({ maxLength: 40, unit: 'binary' }))
-      .map(([at, cut, put]) => valid.slice(0, at) + put + valid.slice(at + cut));
-    const samples = fc.sample(fc.oneof(mutated, fc.string({ maxLength: 200, unit: 'binary' })), { numRuns: 600, seed: 7 });
-    for (const [n, sample] of samples.entries()) {
-      caller.send(sample);
-      if (n % 50 === 0) await systemClock.sleep(5);
-    }
-    await expectNextCallIsNormal();
-    expect(server.metrics().malformed).toBeGreaterThan(100);
-    expect(server.metrics().dialogs).toBe(0);
   });
 
   it('the worker knows when signalling is gone', async () => {

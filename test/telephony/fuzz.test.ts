@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { fuzzDescriptions, fuzzRtp } from '#test/fuzz/sip/fuzz-media.ts';
+import { fuzzSip } from '#test/fuzz/sip/fuzz-sip.ts';
+
+const FIXED_SEED = 20_261_122;
+const MOST_GROWTH_BYTES = 12 << 20;
+
+/** 5,000 mutated messages; `npm run fuzz:sip` sends 100,000, with a seed of its own. */
+describe('mutated SIP, SDP and RTP', () => {
+  it('3,000 SIP messages: the server answers behind every batch, keeps nothing, and the next call is normal', async () => {
+    const { statuses, heap, calls, metrics } = await fuzzSip({ seed: FIXED_SEED, runs: 3_000 });
+    expect(metrics.flooded).toBe(0);
+    expect(heap.late - heap.early).toBeLessThan(MOST_GROWTH_BYTES);
+    // It gets past the parser, too.
+    for (const status of [100, 200, 400, 405, 481]) expect([...statuses.keys()]).toContain(status);
+    expect(calls).toBeGreaterThan(50);
+  });
+
+  it('1,000 session descriptions: each is refused, or answered section by section', () => {
+    expect(fuzzDescriptions({ seed: FIXED_SEED, runs: 1_000 }).answered).toBeGreaterThan(100);
+  });
+
+  it('1,000 datagrams of RTP and RTCP: the call goes on, and hears what comes after', async () => {
+    await fuzzRtp({ seed: FIXED_SEED, runs: 1_000 });
+  });
+});
