@@ -23,6 +23,8 @@ const NO_ECHO_FROM_SLOTS = 150;
 /** Correlation of an echo; levels of unrelated speech stay below the second. */
 const ECHO_CORRELATION = 0.7;
 const NO_ECHO_CORRELATION = 0.5;
+/** Audio may be heard this far ahead of its time: arrivals wander. What a burst brings beyond it is not learned from, as nobody knows when it was heard. */
+const AHEAD_SLOTS = 4;
 /** Levels that vary by less than this (dB²) are the line's own noise. */
 const STEADY_VARIANCE = 4;
 /** A path once learned is given up after so many decisions against it: while both speak there are some. */
@@ -85,7 +87,9 @@ export class EchoPath {
   /** Takes what was heard from `atMs` on. */
   hear(samples: Int16Array, rateHz: number, atMs: number): void {
     const block = (rateHz * SLOT_MS) / 1_000;
-    let slot = Math.max(this.#heardSlot + 1, Math.round(atMs / SLOT_MS));
+    let slot = Math.round(atMs / SLOT_MS);
+    if (this.#heardSlot + 1 > slot + AHEAD_SLOTS) return;
+    slot = Math.max(this.#heardSlot + 1, slot);
     for (let from = 0; from + block <= samples.length; from += block, slot++) {
       this.#heardSlot = slot;
       // Nothing is learned while nothing that could come back has been played.
@@ -120,7 +124,7 @@ export class EchoPath {
       this.#sumPlayed2[lag] = (this.#sumPlayed2[lag] as number) * KEPT_PER_SLOT + played * played;
       this.#sumProduct[lag] = (this.#sumProduct[lag] as number) * KEPT_PER_SLOT + played * heard;
     }
-    if (this.#playedAt(slot) >= LOUD_DB - FLOOR_DB) this.#loudSlots++;
+    if (slot - this.#lastLoudSlot <= AHEAD_SLOTS) this.#loudSlots++;
     if (++this.#undecided < DECIDE_EVERY_SLOTS) return;
     this.#undecided = 0;
     this.#decide(slot);

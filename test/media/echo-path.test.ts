@@ -73,6 +73,25 @@ describe('the echo path', () => {
     expect(typeof learned(sum(CALLER, new Int16Array(AGENT.length))).echo).toBe('string');
   });
 
+  it('finds none, and learns one, where what was heard came in bursts that stood still before', () => {
+    /** Once a second eight frames come together, with the time of the last. */
+    const inBursts = (heard: Int16Array) => {
+      const path = new EchoPath();
+      let late: number[] = [];
+      for (let at = 0; at + FRAME <= AGENT.length; at += FRAME) {
+        const atMs = (at * 1_000) / RATE_HZ;
+        path.play(AGENT.subarray(at, at + FRAME), RATE_HZ, atMs);
+        late.push(at);
+        if ((at / FRAME) % 50 < 7) continue;
+        for (const from of late) path.hear(heard.subarray(from, from + FRAME), RATE_HZ, atMs);
+        late = [];
+      }
+      return path.echo;
+    };
+    expect(inBursts(new Int16Array(AGENT.length))).toBe('none');
+    expect(inBursts(echoOf(AGENT, 120, 20))).toMatchObject({ delayMs: expect.any(Number) });
+  });
+
   it('takes the echo for echo, and a caller above it for somebody', () => {
     const heard = echoOf(AGENT, 120, 25);
     const path = learned(heard);
