@@ -8,6 +8,10 @@ import { parseJson } from './parse-json.ts';
 export const agentState = z.enum(['initializing', 'idle', 'listening', 'thinking', 'speaking']);
 export type AgentState = z.infer<typeof agentState>;
 
+/** What a colleague in a call does: hears caller and agent, or talks with the caller while the agent is silent. */
+export const participantMode = z.enum(['listen', 'take_over']);
+export type ParticipantMode = z.infer<typeof participantMode>;
+
 /** Agent → client. */
 export type AgentEvent =
   | { readonly type: 'transcript'; readonly role: 'user' | 'agent'; readonly segmentId: string; readonly text: string; readonly final: boolean }
@@ -37,6 +41,8 @@ export type AgentEvent =
     }
   | { readonly type: 'tool.failed'; readonly callId: string; readonly toolName: string; readonly toolSource: string; readonly error: string }
   | { readonly type: 'error'; readonly code: 'provider_error' | 'internal_error' }
+  /** To a colleague in the call: whether they only hear it, or speak in the agent's place. */
+  | { readonly type: 'participant.mode'; readonly mode: ParticipantMode }
   | { readonly type: 'session.ended'; readonly reason: string };
 
 const clientEvent = z.discriminatedUnion('type', [

@@ -3,11 +3,16 @@ import { z } from 'zod';
 
 const at = z.iso.datetime();
 
+/** What a colleague does in a call: `joined` hears caller and agent, `took_over` speaks in the agent's place, until `handed_back` or `left`. */
+export const participantEvent = z.enum(['joined', 'took_over', 'handed_back', 'left']);
+export type ParticipantEvent = z.infer<typeof participantEvent>;
+
 /** An entry of the session's timeline, in the sessions API's own form. */
 export const sessionItem = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('message'),
-    role: z.enum(['user', 'assistant']),
+    /** `human`: a colleague who has taken the call over. */
+    role: z.enum(['user', 'assistant', 'human']),
     content: z.string(),
     turn_id: z.number().int().nullable(),
     created_at: at,
@@ -51,6 +56,15 @@ export const sessionItem = z.discriminatedUnion('type', [
     message: z.string(),
     status: z.number().int().nullable(),
     turn_id: z.number().int().nullable(),
+    created_at: at,
+  }),
+  /** A colleague in the call. */
+  z.object({
+    type: z.literal('participant'),
+    participant_id: z.string(),
+    name: z.string().nullable(),
+    event: participantEvent,
+    turn_id: z.null(),
     created_at: at,
   }),
 ]);

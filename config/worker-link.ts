@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { callPlan } from './call-plan.ts';
 import { replaySettings } from './replay.ts';
+import { participantMode } from './session-events.ts';
 import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, turnLatency, turnSilence } from './session-record.ts';
 
 export const WORKER_LINK_VERSION = 1;
@@ -154,6 +155,18 @@ export type Handover = z.output<typeof handover>;
 /** The handover of a phone call. */
 export type PhoneHandover = Handover & { readonly dialog: ReportedDialog };
 
+/** How a colleague is reached. */
+export const participantConnection = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('webrtc'), sdp: z.string() }),
+  /** `token` is the worker's own; `identity` the colleague's. */
+  z.object({ type: z.literal('livekit'), url: z.string(), token: z.string(), identity: z.string() }),
+]);
+export type ParticipantConnection = z.output<typeof participantConnection>;
+
+/** What becomes of a colleague in a call. */
+export const participantChange = z.enum(['listen', 'take_over', 'leave']);
+export type ParticipantChange = z.output<typeof participantChange>;
+
 /** Control plane → worker. */
 export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('registered'), link_version: z.number().int() }),
@@ -174,6 +187,24 @@ export const controlMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('end'), ...sessionEpoch, end_reason: endReason }),
   /** A browser's offer; answered with `{sdp}`. */
   z.object({ type: z.literal('webrtc.offer'), ...sessionEpoch, request_id: z.string(), sdp: z.string() }),
+  /** A colleague comes into a running call, over a peer connection (answered with `{sdp}`) or a room of their own that the worker joins too (`{sdp: null}`). */
+  z.object({
+    type: z.literal('participant.join'),
+    ...sessionEpoch,
+    request_id: z.string(),
+    participant_id: z.string(),
+    name: z.string().nullable(),
+    mode: participantMode,
+    connection: participantConnection,
+  }),
+  /** Answered with `{}`; refused as `not_found`, `call_taken` or `not_takeable`. */
+  z.object({
+    type: z.literal('participant.change'),
+    ...sessionEpoch,
+    request_id: z.string(),
+    participant_id: z.string(),
+    change: participantChange,
+  }),
   /** A call that is over is to be run again from its flight log with other settings; answered with a `ReplayOutcome`, by any worker. */
   z.object({ type: z.literal('replay'), request_id: z.string(), log: z.string(), settings: replaySettings }),
 ]);

@@ -55,6 +55,12 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
     timezone: 'America/Los_Angeles',
   },
   'POST /v1/agent/sessions/:session_id/webrtc': { type: 'offer', sdp: 'v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n' },
+  'POST /v1/agent/sessions/:session_id/participants': { name: 'Ada', mode: 'listen' },
+  'PATCH /v1/agent/sessions/:session_id/participants/:participant_id': { mode: 'take_over' },
+  'POST /v1/agent/sessions/:session_id/participants/:participant_id/webrtc': {
+    type: 'offer',
+    sdp: 'v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n',
+  },
   'POST /v1/agent/sessions/:session_id/replay': { conversation: { eagerness: 'eager', response_wait_ms: 400 } },
   'POST /v1/agent/phone-calls': {
     agent_id: EXAMPLE_IDS.agent_id,

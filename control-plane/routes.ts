@@ -34,6 +34,7 @@ import { registerUploadRoutes } from './recordings/upload-routes.ts';
 import { registerRefusalRoutes } from './refusals/refusal-routes.ts';
 import type { ApiServer } from './server.ts';
 import { registerCreateSessionRoutes } from './sessions/create-session-routes.ts';
+import { registerParticipantRoutes } from './sessions/participant-routes.ts';
 import { registerSessionRoutes } from './sessions/session-routes.ts';
 import { registerDemoRoutes } from './site/demo-routes.ts';
 import { registerSiteRoutes } from './site/site-routes.ts';
@@ -66,6 +67,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerTrunkLimitRoutes(app, context);
   registerCreateSessionRoutes(app, context);
   registerSessionRoutes(app, context);
+  registerParticipantRoutes(app, context);
   await registerRoomRoutes(app, context);
   registerPhoneCallRoutes(app, context);
   await registerBatchCallRoutes(app, context);

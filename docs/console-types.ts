@@ -18,7 +18,7 @@ const ANSWERS = {
   KnowledgeList: 'get /v1/agent/knowledge-sources',
   Ledger: 'get /wallet/{user_id}/ledger',
   Models: 'get /v1/agent/models',
-  MonitorGrant: 'post /v1/agent/sessions/{session_id}/monitor',
+  ParticipantGrant: 'post /v1/agent/sessions/{session_id}/participants',
   PhoneNumber: 'patch /v1/agent/phone-numbers/{phone_number_id}',
   PreviewSession: 'post /v1/agent/agents/{agent_id}/preview-sessions',
   Recording: 'get /v1/agent/sessions/{session_id}/recording',

@@ -8,12 +8,14 @@ import { FRAME_MS, type FrameKind, type LegCommand, type LegEvent } from './leg.
 import type { LegRecording } from './media-host.ts';
 import { type EventBatcher, frameSamples, rtpLegNumber } from './media-messages.ts';
 import type { Pacer } from './pacer.ts';
-import { Resampler } from './pcm.ts';
 import { Playout } from './playout.ts';
 import { Recorder } from './recorder.ts';
 import { SideAudio } from './side-audio.ts';
 import type { VoiceRateHz } from './silero.ts';
 import type { SpeechDetector, VoiceTap } from './vad.ts';
+
+/** Where the voice of a bridged leg comes from, among the sources that are mixed. */
+const BRIDGE = 'bridge';
 
 /** What the legs of one media thread share. */
 export interface MediaShared {
@@ -64,8 +66,7 @@ export class LegAudio {
   /** The agent's part of `sent`. */
   readonly #said: Int16Array;
   #bridged: LegAudio | null = null;
-  /** Brings `received` to the rate of the leg it is bridged to, where that is another. */
-  #toBridged: { readonly resampler: Resampler; readonly frame: Int16Array } | null = null;
+  #isRelaying = false;
   /** Nobody has answered yet: nothing is recorded. */
   isEarly = false;
 
@@ -112,6 +113,12 @@ export class LegAudio {
       case 'watchVoice':
         this.#voice.watch(command.reachMs, command.unsureReachMs);
         return true;
+      case 'mix':
+        this.#side.push(command.source, command.rateHz, command.samples);
+        return true;
+      case 'relay':
+        this.#isRelaying = command.isOn;
+        return true;
       case 'bridge':
         this.#bridge(command.otherLegId === null ? null : (this.#shared.audios.get(rtpLegNumber(command.otherLegId)) ?? null));
         return true;
@@ -146,8 +153,9 @@ export class LegAudio {
    */
   endSlot(slot: number, atMs: number, kind: FrameKind, lagMs = 0): void {
     this.#shared.events.addAudio(this.#leg, { slot, atMs, kind }, this.received);
-    if (this.#bridged) this.#bridged.#side.push(this.#forBridged());
-    if (!this.isEarly && (!this.#isHuman || this.#bridged)) {
+    if (this.#bridged) this.#bridged.#side.push(BRIDGE, this.#inRateHz, this.received);
+    if (this.#isRelaying) this.emit({ type: 'relayed', voice: this.received.slice(), sent: this.sent.slice() });
+    if (!this.isEarly && (!this.#isHuman || this.#bridged || this.#isRelaying)) {
       this.#recorder?.write(slot, this.received, this.#said, Math.round(lagMs / FRAME_MS));
     }
     this.#voice.tick(this.#shared.clock.now());
@@ -159,12 +167,6 @@ export class LegAudio {
     this.#shared.audios.delete(this.#leg);
     this.#voice.close();
     this.#recorder?.close();
-  }
-
-  #forBridged(): Int16Array {
-    if (!this.#toBridged) return this.received;
-    const { resampler, frame } = this.#toBridged;
-    return frame.subarray(0, resampler.push(this.received, frame));
   }
 
   /** Joins two legs, or parts them. */
@@ -180,12 +182,6 @@ export class LegAudio {
 
   #joinTo(other: LegAudio | null): void {
     this.#bridged = other;
-    this.#toBridged = other && other.#outRateHz !== this.#inRateHz ? converter(this.#inRateHz, other.#outRateHz) : null;
-    this.#side.bridge(other !== null);
+    if (other === null) this.#side.drop(BRIDGE);
   }
-}
-
-function converter(inRateHz: number, outRateHz: number): { readonly resampler: Resampler; readonly frame: Int16Array } {
-  const resampler = new Resampler(inRateHz, outRateHz);
-  return { resampler, frame: new Int16Array(resampler.outputCapacity(frameSamples(inRateHz))) };
 }

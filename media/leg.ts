@@ -51,6 +51,10 @@ export type LegCommand =
       readonly remote: RtpRemote /** Before the answer (early media): heard, never recorded. */;
       readonly isEarly?: boolean;
     }
+  /** Plays one slot of another leg's audio beside the replies; what comes from different sources is mixed. At most one frame long. */
+  | { readonly do: 'mix'; readonly source: string; readonly rateHz: number; readonly samples: Int16Array }
+  /** Tells, slot by slot, what the far end says and what it is sent (`relayed`), for others to hear. */
+  | { readonly do: 'relay'; readonly isOn: boolean }
   /** Lets the far ends of two RTP legs of one host hear each other, beside what either is played, until one closes; null parts them. */
   | { readonly do: 'bridge'; readonly otherLegId: string | null }
   /** Plays music to a far end that waits (RTP legs). */
@@ -93,6 +97,8 @@ export type LegEvent =
   | { readonly type: 'connected'; readonly atMs: number }
   /** Caller audio: `kinds.length` consecutive frames starting at `slot` (slot n begins at the leg's origin + n × 20 ms). */
   | { readonly type: 'audio'; readonly slot: number; readonly atMs: number; readonly kinds: Uint8Array; readonly samples: Int16Array }
+  /** One slot of both sides while they are relayed: the far end's at `inRateHz`, what it was sent at `outRateHz`. */
+  | { readonly type: 'relayed'; readonly voice: Int16Array; readonly sent: Int16Array }
   /** Speech began: `atMs` is the start of the first voiced window, `decidedAtMs` when that was certain. */
   | { readonly type: 'voice.onset'; readonly atMs: number; readonly decidedAtMs: number }
   /** The running speech has `voicedMs` of voiced audio (the `watchVoice` threshold). */

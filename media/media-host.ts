@@ -8,7 +8,7 @@ import type { Leg, RtpRemote } from './leg.ts';
 export interface LegRecording {
   /** Continues the numbering of an earlier leg of the same call. */
   readonly firstSegment: number;
-  /** `human`: only what the far end says, and only while the leg is bridged. Otherwise both sides, all the time. */
+  /** `human`: only what the far end says, and only while the leg is bridged or relayed. Otherwise both sides, all the time. */
   readonly of?: 'human';
 }
 

@@ -1,12 +1,22 @@
-/** What goes out on a leg beside the agent's replies: the voice of the leg it is bridged to, or music while its far end is on hold. */
+/** What goes out on a leg beside the agent's replies: the voices of other legs, mixed, or music while its far end is on hold. */
 import { FrameFifo } from './frame-fifo.ts';
 import { holdMusic } from './hold-music.ts';
+import { frameSamples } from './media-messages.ts';
+import { Resampler } from './pcm.ts';
+
+/** One other leg's audio on its way into this one. */
+interface Voice {
+  readonly rateHz: number;
+  readonly fifo: FrameFifo;
+  /** Null where both legs have the same rate. */
+  readonly converter: { readonly resampler: Resampler; readonly block: Int16Array } | null;
+}
 
 /** The side audio of one leg; silent until told otherwise. */
 export class SideAudio {
   readonly #rateHz: number;
   readonly #frame: Int16Array;
-  #voice: FrameFifo | null = null;
+  readonly #voices = new Map<string, Voice>();
   #music: Int16Array | null = null;
   #musicSample = 0;
 
@@ -16,14 +26,17 @@ export class SideAudio {
     this.#frame = new Int16Array(frame);
   }
 
-  /** Takes frames of another leg from now on, or no longer. */
-  bridge(isOn: boolean): void {
-    this.#voice = isOn ? new FrameFifo(this.#frame.length) : null;
+  /** One frame of another leg, at that leg's rate. */
+  push(source: string, rateHz: number, frame: Int16Array): void {
+    const known = this.#voices.get(source);
+    const voice = known?.rateHz === rateHz ? known : this.#open(source, rateHz);
+    const { converter, fifo } = voice;
+    fifo.push(converter ? converter.block.subarray(0, converter.resampler.push(frame, converter.block)) : frame);
   }
 
-  /** One frame of the other leg. */
-  push(frame: Int16Array): void {
-    this.#voice?.push(frame);
+  /** Nothing more comes from this source. */
+  drop(source: string): void {
+    this.#voices.delete(source);
   }
 
   /** Begins the music at its beginning, or ends it. */
@@ -34,16 +47,24 @@ export class SideAudio {
 
   /** Adds the slot's side audio to what is sent. */
   addTo(sent: Int16Array): void {
-    if (this.#voice) {
-      this.#voice.pull(this.#frame);
-      add(sent, this.#frame);
-    }
+    for (const { fifo } of this.#voices.values()) if (fifo.pull(this.#frame) !== 'absent') add(sent, this.#frame);
     const music = this.#music;
     if (!music) return;
     for (let n = 0; n < this.#frame.length; n++) this.#frame[n] = music[(this.#musicSample + n) % music.length] ?? 0;
     this.#musicSample = (this.#musicSample + this.#frame.length) % music.length;
     add(sent, this.#frame);
   }
+
+  #open(source: string, rateHz: number): Voice {
+    const voice = { rateHz, fifo: new FrameFifo(this.#frame.length), converter: rateHz === this.#rateHz ? null : converter(rateHz, this.#rateHz) };
+    this.#voices.set(source, voice);
+    return voice;
+  }
+}
+
+function converter(fromHz: number, toHz: number): NonNullable<Voice['converter']> {
+  const resampler = new Resampler(fromHz, toHz);
+  return { resampler, block: new Int16Array(resampler.outputCapacity(frameSamples(fromHz))) };
 }
 
 /** Sums two frames, held within 16 bits. */

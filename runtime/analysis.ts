@@ -115,16 +115,19 @@ function transcript(items: readonly SessionItem[]): string {
   return `${text.slice(0, TRANSCRIPT_CHARS / 2)}\n[…]\n${text.slice(-TRANSCRIPT_CHARS / 2)}`;
 }
 
+const SPEAKERS = { user: 'Caller', assistant: 'Agent', human: 'Colleague' } as const;
+
 function line(item: SessionItem): string[] {
   switch (item.type) {
     case 'message':
-      return [`${item.role === 'user' ? 'Caller' : 'Agent'}: ${item.content}`];
+      return [`${SPEAKERS[item.role]}: ${item.content}`];
     case 'tool_call':
       return [`Tool ${item.tool_name} called with ${item.input}`];
     case 'tool_result':
       return [`Tool ${item.tool_name} ${item.status}: ${(item.output ?? item.error ?? '').slice(0, 2_000)}`];
     case 'knowledge_retrieval':
     case 'llm.endpoint_error':
+    case 'participant':
       return [];
   }
 }

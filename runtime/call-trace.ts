@@ -147,6 +147,7 @@ function spanOf(item: SessionItem): FinishedSpan | null {
     case 'llm.endpoint_error':
       return { name: 'llm error', startMs: endMs, endMs, attributes: { 'http.response.status_code': item.status }, error: 'llm error' };
     case 'message':
+    case 'participant':
     case 'tool_call':
       return null;
     default:

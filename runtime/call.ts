@@ -15,6 +15,7 @@ import { type CallRecording, createCallRecording, type RecordingSegment } from '
 import { createFlightLog, type FlightLog } from './flight-log.ts';
 import type { CallKnowledge } from './knowledge/knowledge-search.ts';
 import type { LanguageModel } from './llm/llm.ts';
+import { Participants } from './participants.ts';
 import { stablePrompt } from './prompt.ts';
 import { hangUpCallTool, transferCallTool } from './tools/call-tools.ts';
 import { type PhoneLine, type PlaceCall, startTransfer, type Transfer } from './transfer.ts';
@@ -68,6 +69,8 @@ export interface CallDeps {
 export interface Call {
   /** The first leg joins the call once it is connected; another one replaces it (a browser that reconnected). `line` is the dialog behind a phone's. */
   attach(leg: Leg, line?: PhoneLine): void;
+  /** Colleagues who hear it, or talk in the agent's place. */
+  readonly participants: Pick<Participants, 'refusal' | 'join' | 'change'>;
   /** Ends it from outside: the API, a drain, the worker's end. Idempotent; the first reason stands. Asked again without a goodbye, it ends at once. */
   end(reason: EndReason, options?: { readonly sayGoodbye?: boolean }): void;
   /** Settles after the last report. */
@@ -88,6 +91,7 @@ export function startCall(deps: CallDeps): Call {
 
 class RunningCall implements Call {
   readonly ended: Promise<EndReason>;
+  readonly participants: Participants;
   readonly #deps: CallDeps;
   readonly #loop: TurnLoop;
   readonly #flightLog: FlightLog;
@@ -96,6 +100,8 @@ class RunningCall implements Call {
   #leg: Leg | null = null;
   #line: PhoneLine | null = null;
   #transfer: Transfer | null = null;
+  /** A colleague talks with the caller. */
+  #isTaken = false;
   #hasJoined = false;
   /** Told when the phone's leg closed. */
   #mediaQuality: MediaQuality | null = null;
@@ -138,8 +144,25 @@ class RunningCall implements Call {
       },
       onTransfer: (wish) => this.#startTransfer(wish),
       onStopTransfer: () => void this.#transfer?.stop(),
+      onColleague: (isTheirs) => {
+        this.#isTaken = isTheirs;
+      },
       onHangUp: (reason) => this.#hangUp(reason),
       onBroken: (error) => this.#onBroken(error),
+    });
+    this.participants = new Participants({
+      plan,
+      clock,
+      recognizer,
+      caller: () => (this.#hasJoined && this.#endReason === null ? this.#leg : null),
+      takeOver: () => {
+        this.#loop.accept({ type: 'colleague.took_over' });
+        return this.#isTaken;
+      },
+      handBack: () => this.#loop.accept({ type: 'colleague.handed_back' }),
+      said: (text) => this.#loop.accept({ type: 'colleague.said', text }),
+      record: (item) => deps.report({ type: 'items', items: [item] }),
+      onRecording: (event) => this.#recording.add(event),
     });
     if (!deps.handover) return;
     this.#hasJoined = true;
@@ -165,6 +188,7 @@ class RunningCall implements Call {
       for (const event of events) this.#onLegEvent(leg, event);
     });
     before?.send({ do: 'close' });
+    this.participants.onCallerLeg();
   }
 
   end(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {
@@ -182,6 +206,7 @@ class RunningCall implements Call {
     // What a replaced leg still tells is no longer about this call.
     else if (leg !== this.#leg) return;
     else if (event.type === 'closed') this.#onClosed(leg, event);
+    else if (event.type === 'relayed') this.participants.onRelayed(event);
     else {
       if (event.type === 'connected') this.#onConnected();
       if (event.type === 'digit') this.#transfer?.press(event.digit);
@@ -242,16 +267,17 @@ class RunningCall implements Call {
     this.#leg.send({ do: 'close' });
   }
 
-  /** The last words of a person the caller was joined to may still be on their way. */
+  /** The last words of a person the caller talked with may still be on their way. */
   #finish(reason: EndReason): void {
     this.#timer?.cancel();
-    if (!this.#transfer) {
+    if (!this.#transfer && this.participants.isEmpty) {
       this.#complete(reason);
       return;
     }
     const limit = new AbortController();
     const tooLong = this.#deps.clock.sleep(CLOSE_WITHIN_MS, limit.signal).catch(() => undefined);
-    void Promise.race([this.#transfer.stop(), tooLong]).then(() => {
+    const gone = Promise.all([this.#transfer?.stop(), this.participants.close({ type: 'session.ended', reason })]);
+    void Promise.race([gone, tooLong]).then(() => {
       limit.abort();
       this.#complete(reason);
     });

@@ -15,6 +15,7 @@ import { type CallDeps, startCall } from './call.ts';
 import { traceCall } from './call-trace.ts';
 import { type ControlPlaneClient, connectControlPlane } from './control-plane-client.ts';
 import { type Job, JobTable } from './job-table.ts';
+import { openParticipantLeg } from './participant-leg.ts';
 import { type ReplayRequest, replayInThread } from './replay-request.ts';
 import { joinRoom } from './room-call.ts';
 import type { Spool } from './spool.ts';
@@ -208,6 +209,15 @@ export class Worker {
       case 'webrtc.offer':
         this.#offerOfBrowser(message).catch((error: unknown) => this.#deps.logger.error({ err: error }, 'webrtc offer'));
         return;
+      case 'participant.join':
+        this.#joinParticipant(message).catch((error: unknown) => this.#deps.logger.error({ err: error }, 'participant'));
+        return;
+      case 'participant.change': {
+        const job = this.#jobs.get(message.session_id, message.epoch);
+        const refusal = job?.call ? job.call.participants.change(message.participant_id, message.change) : 'not_found';
+        this.#answer(message.request_id, refusal === null ? { ok: true, value: {} } : { ok: false, code: refusal, message: refusal });
+        return;
+      }
       case 'replay':
         void this.#replay(message.request_id, message);
         return;
@@ -326,6 +336,26 @@ export class Worker {
     } catch (error) {
       this.#deps.logger.warn({ err: error, sessionId: job.sessionId }, 'browser could not be connected');
       answer({ ok: false, code: error instanceof Fault ? error.code : 'internal', message: 'the offer could not be answered' });
+    }
+  }
+
+  /** A colleague comes: over a connection of their own, or in a room made for them. */
+  async #joinParticipant(message: Extract<ControlMessage, { type: 'participant.join' }>): Promise<void> {
+    const { participant_id: id, name, mode, connection, request_id: requestId } = message;
+    const job = this.#jobs.get(message.session_id, message.epoch);
+    const refusal = job?.call ? job.call.participants.refusal(id) : 'not_found';
+    if (!job?.call || refusal !== null) {
+      this.#answer(requestId, { ok: false, code: refusal ?? 'not_found', message: 'nobody can join' });
+      return;
+    }
+    try {
+      const plan = await job.plan;
+      const { leg, sdp } = await openParticipantLeg(this.#deps.media, connection, plan.record_audio);
+      job.call.participants.join({ id, name, mode }, leg);
+      this.#answer(requestId, { ok: true, value: { sdp } });
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, sessionId: job.sessionId }, 'a colleague could not be connected');
+      this.#answer(requestId, { ok: false, code: error instanceof Fault ? error.code : 'internal', message: 'the colleague could not be connected' });
     }
   }
 

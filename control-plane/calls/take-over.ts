@@ -127,5 +127,13 @@ async function hand(context: Context, session: SessionDocument, call: LeftCall &
     dialog,
   };
   context.dispatch.assign(placement, key, plan, handover);
+  void sendColleaguesAway(context, stored);
   return true;
+}
+
+/** Who listened or talked in a room with the dead worker is alone there: they come again. Those on a direct connection do so by themselves. */
+async function sendColleaguesAway({ rooms, logger }: Context, { _id, participants = [] }: SessionDocument): Promise<void> {
+  for (const { room } of participants) {
+    if (room !== null) await rooms?.remove(room).catch((error: unknown) => logger.warn({ err: error, sessionId: _id }, 'a colleague’s room stays'));
+  }
 }

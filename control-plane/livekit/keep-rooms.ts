@@ -5,10 +5,9 @@
 import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import { type Context, now } from '../context.ts';
 import { carryOn } from '../sessions/carry-on.ts';
-import { isLive } from '../sessions/session-machine.ts';
 import { changeSession } from '../sessions/session-store.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
-import { callerIdentity, type Rooms } from './rooms.ts';
+import { callerIdentity, type Rooms, roomsOf, sessionOfRoom } from './rooms.ts';
 
 const EVERY_MS = 30_000;
 /** A worker that lost its link is often back at once, and knows better. */
@@ -30,11 +29,11 @@ async function closeForgottenRooms(context: Context, rooms: Rooms): Promise<void
   for (let start = 0; start < names.length; start += BATCH) {
     const some = names.slice(start, start + BATCH);
     const sessions = await context.models.sessions
-      .find({ _id: { $in: some }, status: { $in: ['completed', 'failed'] } }, { _id: 1, room: 1, status: 1 })
-      .lean<Pick<SessionDocument, '_id' | 'room' | 'status'>[]>();
-    for (const { room, status, _id } of sessions) {
-      if (room === null || isLive(status)) continue;
-      context.logger.info({ sessionId: _id }, 'closing the room of a session that is over');
+      .find({ _id: { $in: some.map(sessionOfRoom) }, status: { $in: ['completed', 'failed'] } }, { _id: 1, room: 1, participants: 1 })
+      .lean<Pick<SessionDocument, '_id' | 'room' | 'participants'>[]>();
+    const over = new Set(sessions.flatMap(roomsOf));
+    for (const room of some.filter((name) => over.has(name))) {
+      context.logger.info({ room }, 'closing the room of a session that is over');
       await rooms.remove(room);
     }
   }

@@ -3,6 +3,7 @@ import { AccessToken, RoomServiceClient, type VideoGrant, WebhookReceiver } from
 import type { Settings } from '#config/env.ts';
 import { fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
+import type { SessionDocument } from '../store/models/session-model.ts';
 
 const REQUEST_TIMEOUT_S = 5;
 /** A room nobody is in any more is closed by LiveKit after this long: callers who lost their connection come back to it. */
@@ -60,6 +61,21 @@ export function callerIdentity(sessionId: string): string {
 /** Identity of the agent in a session's room. */
 export function agentIdentity(sessionId: string): string {
   return `agent-${sessionId}`;
+}
+
+/** Name of the room a colleague shares with the worker. */
+export function participantRoom(sessionId: string, participantId: string): string {
+  return `${sessionId}.${participantId}`;
+}
+
+/** The session a room of ours belongs to, its own or a colleague's. */
+export function sessionOfRoom(room: string): string {
+  return room.split('.')[0] ?? room;
+}
+
+/** Rooms that go with a session. */
+export function roomsOf({ room, participants = [] }: Pick<SessionDocument, 'room' | 'participants'>): string[] {
+  return [room, ...participants.map((participant) => participant.room)].filter((name) => name !== null);
 }
 
 /** How long an agent's token is good for. */

@@ -1,5 +1,4 @@
 /** `POST /v1/agent/sessions`, by key and by public pages without one (S§5.4, supplement 4.1, 4.4), and the exchange of offer and answer of a web session. */
-import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, type FaultCode, fault } from '#config/errors.ts';
@@ -20,7 +19,7 @@ import { createWebSession, type WebSession, webSessionRecord } from './create-se
 import { isLive } from './session-machine.ts';
 import { checkPromptLength, type SessionRequest, sessionBody } from './session-request.ts';
 import { loadSession } from './session-store.ts';
-import { hashToken } from './web-transport.ts';
+import { isTokenOf } from './web-transport.ts';
 
 /** Windows of the public rates are clock minutes (S§7, running.md "Sessions"). */
 const RATE_WINDOW_MS = 60_000;
@@ -30,7 +29,8 @@ const MAX_SDP_CHARS = 200_000;
 const PUBLIC_OVERRIDES = new Set<string>(['language', 'voice_id']);
 
 const sessionPath = z.object({ session_id: z.string() });
-const offerBody = z.strictObject({ sdp: z.string().min(1).max(MAX_SDP_CHARS), type: z.literal('offer') });
+/** A browser's offer. */
+export const offerBody = z.strictObject({ sdp: z.string().min(1).max(MAX_SDP_CHARS), type: z.literal('offer') });
 
 /** Registers session creation and the WebRTC exchange. */
 export function registerCreateSessionRoutes(app: ApiServer, context: Context): void {
@@ -157,9 +157,7 @@ async function authenticateClient(
     return reply;
   }
   const session = await loadSession(context, request.params.session_id);
-  const expected = Buffer.from(session?.token_hash ?? '', 'hex');
-  const given = Buffer.from(hashToken(token), 'hex');
-  if (expected.length !== given.length || !timingSafeEqual(expected, given)) throw fault('invalid_token');
+  if (!isTokenOf(session?.token_hash, token)) throw fault('invalid_token');
   return undefined;
 }
 

@@ -86,6 +86,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     analysis: { state: 'none', at, job_id: '', attempts: 0, runs: 0, finished_at: null, result: null },
     token_hash: input.tokenHash,
     room: input.room ?? null,
+    participants: [],
   };
 }
 

@@ -11,7 +11,7 @@ import { sealerOf } from './session-store.ts';
 const INLINE_BYTES = 16 * 1024;
 
 /** Where a timeline entry comes in when two have the same time (supplement 2.5). */
-const TYPE_ORDER = { message: 0, knowledge_retrieval: 1, tool_call: 2, tool_result: 3, 'llm.endpoint_error': 4 } as const;
+const TYPE_ORDER = { participant: 0, message: 1, knowledge_retrieval: 2, tool_call: 3, tool_result: 4, 'llm.endpoint_error': 5 } as const;
 
 /** Seals a report's items; a large one is stored first, under an id that makes storing it again the same. */
 export async function sealItems(

@@ -1,5 +1,5 @@
 /** How the client of a web session and its worker find each other: a LiveKit room where a server is configured, a direct WebRTC connection otherwise. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Context } from '../context.ts';
@@ -51,7 +51,7 @@ export async function chooseTransport(context: Context, sessionId: string, maxDu
 }
 
 function directTransport(context: Context, sessionId: string): WebTransport {
-  const token = randomBytes(32).toString('base64url');
+  const token = newToken();
   return {
     plan: { type: 'webrtc' },
     room: null,
@@ -64,6 +64,18 @@ function directTransport(context: Context, sessionId: string): WebTransport {
     },
     prepare: async () => undefined,
   };
+}
+
+/** Whether a client's token is the one whose hash is stored; never where none is. */
+export function isTokenOf(hash: string | null | undefined, token: string): boolean {
+  const expected = Buffer.from(hash ?? '', 'hex');
+  const given = Buffer.from(hashToken(token), 'hex');
+  return expected.length === given.length && timingSafeEqual(expected, given);
+}
+
+/** A token this server checks itself. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 /** What is stored of a client's token. */

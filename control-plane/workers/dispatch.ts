@@ -6,11 +6,17 @@
 import type { AgentTestJob } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
+import type { ParticipantMode } from '#config/session-events.ts';
 import type { EndReason } from '#config/session-record.ts';
-import type { AnalysisJob, ControlRequest, Handover, JobKind } from '#config/worker-link.ts';
+import type { AnalysisJob, ControlRequest, Handover, JobKind, ParticipantChange, ParticipantConnection } from '#config/worker-link.ts';
 
-/** How long a worker has to answer: a browser's offer once candidates are gathered; a replay starts a thread, and reads a call of an hour. */
-export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = { 'webrtc.offer': 8_000, replay: 30_000 };
+/** How long a worker has to answer: an offer once candidates are gathered, a room once it is joined; a replay starts a thread, and reads a call of an hour. */
+export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
+  'webrtc.offer': 8_000,
+  'participant.join': 12_000,
+  'participant.change': 3_000,
+  replay: 30_000,
+};
 
 /** A job to be placed on a worker. */
 export interface JobOffer {
@@ -35,6 +41,14 @@ export interface HeardSoFar {
   readonly atMs: number;
 }
 
+/** A colleague who comes into a running call. */
+export interface JoiningParticipant {
+  readonly id: string;
+  readonly name: string | null;
+  readonly mode: ParticipantMode;
+  readonly connection: ParticipantConnection;
+}
+
 /** Reaches the workers. Every method that addresses a session's worker throws `Fault('gateway_unreachable')` when its link is down. */
 export interface Dispatch {
   /** Offers the job to one worker after another, least loaded first, until one accepts. Throws `Fault('no_capacity')`, or `Fault('draining')` while the program stops. */
@@ -49,6 +63,19 @@ export interface Dispatch {
   end(instanceId: string, session: { readonly sessionId: string; readonly epoch: number }, reason: EndReason): void;
   /** Passes a browser's offer to the session's worker and returns its answer. */
   offerWebrtc(instanceId: string, session: { readonly sessionId: string; readonly epoch: number }, sdp: string): Promise<{ readonly sdp: string }>;
+  /** Has the session's worker let a colleague in; an offer is answered. Throws what stands in their way. */
+  joinParticipant(
+    instanceId: string,
+    session: { readonly sessionId: string; readonly epoch: number },
+    participant: JoiningParticipant,
+  ): Promise<{ readonly sdp: string | null }>;
+  /** Throws `Fault('not_found')` for one who is not connected, `call_taken` and `call_not_takeable`. */
+  changeParticipant(
+    instanceId: string,
+    session: { readonly sessionId: string; readonly epoch: number },
+    participantId: string,
+    change: ParticipantChange,
+  ): Promise<void>;
   /**
    * Has any worker run a call again from its flight log. Throws `Fault('no_capacity')` when none is there, `Fault('gateway_unreachable')` when the one asked
    * does not answer, and `Fault('not_replayable')` for a log of another version.

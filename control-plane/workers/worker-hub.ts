@@ -19,13 +19,14 @@ import {
   type ControlRequest,
   type Handover,
   type JobKind,
+  type ParticipantChange,
   type ReportEnvelope,
   WORKER_LINK_VERSION,
   type WorkerAnswer,
   type WorkerMessage,
 } from '#config/worker-link.ts';
 import type { ReportSink } from '../calls/report-sink.ts';
-import { ANSWER_MS, type Dispatch, type HeardSoFar, type JobOffer, type Placement } from './dispatch.ts';
+import { ANSWER_MS, type Dispatch, type HeardSoFar, type JobOffer, type JoiningParticipant, type Placement } from './dispatch.ts';
 import type { OtherReplicas, OwnWorkers } from './other-replicas.ts';
 import { ReportQueue, type ToldReport } from './report-queue.ts';
 import { openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
@@ -181,6 +182,18 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     const value = result.value as { sdp?: unknown };
     if (typeof value?.sdp !== 'string') throw fault('gateway_unreachable');
     return { sdp: value.sdp };
+  }
+
+  async joinParticipant(instanceId: string, session: SessionKey, participant: JoiningParticipant): Promise<{ readonly sdp: string | null }> {
+    const { id: participantId, name, mode, connection } = participant;
+    const about = { ...wire(session), request_id: randomUUID(), participant_id: participantId };
+    const result = await this.#ask(instanceId, { type: 'participant.join', ...about, name, mode, connection });
+    return joinedParticipant.parse(answered(result));
+  }
+
+  async changeParticipant(instanceId: string, session: SessionKey, participantId: string, change: ParticipantChange): Promise<void> {
+    const about = { ...wire(session), request_id: randomUUID(), participant_id: participantId };
+    answered(await this.#ask(instanceId, { type: 'participant.change', ...about, change }));
   }
 
   async replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome> {
@@ -366,6 +379,15 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   #failed(error: unknown): void {
     this.#deps.logger.error({ err: error }, 'worker hub');
   }
+}
+
+const joinedParticipant = z.object({ sdp: z.string().nullable() });
+const PARTICIPANT_FAULTS = z.enum(['not_found', 'call_taken', 'call_not_takeable', 'call_not_running', 'participants_full', 'sdp_unusable']);
+
+/** What a worker answered about a colleague. Throws what it refused, or that it cannot be reached. */
+function answered(result: WorkerAnswer | null): unknown {
+  if (result?.ok) return result.value;
+  throw fault(PARTICIPANT_FAULTS.safeParse(result?.code).data ?? 'gateway_unreachable');
 }
 
 /** Runs `work` after what was queued under the same name before it; `work` never rejects. */

@@ -12,7 +12,11 @@ export interface Item {
   readonly error?: string | null;
   readonly latency_ms?: number | null;
   readonly message?: string;
+  readonly name?: string | null;
+  readonly event?: string;
 }
+
+const SPEAKERS: Readonly<Record<string, string>> = { user: 'Caller', assistant: 'Agent ', human: 'Colleague' };
 
 /** The parts of a turn's latency in the order they come, and the letter each is drawn with. */
 const PARTS = [
@@ -38,11 +42,13 @@ export function itemLine(item: Item, from: string | null): string {
 function whatHappened(item: Item): string {
   switch (item.type) {
     case 'message':
-      return `${item.role === 'user' ? 'Caller' : 'Agent '}  ${item.content ?? ''}`;
+      return `${SPEAKERS[item.role ?? 'assistant']}  ${item.content ?? ''}`;
     case 'tool_call':
       return `Tool    ${item.tool_name}(${item.input ?? ''})`;
     case 'tool_result':
       return `        ${item.error ?? item.output ?? ''}${typeof item.latency_ms === 'number' ? `  (${Math.round(item.latency_ms)} ms)` : ''}`;
+    case 'participant':
+      return `Colleague  ${item.name ?? ''} ${item.event}`;
     default:
       return `${item.type}  ${item.message ?? ''}`;
   }

@@ -75,6 +75,7 @@ function speechAnswer(messages: readonly ChatMessage[], said: readonly string[],
 /** An event of the call stands in the conversation as a user message in square brackets. */
 function eventAnswer(event: string): string {
   if (event.startsWith('The background tool')) return 'The tool you asked for has answered.';
+  if (event.startsWith('A colleague')) return 'This is the Parley demo again. Is there anything else?';
   return event.startsWith('The caller has said nothing') ? 'Are you still there?' : GREETING;
 }
 

@@ -39,7 +39,7 @@ export function nextReplyId(draft: Draft): string {
 /** A message on the timeline. */
 export function recordMessage(
   draft: Draft,
-  message: { role: 'user' | 'assistant'; content: string; turnId: number | null; createdAtMs: number },
+  message: { role: 'user' | 'assistant' | 'human'; content: string; turnId: number | null; createdAtMs: number },
 ): void {
   draft.lastMessage += 1;
   const { role, content, turnId, createdAtMs } = message;

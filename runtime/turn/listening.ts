@@ -14,6 +14,7 @@ import { normalised } from './normalised.ts';
 import { interrupt, settleOverlap, wordsOverSpeech } from './overlap.ts';
 import { rejectedEndpoints } from './rejected-endpoints.ts';
 import { forgetQuiet } from './silence.ts';
+import { overhear } from './taken-over.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import { type Caller, type Endpoint, type Late, type Phase, type Speech, speechText, type Turn } from './turn-state.ts';
 
@@ -305,6 +306,9 @@ function admitTurn(draft: Draft, turn: Turn): void {
     case 'clearing':
       draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
       draft.phase = { ...phase, next: phase.next ? { ...turn, text: `${phase.next.text} ${turn.text}` } : turn };
+      return;
+    case 'taken':
+      overhear(draft, turn);
       return;
     case 'connecting':
     case 'menu':

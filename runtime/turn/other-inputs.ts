@@ -6,6 +6,7 @@ import { beginEnding } from './ending.ts';
 import { closeAnswer, cut, resume } from './floor.ts';
 import { isUnnoticed } from './generating.ts';
 import { forgetQuiet } from './silence.ts';
+import { overhear } from './taken-over.ts';
 import type { Turn } from './turn-state.ts';
 
 /** A key of the phone. Digits are never dropped once keypad input is on; the first one stops the agent. */
@@ -56,6 +57,9 @@ function giveTurn(draft: Draft, turn: Turn): void {
     case 'connecting':
     case 'speaking':
       draft.waiting = [...draft.waiting, turn];
+      return;
+    case 'taken':
+      overhear(draft, turn);
       return;
     case 'menu':
     case 'voicemail':

@@ -36,7 +36,8 @@ export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfi
 /** The timeline as the model is shown it. */
 function historyOf(items: readonly SessionItem[]): ChatMessage[] {
   return items.flatMap((item): ChatMessage[] => {
-    if (item.type === 'message') return [{ role: item.role, content: item.content }];
+    if (item.type === 'message')
+      return [item.role === 'human' ? { role: 'user', content: `[A colleague said: ${item.content}]` } : { role: item.role, content: item.content }];
     if (item.type !== 'tool_result') return [];
     const { call_id: callId, tool_name: toolName } = item;
     const call = items.find((other) => other.type === 'tool_call' && other.call_id === callId);

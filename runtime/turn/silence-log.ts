@@ -38,8 +38,8 @@ export class SilenceLog {
   #fromMs: number | null = null;
   #isAgentHeard = false;
   #isCallerHeard = false;
-  /** The caller hears music, or the person they are joined to. */
-  #isTransferring = false;
+  /** The caller hears music, or a person. */
+  #isAway = false;
   #decisions: MadeDecision[] = [];
   #waterfall: TurnWaterfall | null = null;
   readonly #tools = new Map<string, ToolRun>();
@@ -63,7 +63,8 @@ export class SilenceLog {
         this.#quietFrom(input.atMs);
         return null;
       case 'transfer.finished':
-        this.#isTransferring = false;
+      case 'colleague.handed_back':
+        this.#isAway = false;
         this.#quietFrom(input.atMs);
         return null;
       case 'tool.finished': {
@@ -85,8 +86,8 @@ export class SilenceLog {
   #note(effect: Effect, atMs: number): void {
     if (effect.do === 'explain') this.#decided({ ...effect.decision, atMs });
     else if (effect.do === 'reportTurn') this.#waterfall = effect.waterfall;
-    else if (effect.do === 'transfer') {
-      this.#isTransferring = true;
+    else if (effect.do === 'transfer' || effect.do === 'yield') {
+      this.#isAway = true;
       this.#fromMs = null;
     } else if (effect.do === 'runTool') this.#tools.set(effect.call.callId, { name: effect.call.toolName, fromMs: atMs, untilMs: null });
   }
@@ -101,7 +102,7 @@ export class SilenceLog {
   }
 
   #quietFrom(ms: number): void {
-    if (!this.#isAgentHeard && !this.#isCallerHeard && !this.#isTransferring) this.#fromMs = ms;
+    if (!this.#isAgentHeard && !this.#isCallerHeard && !this.#isAway) this.#fromMs = ms;
   }
 
   #end(untilMs: number, endedBy: TurnSilence['ended_by']): NotedSilence | null {

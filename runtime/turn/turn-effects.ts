@@ -61,6 +61,10 @@ export type Effect =
   | { readonly do: 'transfer'; readonly destination: number; readonly notes: string }
   /** The call ends while it is being transferred. */
   | { readonly do: 'stopTransfer' }
+  /** A colleague has the call: they and the caller hear each other. */
+  | { readonly do: 'yield' }
+  /** The agent has the call again. */
+  | { readonly do: 'takeBack' }
   /** Gives a dynamic variable its value; answered by `variables.changed`. */
   | { readonly do: 'setVariable'; readonly name: string; readonly value: string }
   /** Whoever was called is to be called no more. */

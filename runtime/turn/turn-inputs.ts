@@ -80,6 +80,10 @@ export type TurnFact =
   | { readonly type: 'transfer.joined' }
   /** Done: the caller is no longer ours, or the person has hung up. Otherwise the agent has the caller back, and `message` tells the model why. */
   | { readonly type: 'transfer.finished'; readonly isDone: boolean; readonly message: string }
+  /** A colleague wants to talk with the caller in the agent's place. */
+  | { readonly type: 'colleague.took_over' }
+  | { readonly type: 'colleague.said'; readonly text: string }
+  | { readonly type: 'colleague.handed_back' }
   | { readonly type: 'digit.pressed'; readonly digit: string }
   /** A mailbox's beep or a fax machine, on the far end of an outbound call. */
   | { readonly type: 'tone.heard'; readonly tone: Tone }

@@ -56,6 +56,8 @@ export interface TurnLoopOptions {
   /** The caller is to be handed over; every fact about it comes back through `accept`. */
   readonly onTransfer: (wish: Extract<Effect, { do: 'transfer' }>) => void;
   readonly onStopTransfer: () => void;
+  /** A colleague has the call, or the agent has it again. */
+  readonly onColleague: (isTheirs: boolean) => void;
   readonly onHangUp: (reason: EndReason) => void;
   /** The machine or the loop broke: a programming error. */
   readonly onBroken: (error: unknown) => void;
@@ -176,6 +178,7 @@ export class TurnLoop {
         this.#replies.leaveLeg();
         break;
       case 'recording':
+      case 'relayed':
         return;
       default:
         this.#replies.onPlayout(event);
@@ -272,6 +275,10 @@ export class TurnLoop {
         break;
       case 'stopTransfer':
         this.#options.onStopTransfer();
+        break;
+      case 'yield':
+      case 'takeBack':
+        this.#options.onColleague(effect.do === 'yield');
         break;
       case 'setVariable':
         this.#setVariable(effect.name, effect.value);

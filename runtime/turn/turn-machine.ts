@@ -17,6 +17,7 @@ import { onRecognizerFailed, reopenRecognizer } from './recognition.ts';
 import { onPlayout, onReply, onTool } from './reply-inputs.ts';
 import { screen, stepVoicemail } from './screening.ts';
 import { countQuiet, forgetQuiet, onIdle } from './silence.ts';
+import { onTakenOver, stepTaken } from './taken-over.ts';
 import { stepTransfer } from './transferring.ts';
 import type { Effect } from './turn-effects.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
@@ -48,6 +49,8 @@ function route(draft: Draft, input: TurnInput): void {
   else if (phase.is === 'menu') stepMenu(draft, phase, input);
   else if (phase.is === 'voicemail') stepVoicemail(draft, phase, input);
   else if (phase.is === 'transferring') stepTransfer(draft, phase, input);
+  else if (phase.is === 'taken' && stepTaken(draft, phase, input)) return;
+  else if (input.type === 'colleague.took_over') onTakenOver(draft);
   else dispatch(draft, input);
 }
 
@@ -102,6 +105,9 @@ function dispatch(draft: Draft, input: TurnInput): void {
     case 'tone.heard':
     case 'transfer.joined':
     case 'transfer.finished':
+    case 'colleague.took_over':
+    case 'colleague.said':
+    case 'colleague.handed_back':
       return;
     case 'digit.pressed':
       onDigit(draft, input.digit);
@@ -222,6 +228,7 @@ function tellAgentState(draft: Draft): void {
     paused: 'listening',
     clearing: 'listening',
     transferring: 'speaking',
+    taken: 'listening',
     ending: 'speaking',
     ended: 'idle',
   } as const;

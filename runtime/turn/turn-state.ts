@@ -175,6 +175,16 @@ export type Phase =
       /** Caller and person hear each other: the agent has left. */
       readonly isJoined: boolean;
     }
+  /** A colleague talks with the caller. `cut` is what the agent was saying, until it is known what was heard of it; `answer` what that belongs to. */
+  | {
+      readonly is: 'taken';
+      readonly answer: Answer | null;
+      readonly cut: Utterance | null;
+      /** The talk so far, for the model. */
+      readonly lines: readonly string[];
+      /** The call's time ran out meanwhile. */
+      readonly isTimeUp: boolean;
+    }
   /** The barrier before the end: nothing is listened to any more. */
   | {
       readonly is: 'ending';

@@ -19,9 +19,14 @@ const BODY_OR_NONE = new Set([
   'POST /v1/agent/agents/{agent_id}/preview-sessions',
   'POST /v1/agent/agents/{agent_id}/publish',
   'POST /v1/agent/agents/{agent_id}/tests/run',
+  'POST /v1/agent/sessions/{session_id}/participants',
 ]);
 /** Authenticated by something else than a key: a session's token, a signed address. */
-const OTHER_CREDENTIALS = new Set(['POST /v1/agent/sessions/{session_id}/webrtc', 'GET /v1/agent/sessions/{session_id}/recording/{file}']);
+const OTHER_CREDENTIALS = new Set([
+  'POST /v1/agent/sessions/{session_id}/webrtc',
+  'POST /v1/agent/sessions/{session_id}/participants/{participant_id}/webrtc',
+  'GET /v1/agent/sessions/{session_id}/recording/{file}',
+]);
 const BETA_REFUSAL = {
   status: 403,
   message: 'Agent platform is in private beta. Apply for access at http://127.0.0.1:8080/beta',

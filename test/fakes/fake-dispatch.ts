@@ -4,8 +4,8 @@ import type { CallPlan } from '#config/call-plan.ts';
 import { type FaultCode, fault } from '#config/errors.ts';
 import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
 import type { EndReason } from '#config/session-record.ts';
-import type { AnalysisJob, Handover } from '#config/worker-link.ts';
-import type { Dispatch, HeardSoFar, JobOffer, Placement } from '#control-plane/workers/dispatch.ts';
+import type { AnalysisJob, Handover, ParticipantChange } from '#config/worker-link.ts';
+import type { Dispatch, HeardSoFar, JobOffer, JoiningParticipant, Placement } from '#control-plane/workers/dispatch.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 
@@ -27,6 +27,11 @@ export class FakeDispatch implements Dispatch {
   readonly withdrawn: Key[] = [];
   readonly ended: { instanceId: string; key: Key; reason: EndReason }[] = [];
   readonly sdpOffers: string[] = [];
+  /** Colleagues let into calls, and what they did there. */
+  readonly joined: { key: Key; participant: JoiningParticipant }[] = [];
+  readonly changed: { key: Key; participantId: string; change: ParticipantChange }[] = [];
+  /** Set: no colleague gets what they want. */
+  refusal: FaultCode | null = null;
   readonly replays: { log: string; settings: ReplaySettings }[] = [];
 
   /** Forgets everything, with room again. */
@@ -36,6 +41,9 @@ export class FakeDispatch implements Dispatch {
     this.successorComes = true;
     for (const list of [this.offers, this.plans, this.analyses, this.tests, this.withdrawn, this.ended, this.sdpOffers, this.replays])
       list.length = 0;
+    this.joined.length = 0;
+    this.changed.length = 0;
+    this.refusal = null;
   }
 
   async place(offer: JobOffer): Promise<Placement> {
@@ -78,6 +86,19 @@ export class FakeDispatch implements Dispatch {
     this.#reach();
     this.sdpOffers.push(sdp);
     return { sdp: `answer to ${sdp}` };
+  }
+
+  async joinParticipant(_instanceId: string, key: Key, participant: JoiningParticipant): Promise<{ readonly sdp: string | null }> {
+    this.#reach();
+    this.joined.push({ key, participant });
+    const { connection } = participant;
+    return { sdp: connection.type === 'webrtc' ? `answer to ${connection.sdp}` : null };
+  }
+
+  async changeParticipant(_instanceId: string, key: Key, participantId: string, change: ParticipantChange): Promise<void> {
+    this.#reach();
+    if (this.refusal) throw fault(this.refusal);
+    this.changed.push({ key, participantId, change });
   }
 
   async replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome> {

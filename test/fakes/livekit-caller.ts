@@ -13,6 +13,7 @@ import {
   TrackPublishOptions,
   TrackSource,
 } from '@livekit/rtc-node';
+import { systemClock } from '#config/clock.ts';
 
 const RATE_HZ = 48_000;
 const BLOCK_SAMPLES = RATE_HZ / 100;
@@ -37,15 +38,20 @@ export class LivekitCaller {
   readonly states: string[] = [];
   /** Loud blocks of 10 ms the agent was heard with. */
   loudBlocks = 0;
+  /** Everything the agent was heard with, 48 kHz, with the time each block came; empty unless it is kept. */
+  readonly heard: { readonly atMs: number; readonly samples: Int16Array }[] = [];
   agent: RemoteParticipant | null = null;
   /** How many times an agent's voice was subscribed to. */
   agentsHeard = 0;
   readonly #source = new AudioSource(RATE_HZ, 1, 200);
   readonly #microphone = LocalAudioTrack.createAudioTrack('microphone', this.#source);
 
+  #keepsAudio = false;
+
   /** Joins with everything subscribed, and a microphone unless told otherwise. */
-  static async join(url: string, token: string, { microphone = true } = {}): Promise<LivekitCaller> {
+  static async join(url: string, token: string, { microphone = true, keepsAudio = false } = {}): Promise<LivekitCaller> {
     const caller = new LivekitCaller();
+    caller.#keepsAudio = keepsAudio;
     await caller.#join(url, token);
     if (microphone) await caller.#publish();
     return caller;
@@ -106,6 +112,9 @@ export class LivekitCaller {
   }
 
   async #listen(track: RemoteTrack): Promise<void> {
-    for await (const { data } of new AudioStream(track, RATE_HZ, 1)) if (data.some((sample) => Math.abs(sample) > LOUD)) this.loudBlocks++;
+    for await (const { data } of new AudioStream(track, RATE_HZ, 1)) {
+      if (this.#keepsAudio) this.heard.push({ atMs: systemClock.now(), samples: data });
+      if (data.some((sample) => Math.abs(sample) > LOUD)) this.loudBlocks++;
+    }
   }
 }

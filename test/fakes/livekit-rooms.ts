@@ -27,6 +27,7 @@ export async function startLivekitRooms(): Promise<LivekitRooms> {
       rooms.delete(room);
       return {};
     },
+    ListRooms: () => ({ rooms: [...rooms.keys()].map((name) => ({ name })) }),
     ListParticipants: ({ room = '' }) => ({ participants: (rooms.get(room) ?? []).map((identity) => ({ identity })) }),
   };
   const server = createServer(async (request, response) => {

@@ -2,9 +2,10 @@
 import { expect } from 'vitest';
 import { itNeeds } from '#test/needs.ts';
 import { seriousFindings } from './accessibility.ts';
+import { ConsolePage } from './console-page.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
-import { AUDIBLE, describeConversation, GREETING, OPENING_HOURS, type Stage, settled } from './web-conversation.ts';
+import { AUDIBLE, describeConversation, expectTakenOverAtConsole, GREETING, OPENING_HOURS, type Stage, settled } from './web-conversation.ts';
 
 /** A client of one's own, in the page: connects without a microphone, asks one thing, and returns the agent's answer to it. */
 const CONNECT_AND_ASK = `async (grant) => {
@@ -46,6 +47,18 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     await visitor.press('Type instead');
     await visitor.line('Agent', GREETING);
     await visitor.close();
+  });
+
+  itNeeds(['chromium'])('is taken over by a colleague at the console, and handed back', { timeout: 180_000 }, async () => {
+    const visitor = await TalkPage.open(stage.browser, stage.product);
+    await visitor.press('Type instead');
+    await visitor.line('Agent', GREETING);
+    const colleague = await ConsolePage.open(stage.browser, stage.product, { key: stage.product.rootKey });
+    const sessionId = await visitor.sessionId();
+    await expectTakenOverAtConsole(colleague, stage.product, { sessionId, write: (text) => visitor.type(text) });
+    await visitor.press('Hang up');
+    await colleague.see('Completed');
+    await Promise.all([visitor.close(), colleague.close()]);
   });
 
   itNeeds(['chromium'])('ends at once when the visitor leaves the page, and a new one can begin', { timeout: 60_000 }, async () => {

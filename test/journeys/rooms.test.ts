@@ -7,7 +7,7 @@ import { ConsolePage } from './console-page.ts';
 import { record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { demoAgentId } from './tenant.ts';
-import { AUDIBLE, describeConversation, GREETING, NAME, settled } from './web-conversation.ts';
+import { AUDIBLE, describeConversation, expectTakenOverAtConsole, GREETING, NAME, settled } from './web-conversation.ts';
 import { Site } from './widget-page.ts';
 
 const NEEDS = ['livekit-server'];
@@ -53,6 +53,8 @@ describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, 
     await guest.line(NAME);
     await expect.poll(() => colleague.page.evaluate<number>(RECEIVED_ENERGY), PATIENCE).toBeGreaterThan(AUDIBLE);
     await colleague.see(NAME);
+    await colleague.press('Stop listening');
+    await expectTakenOverAtConsole(colleague, product, { sessionId, write: (text) => guest.type(text) });
     await colleague.press('End call');
     await colleague.press('End call', colleague.page.getByRole('dialog'));
     await guest.status('The conversation has ended');

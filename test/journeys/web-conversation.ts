@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
+import type { ConsolePage } from './console-page.ts';
 import { expectRecorded, expectWaterfall } from './kept.ts';
 import { recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
@@ -36,6 +37,8 @@ export interface TransportOfTests {
   start(): Promise<Readonly<Record<string, string>>>;
   stop(): Promise<void>;
 }
+
+const PATIENCE = { timeout: 60_000 };
 
 /** Describes the conversation over one transport, and what `more` adds for it. */
 export function describeConversation(name: string, transport: TransportOfTests, more: (stage: Stage) => void): void {
@@ -98,6 +101,30 @@ export function describeConversation(name: string, transport: TransportOfTests, 
 
     more(stage);
   });
+}
+
+/** A colleague at the console who listens, takes the call over with their microphone, and hands it back; the caller's writing is answered by nobody in between. */
+export async function expectTakenOverAtConsole(
+  colleague: ConsolePage,
+  product: Product,
+  of: { readonly sessionId: string; write(text: string): Promise<void> },
+): Promise<void> {
+  const items = async () => (await product.ask('GET', `/v1/agent/sessions/${of.sessionId}`)).items;
+  const events = async () => (await items()).flatMap((item: { event?: string }) => item.event ?? []);
+  await colleague.go(`/calls/${of.sessionId}`);
+  await colleague.press('Listen');
+  await colleague.see('You hear both sides; nobody hears you.');
+  await colleague.press('Take over');
+  await colleague.see('You talk with the caller; the agent is silent.');
+  await expect.poll(events, PATIENCE).toContain('took_over');
+  await of.write('Is there a person here?');
+  await expect.poll(async () => (await items()).at(-1)?.content, PATIENCE).toBe('Is there a person here?');
+  await colleague.press('Hand back');
+  await colleague.see('You hear both sides; nobody hears you.');
+  await expect.poll(async () => (await items()).at(-1)?.role, PATIENCE).toBe('assistant');
+  await colleague.press('Stop listening');
+  // The connection without a microphone was left for the one with it.
+  await expect.poll(events, PATIENCE).toEqual(['joined', 'joined', 'took_over', 'left', 'handed_back', 'left']);
 }
 
 /** The session once it is over. */

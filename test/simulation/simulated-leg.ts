@@ -45,6 +45,9 @@ export class SimulatedLeg implements Leg {
   readonly violations: string[] = [];
   readonly #messages: string[] = [];
   readonly musicMs: number[] = [];
+  /** First samples of what other legs had played here. */
+  readonly mixed: { readonly source: string; readonly sample: number }[] = [];
+  isRelaying = false;
   readonly #clock: Clock;
   readonly #words: SpokenWords;
   readonly #latencyMs: number;
@@ -150,6 +153,12 @@ export class SimulatedLeg implements Leg {
         break;
       case 'sendMessage':
         this.#messages.push(command.json);
+        break;
+      case 'mix':
+        this.mixed.push({ source: command.source, sample: command.samples[0] ?? 0 });
+        break;
+      case 'relay':
+        this.isRelaying = command.isOn;
         break;
       case 'holdMusic':
         if (command.isOn) this.musicMs.push(this.#clock.now());

@@ -210,6 +210,7 @@ export class AgentSession extends Emitter {
     if (event.type === 'transcript') this.#onTranscript(event);
     else if (event.type === 'state') this.#onState(event.state);
     else if (event.type === 'client_tool.call') void this.#callTool(event);
+    else if (event.type === 'participant.mode') this.emit('participantMode', { mode: event.mode });
     else if (event.type === 'session.ended') this.#close(event.reason);
     else if (event.type === 'error') this.emit('error', new SessionError(event.code, 'The agent reported a problem'));
     else this.#onTool(event);

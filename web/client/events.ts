@@ -1,5 +1,7 @@
 /** The events an `AgentSession` emits and the states it goes through (supplement 5). */
 
+import type { ParticipantMode } from '../../config/session-events.ts';
+
 /** Where the connection stands. */
 export type SessionStatus = 'connecting' | 'connected' | 'reconnecting' | 'ended';
 
@@ -50,6 +52,8 @@ export interface SessionEvents {
   toolCallStarted: { callId: string; toolName: string; source: string; input: string; inputTruncated?: true };
   toolCallCompleted: { callId: string; toolName: string; source: string; output: string; outputTruncated?: true };
   toolCallFailed: { callId: string; toolName: string; source: string; error: string };
+  /** Told to a colleague in a call: whether they only hear it, or talk in the agent's place. */
+  participantMode: { mode: ParticipantMode };
   error: SessionError;
 }
 

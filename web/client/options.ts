@@ -37,6 +37,7 @@ const CALLBACK_OF: { readonly [Name in keyof SessionEvents]: `on${Capitalize<Nam
   toolCallStarted: 'onToolCallStarted',
   toolCallCompleted: 'onToolCallCompleted',
   toolCallFailed: 'onToolCallFailed',
+  participantMode: 'onParticipantMode',
   error: 'onError',
 };
 

@@ -32,7 +32,8 @@ const ANSWER_MS = 15_000;
 interface AnyGrant {
   session_id: string;
   token: string;
-  expires_at: string;
+  /** Join deadline; a colleague's grant has none. */
+  expires_at?: string;
 }
 
 /** Where to connect directly. */

@@ -4,6 +4,7 @@
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { SystemVariables } from '#config/call-plan.ts';
+import type { ParticipantMode } from '#config/session-events.ts';
 import type { DialStatus, EndReason, MediaQuality, ModelUsage, TurnLatency, TurnSilence } from '#config/session-record.ts';
 
 /** Bytes as the driver returns them: a Buffer, or its own wrapper in lean results. Read them with `toBuffer`. */
@@ -67,6 +68,18 @@ export interface RecordedTrack {
   rate_hz: number;
   started_at: string;
   duration_ms: number;
+}
+
+/** A colleague who was let into a session. */
+export interface SessionParticipant {
+  id: string;
+  name: string | null;
+  /** What they want to do when they connect. */
+  mode: ParticipantMode;
+  /** Hex SHA-256 of their token; null where LiveKit checks it. */
+  token_hash: string | null;
+  /** Name of the LiveKit room they share with the worker; null without one. */
+  room: string | null;
 }
 
 /** One session. */
@@ -133,6 +146,8 @@ export interface SessionDocument {
   token_hash: string | null;
   /** Name of its LiveKit room; null without one. */
   room: string | null;
+  /** Absent from sessions of an earlier version. */
+  participants?: SessionParticipant[];
 }
 
 /** The caller was without an agent between the two. */
@@ -209,6 +224,7 @@ const FIELDS = {
   analysis: { type: Schema.Types.Mixed, required: true },
   token_hash: optionalText,
   room: optionalText,
+  participants: list,
 };
 
 /** Defines the model on a connection. */

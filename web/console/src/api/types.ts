@@ -414,12 +414,24 @@ export type Models = {
   }[];
 };
 
-/** What `POST /v1/agent/sessions/{session_id}/monitor` answers. */
-export type MonitorGrant = {
+/** What `POST /v1/agent/sessions/{session_id}/participants` answers. */
+export type ParticipantGrant = {
+  transport: "webrtc";
+  webrtc_url: string;
+  token: string;
+  ice_servers: {
+    urls: string | string[];
+    username?: string;
+    credential?: string;
+  }[];
+  session_id: string;
+  participant_id: string;
+} | {
+  transport: "livekit";
   livekit_url: string;
   token: string;
-  room: string;
-  identity: string;
+  session_id: string;
+  participant_id: string;
 };
 
 /** What `PATCH /v1/agent/phone-numbers/{phone_number_id}` answers. */
@@ -480,6 +492,10 @@ export type Recording = {
     duration_ms: number | null;
     started_at: string | null;
     ended_at: string | null;
+    gaps: {
+      start_ms: number;
+      duration_ms: number;
+    }[];
     error: string | null;
     error_code: string | null;
   }[];
@@ -548,7 +564,7 @@ export type SessionDetail = {
   metadata: Record<string, unknown>;
   items: ({
     type: "message";
-    role: "user" | "assistant";
+    role: "user" | "assistant" | "human";
     content: string;
     turn_id: number | null;
     created_at: string;
@@ -590,6 +606,13 @@ export type SessionDetail = {
     message: string;
     status: number | null;
     turn_id: number | null;
+    created_at: string;
+  } | {
+    type: "participant";
+    participant_id: string;
+    name: string | null;
+    event: "joined" | "took_over" | "handed_back" | "left";
+    turn_id: null;
     created_at: string;
   })[];
   analysis: {
@@ -659,6 +682,10 @@ export type SessionDetail = {
       rate_per_million: string | null;
       cost_usd: string | null;
     }[];
+  }[];
+  takeovers: {
+    lost_at: string;
+    taken_over_at: string;
   }[];
   media_quality: {
     packets_received: number;

@@ -15,7 +15,7 @@ import { DeliveriesTable } from '../webhooks/deliveries-table.tsx';
 import { AnalysisResult } from './analysis-result.tsx';
 import { CallFacts } from './call-facts.tsx';
 import { otherParty } from './calls-table.tsx';
-import { ListenIn } from './listen-in.tsx';
+import { JoinCall } from './join-call.tsx';
 import { RecordingPlayer } from './recording-player.tsx';
 import { momentOf, Replay } from './replay.tsx';
 import { Timeline } from './timeline.tsx';
@@ -29,7 +29,6 @@ export default function CallPage() {
 }
 
 function Call({ path, session }: { path: string; session: SessionDetail }) {
-  const isInRoom = session.participant_identity !== null;
   const isLive = session.status === 'active' || session.status === 'unknown' || session.status === 'pending';
   const [seek, setSeek] = useState<{ readonly atMs: number } | null>(null);
   const [divergence, setDivergence] = useState<ReplayedCall['divergence']>(null);
@@ -58,7 +57,7 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
         <Alert color="teal" variant="outline" title="This call is running">
           <Stack gap="sm">
             What is said appears below after each turn; the recording can be heard as soon as the call has ended.
-            {isInRoom ? <ListenIn sessionId={session.session_id} /> : ' Only calls in a LiveKit room can be listened to while they run.'}
+            {session.status !== 'pending' && <JoinCall sessionId={session.session_id} />}
           </Stack>
         </Alert>
       ) : (

@@ -6,6 +6,9 @@ import { milliseconds, timeOfDay, words } from '../parts/format.ts';
 
 type Item = SessionDetail['items'][number];
 
+const SPEAKERS = { user: 'Caller', assistant: 'Agent', human: 'Colleague' } as const;
+const COLLEAGUES = { joined: 'listens', took_over: 'took the call over', handed_back: 'handed the call back', left: 'left' } as const;
+
 interface TimelineProps {
   readonly session: SessionDetail;
   /** Wall time being heard, ms; null while nothing plays. */
@@ -57,12 +60,11 @@ function startOf(item: Item, session: SessionDetail): number {
 }
 
 function Message({ item, isNow, onSeek }: { item: Extract<Item, { type: 'message' }>; isNow: boolean; onSeek: (() => void) | null }) {
-  const isUser = item.role === 'user';
-  const style = { '--speaker': isUser ? 'var(--user)' : 'var(--agent)' } as React.CSSProperties;
+  const style = { '--speaker': item.role === 'assistant' ? 'var(--agent)' : 'var(--user)' } as React.CSSProperties;
   const content = (
     <>
       <Text size="xs" c="dimmed" component="span" display="block">
-        {isUser ? 'Caller' : 'Agent'} · <span className="tabular">{timeOfDay(item.created_at)}</span>
+        {SPEAKERS[item.role]} · <span className="tabular">{timeOfDay(item.created_at)}</span>
       </Text>
       {item.content}
     </>
@@ -94,6 +96,13 @@ function Note({ item }: { item: Exclude<Item, { type: 'message' }> }) {
       <div className="note-line">
         {timeOfDay(item.created_at)} · <strong>{item.tool_name}</strong> <StateBadge state={item.status} /> {milliseconds(item.latency_ms)}
         <pre className="block">{item.output ?? item.error}</pre>
+      </div>
+    );
+  }
+  if (item.type === 'participant') {
+    return (
+      <div className="note-line">
+        {timeOfDay(item.created_at)} · <strong>{item.name ?? 'A colleague'}</strong> {COLLEAGUES[item.event]}
       </div>
     );
   }

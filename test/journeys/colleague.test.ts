@@ -1,0 +1,208 @@
+/**
+ * Journey: a colleague in a phone call. They hear the agent and the caller, take the call over while the agent is silent, are heard, and hand it back;
+ * over a direct connection, and in a room of a real LiveKit server.
+ */
+import { afterAll, beforeAll, expect } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { readSettings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { openRooms } from '#control-plane/livekit/rooms.ts';
+import { Browsers } from '#test/fakes/browser-peer.ts';
+import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
+import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
+import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { callLive, type HeardBlock, type LivePhone } from './live-phone.ts';
+import { record } from './microphone.ts';
+import { type Product, startProduct } from './product.ts';
+import { settled } from './web-conversation.ts';
+
+const PATIENCE = { timeout: 60_000 };
+const QUESTION = 'What are your opening hours?';
+const ASKED_TIMES = 3;
+const ANSWER_MS = 15_000;
+const PHONE_RATE_HZ = 8_000;
+const WEB_RATE_HZ = 48_000;
+const CALLERS_HZ = 440;
+const COLLEAGUES_HZ = 1_000;
+/** Loud enough to be somebody. */
+const LOUD = 500;
+
+/** Somebody with a browser, or with LiveKit's own client, in a call. */
+interface Colleague {
+  heard(): readonly HeardBlock[];
+  /** Says 48 kHz audio. */
+  speak(samples: Int16Array): Promise<unknown>;
+  /** What they were last told that they do. */
+  mode(): unknown;
+  leave(): Promise<void>;
+}
+
+const tone = (rateHz: number, hz: number, ms: number) =>
+  Int16Array.from({ length: (rateHz * ms) / 1_000 }, (_, n) => 8_000 * Math.sin((2 * Math.PI * hz * n) / rateHz));
+
+/** Share of a block's energy that is one frequency: 1 for a pure tone. */
+function share({ samples }: HeardBlock, hz: number, rateHz: number): number {
+  let [cosine, sine, energy] = [0, 0, 0];
+  for (const [n, sample] of samples.entries()) {
+    cosine += sample * Math.cos((2 * Math.PI * hz * n) / rateHz);
+    sine += sample * Math.sin((2 * Math.PI * hz * n) / rateHz);
+    energy += sample * sample;
+  }
+  return energy === 0 ? 0 : (2 * (cosine ** 2 + sine ** 2)) / (samples.length * energy);
+}
+
+const isLoud = ({ samples }: HeardBlock) => samples.some((sample) => Math.abs(sample) > LOUD);
+const isTone = (hz: number, rateHz: number) => (block: HeardBlock) => isLoud(block) && share(block, hz, rateHz) > 0.7;
+const since = (heard: readonly HeardBlock[], ms: number) => heard.filter(({ atMs }) => atMs >= ms);
+
+let product: Product;
+let phone: LivePhone;
+let sessionId: string;
+
+/** A phone calls the demo agent, and its session is there. */
+async function call(): Promise<void> {
+  const from = '+15557650009';
+  phone = await callLive(product.sipAddress(), from);
+  await expect.poll(() => phone.heard().filter(isLoud).length, PATIENCE).toBeGreaterThan(20);
+  const running = async () => (await product.ask('GET', `/v1/agent/sessions?status=active&caller_number=${encodeURIComponent(from)}`)).sessions;
+  await expect.poll(async () => (await running()).length, PATIENCE).toBe(1);
+  sessionId = (await running())[0].session_id;
+}
+
+const items = async () => (await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).items;
+/** The transcript, as `role: words`. */
+const said = async (): Promise<string[]> =>
+  (await items()).flatMap(({ role, content }: { role?: string; content?: string }) => (role === undefined ? [] : [`${role}: ${content}`]));
+const change = (id: string, mode: string) => product.api('PATCH', `/v1/agent/sessions/${sessionId}/participants/${id}`, { mode });
+
+/** What every colleague can do, however they come. */
+async function expectTakenOver(join: (grant: Record<string, string>) => Promise<Colleague>): Promise<void> {
+  await call();
+  const grant = await product.ask('POST', `/v1/agent/sessions/${sessionId}/participants`, { name: 'Ann' });
+  const colleague = await join(grant);
+  await expect.poll(() => colleague.mode(), PATIENCE).toBe('listen');
+  const taken = await change(grant['participant_id'] as string, 'take_over');
+  expect([taken.status, taken.body.mode]).toEqual([200, 'take_over']);
+  await expect.poll(() => colleague.mode(), PATIENCE).toBe('take_over');
+  await quiet(phone);
+  const takenMs = systemClock.now();
+  // Both at once, and each hears the other only.
+  await Promise.all([phone.speak(tone(PHONE_RATE_HZ, CALLERS_HZ, 1_500)), colleague.speak(tone(WEB_RATE_HZ, COLLEAGUES_HZ, 1_500))]);
+  const byPhone = () => since(phone.heard(), takenMs).filter(isTone(COLLEAGUES_HZ, PHONE_RATE_HZ));
+  const byColleague = () => since(colleague.heard(), takenMs).filter(isTone(CALLERS_HZ, WEB_RATE_HZ));
+  await expect.poll(() => byPhone().length, PATIENCE).toBeGreaterThan(40);
+  await expect.poll(() => byColleague().length, PATIENCE).toBeGreaterThan(80);
+  await quiet(phone);
+  // What the caller asks is on record, and answered by nobody.
+  const before = (await said()).length;
+  await ask(
+    () => phone.speak(record([QUESTION, 1.5], PHONE_RATE_HZ)),
+    async () => (await said()).slice(before),
+    /^user: .*opening hours/,
+  );
+  const loud = since(phone.heard(), takenMs).filter(isLoud);
+  expect(loud.filter(isTone(COLLEAGUES_HZ, PHONE_RATE_HZ)).length / loud.length).toBeGreaterThan(0.9);
+  await ask(() => colleague.speak(record([QUESTION, 1.5], WEB_RATE_HZ)), said, /^human: .*opening hours/);
+  await quiet(phone);
+  const backMs = systemClock.now();
+  expect((await change(grant['participant_id'] as string, 'listen')).status).toBe(200);
+  // The agent has a word again, and the colleague listens.
+  await expect.poll(() => since(phone.heard(), backMs).filter(isLoud).length, PATIENCE).toBeGreaterThan(20);
+  await expect.poll(() => since(colleague.heard(), backMs).filter(isLoud).length, PATIENCE).toBeGreaterThan(20);
+  await colleague.leave();
+  await expect
+    .poll(async () => (await items()).flatMap((item: { event?: string }) => item.event ?? []), PATIENCE)
+    .toEqual(['joined', 'took_over', 'handed_back', 'left']);
+  await phone.hangUp();
+  const session = await settled(product, sessionId);
+  expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+  const recording = () => product.ask('GET', `/v1/agent/sessions/${sessionId}/recording`);
+  await expect
+    .poll(async () => (await recording()).tracks.map(({ role }: { role: string }) => role).sort(), PATIENCE)
+    .toEqual(['agent', 'human', 'user']);
+}
+
+/** Says something until it is on record: again, as people do, where a busy machine's recogniser did not understand. */
+async function ask(speak: () => Promise<unknown>, transcript: () => Promise<string[]>, expected: RegExp): Promise<void> {
+  await speak();
+  const isThere = async () => (await transcript()).some((line) => expected.test(line));
+  for (let times = 1; times < ASKED_TIMES && !(await within(isThere, ANSWER_MS)); times++) await speak();
+  await expect.poll(transcript, PATIENCE).toContainEqual(expect.stringMatching(expected));
+}
+
+async function within(condition: () => Promise<boolean>, ms: number): Promise<boolean> {
+  for (const untilMs = systemClock.now() + ms; systemClock.now() < untilMs; await systemClock.sleep(200)) if (await condition()) return true;
+  return false;
+}
+
+/** Waits until nobody is heard any more. */
+async function quiet({ heard }: LivePhone): Promise<void> {
+  await expect.poll(() => heard().slice(-25).some(isLoud), PATIENCE).toBe(false);
+}
+
+const NEEDS = ['pocketsphinx_continuous'];
+
+describeNeeds(NEEDS)('a colleague on a direct connection', () => {
+  let browsers: Browsers;
+
+  beforeAll(async () => {
+    browsers = new Browsers();
+    product = await startProduct();
+  });
+  afterAll(async () => {
+    await product?.close();
+    await browsers?.close();
+  });
+
+  itNeeds(NEEDS)('hears a phone call, takes it over and hands it back', { timeout: 180_000 }, () =>
+    expectTakenOver(async ({ webrtc_url: url = '', token }) => {
+      const peer = browsers.open();
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ type: 'offer', sdp: await peer.offer() }),
+      });
+      await peer.connect(((await response.json()) as { sdp: string }).sdp);
+      return {
+        heard: () => peer.heard,
+        speak: (samples) => peer.speak(samples),
+        mode: () => peer.messages.map((text) => JSON.parse(text)).findLast(({ type }) => type === 'participant.mode')?.mode,
+        leave: async () => peer.close(),
+      };
+    }),
+  );
+});
+
+const ROOM_NEEDS = [...NEEDS, 'livekit-server'];
+
+describeNeeds(ROOM_NEEDS)('a colleague in a room', () => {
+  let server: LivekitServer;
+
+  beforeAll(async () => {
+    server = await startLivekitServer();
+    product = await startProduct({ environment: server.environment });
+  });
+  afterAll(async () => {
+    await product?.close();
+    await server?.close();
+  });
+
+  itNeeds(ROOM_NEEDS)(
+    'that is made when they come: hears a phone call, takes it over and hands it back, and the room goes',
+    { timeout: 180_000 },
+    async () => {
+      const rooms = openRooms(readSettings(server.environment), createLogger({ level: 'silent', name: 'test' }));
+      await expectTakenOver(async ({ livekit_url: url = '', token = '' }) => {
+        expect((await rooms?.list())?.filter((room) => room.startsWith(sessionId))).toHaveLength(1);
+        const caller = await LivekitCaller.join(url, token, { keepsAudio: true });
+        return {
+          heard: () => caller.heard,
+          speak: (samples) => caller.speak(samples),
+          mode: () => caller.events.findLast(({ type }) => type === 'participant.mode')?.mode,
+          leave: () => caller.leave(),
+        };
+      });
+      await expect.poll(async () => (await rooms?.list())?.filter((room) => room.startsWith(sessionId)), PATIENCE).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,55 @@
+/** A phone that a test speaks with for as long as it likes: INVITE and BYE by the neutral caller, its audio by a plain RTP far end. */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { addressOf, SipCall } from '#bench/caller/sip-call.ts';
+import { decodeG711 } from '#media/codecs.ts';
+import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
+
+/** A packet of 20 ms at 8 kHz, with when it came. */
+export interface HeardBlock {
+  readonly atMs: number;
+  readonly samples: Int16Array;
+}
+
+/** A phone in a call. */
+export interface LivePhone {
+  /** Everything heard so far. */
+  heard(): HeardBlock[];
+  /** Says 8 kHz audio, then silence; resolves once it is said. */
+  speak(samples: Int16Array): Promise<unknown>;
+  hangUp(): Promise<void>;
+}
+
+/** Calls a number; resolves when it is answered. */
+export async function callLive(target: string, from: string): Promise<LivePhone> {
+  const peer = await openRtpPeer();
+  const socket = createSocket('udp4');
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const call = new SipCall(socket, { target, from, localAddress: '127.0.0.1' });
+  const answer = await call.invite(
+    `v=0\r\no=phone 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${peer.port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n`,
+  );
+  if (answer.type !== 'answered') throw new Error(`${addressOf(target).host} refused the call with ${answer.status}`);
+  const port = Number(/^m=audio (\d+) /m.exec(answer.sdp)?.[1]);
+  // A line that is open is never without packets.
+  await peer.speak(port, new Int16Array(160));
+  return {
+    heard: () => decoded(peer),
+    speak: (samples) => peer.speak(port, samples),
+    async hangUp() {
+      await call.hangUp();
+      call.close();
+      peer.close();
+      socket.close();
+    },
+  };
+}
+
+function decoded(peer: RtpPeer): HeardBlock[] {
+  return peer.heard.map(({ atMs, payload }) => {
+    const samples = new Int16Array(payload.length);
+    decodeG711('PCMU', payload, samples);
+    return { atMs, samples };
+  });
+}
