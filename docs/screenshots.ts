@@ -156,6 +156,7 @@ async function takeConsole(browser: Browser, product: Product, { agentId, toolId
     numbers: '/numbers',
     calls: '/calls',
     call: `/calls/${callId}`,
+    'batch-calls': '/batch-calls',
     analytics: '/analytics',
     webhooks: '/webhooks',
     'refused-calls': '/refusals',

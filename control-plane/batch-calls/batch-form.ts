@@ -1,9 +1,9 @@
 /** Reads the form of a new batch into the body its schema checks: `recipients` is a CSV file, objects are JSON, everything else is text. */
 import fastifyMultipart from '@fastify/multipart';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
-import { invalidField } from '../problems.ts';
+import { invalidField, sendBare } from '../problems.ts';
 import type { ApiServer } from '../server.ts';
 import { readRecipientList } from './recipient-list.ts';
 
@@ -18,15 +18,19 @@ const JSON_FIELDS = new Set(['schedule', 'pacing', 'retry', 'opt_out']);
 /** More of each than the form has, so that what is too much is still told by its name. */
 const FORM_LIMITS = { fileSize: LIMITS.batchUploadBytes, files: 2, fields: 16, parts: 18, fieldSize: LIMITS.batchUploadBytes };
 
-/** Has the routes of this scope take forms beside JSON. */
+/** Has the routes of this scope take forms beside JSON; `bodyOptional` is theirs, because the scope looks for itself. */
 export function acceptForms(scope: ApiServer): void {
   scope.register(fastifyMultipart, { limits: FORM_LIMITS });
   scope.decorateRequest('recipientLines', null);
   scope.addHook('preValidation', readForm);
 }
 
-async function readForm(request: FastifyRequest): Promise<void> {
-  if (!request.isMultipart()) return;
+async function readForm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+  if (!request.isMultipart()) {
+    if (request.body !== undefined) return undefined;
+    sendBare(reply, 415);
+    return reply;
+  }
   const form = new Map<string, Buffer>();
   try {
     for await (const part of request.parts()) {
@@ -46,6 +50,7 @@ async function readForm(request: FastifyRequest): Promise<void> {
     body['recipients'] = list.recipients;
   }
   request.body = body;
+  return undefined;
 }
 
 function jsonOf(name: string, value: Buffer): unknown {

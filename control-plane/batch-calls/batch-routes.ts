@@ -60,10 +60,8 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
   );
 
   const change = (change: BatchChange, summary: string) =>
-    app.post(
-      `${URL}/:batch_call_id/${change}`,
-      { config: { bodyOptional: true }, schema: { tags, summary, params: batchPath, response: { 200: batchRecord } } },
-      async (request) => record(await changeBatch(context, callerOf(request).teamId, request.params.batch_call_id, change)),
+    app.post(`${URL}/:batch_call_id/${change}`, { schema: { tags, summary, params: batchPath, response: { 200: batchRecord } } }, async (request) =>
+      record(await changeBatch(context, callerOf(request).teamId, request.params.batch_call_id, change)),
     );
   change('pause', 'Dials nobody more until it is resumed; calls that have begun go on');
   change('resume', 'Goes on with a batch that is paused');
@@ -85,7 +83,7 @@ function registerCreation(scope: ApiServer, context: Context, record: (batch: Ba
   scope.post(
     URL,
     {
-      config: { access: 'beta' },
+      config: { access: 'beta', bodyOptional: true },
       schema: {
         tags,
         summary: 'Calls everyone of a list',

@@ -7,6 +7,7 @@ import { Command, CommanderError } from 'commander';
 import { addAgentCommands } from './agents.ts';
 import { Api, accessOf, CommandError, EXIT } from './api.ts';
 import { addBackupCommands } from './backup.ts';
+import { addBatchCommands } from './batch.ts';
 import { addBookCommands } from './books.ts';
 import type { Common } from './common.ts';
 import { addDoctorCommand } from './doctor.ts';
@@ -30,7 +31,16 @@ const common: Common = {
     return program.opts()['json'] === true;
   },
 };
-for (const add of [addAgentCommands, addSessionCommands, addReplayCommands, addBookCommands, addBackupCommands, addModelCommands, addDoctorCommand])
+for (const add of [
+  addAgentCommands,
+  addSessionCommands,
+  addReplayCommands,
+  addBookCommands,
+  addBatchCommands,
+  addBackupCommands,
+  addModelCommands,
+  addDoctorCommand,
+])
   add(program, common);
 
 // A reader that has seen enough, such as `head`, ends the command.

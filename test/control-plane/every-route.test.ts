@@ -7,6 +7,7 @@ const BETA = new Set([
   'POST /v1/agent/agents',
   'POST /v1/agent/agents/{agent_id}/preview-sessions',
   'POST /v1/agent/agents/{agent_id}/tests/run',
+  'POST /v1/agent/batch-calls',
   'POST /v1/agent/knowledge-sources',
   'POST /v1/agent/phone-calls',
   'POST /v1/agent/phone-numbers',

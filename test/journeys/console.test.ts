@@ -199,6 +199,7 @@ async function everyPage(): Promise<string[]> {
     '/numbers',
     '/calls',
     ...(sessions.length > 0 ? [`/calls/${sessions[0].session_id}`] : []),
+    '/batch-calls',
     '/analytics',
     '/webhooks',
     '/refusals',

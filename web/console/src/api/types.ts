@@ -324,6 +324,135 @@ export type AvailableNumbers = {
   }[];
 };
 
+/** What `GET /v1/agent/batch-calls/{batch_call_id}` answers. */
+export type BatchCall = {
+  batch_call_id: string;
+  agent_id: string;
+  phone_number_id: string;
+  name: string;
+  status: "scheduled" | "running" | "paused" | "completed" | "cancelled";
+  status_reason: string | null;
+  row_count: number;
+  counts: {
+    waiting: number;
+    calling: number;
+    completed: number;
+    busy: number;
+    no_answer: number;
+    failed: number;
+    do_not_call: number;
+    cancelled: number;
+    opted_out: number;
+  };
+  schedule: {
+    start_at: string | null;
+    calling_hours: {
+      start: string;
+      end: string;
+      days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+    } | null;
+  };
+  pacing: {
+    concurrent_calls: number;
+    calls_per_minute: number;
+  };
+  retry: {
+    on: ("busy" | "no_answer" | "failed")[];
+    max_attempts: number;
+    delay_seconds: number;
+  };
+  disclosure: string;
+  opt_out: {
+    key: string | null;
+    phrases: string[];
+    confirmation: string;
+  } | null;
+  opens_at: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+};
+
+/** What `GET /v1/agent/batch-calls` answers. */
+export type BatchCallList = {
+  batch_calls: {
+    batch_call_id: string;
+    agent_id: string;
+    phone_number_id: string;
+    name: string;
+    status: "scheduled" | "running" | "paused" | "completed" | "cancelled";
+    status_reason: string | null;
+    row_count: number;
+    counts: {
+      waiting: number;
+      calling: number;
+      completed: number;
+      busy: number;
+      no_answer: number;
+      failed: number;
+      do_not_call: number;
+      cancelled: number;
+      opted_out: number;
+    };
+    schedule: {
+      start_at: string | null;
+      calling_hours: {
+        start: string;
+        end: string;
+        days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+      } | null;
+    };
+    pacing: {
+      concurrent_calls: number;
+      calls_per_minute: number;
+    };
+    retry: {
+      on: ("busy" | "no_answer" | "failed")[];
+      max_attempts: number;
+      delay_seconds: number;
+    };
+    disclosure: string;
+    opt_out: {
+      key: string | null;
+      phrases: string[];
+      confirmation: string;
+    } | null;
+    opens_at: string | null;
+    created_at: string;
+    started_at: string | null;
+    finished_at: string | null;
+  }[];
+  has_more: boolean;
+  next_cursor: string | null;
+  total: number | null;
+};
+
+/** What `GET /v1/agent/batch-calls/{batch_call_id}/rows` answers. */
+export type BatchRowList = {
+  rows: {
+    row_id: string;
+    line: number;
+    to_number: string;
+    state: "waiting" | "calling" | "completed" | "busy" | "no_answer" | "failed" | "do_not_call" | "cancelled";
+    session_id: string | null;
+    attempts: {
+      session_id: string;
+      dialled_at: string;
+      outcome: "waiting" | "calling" | "completed" | "busy" | "no_answer" | "failed" | "do_not_call" | "cancelled";
+    }[];
+    next_at: string | null;
+    time_zones: string[];
+    dynamic_variables: Record<string, unknown>;
+    metadata: Record<string, unknown>;
+    end_user_id: string | null;
+    opted_out: boolean;
+    error: string | null;
+  }[];
+  has_more: boolean;
+  next_cursor: string | null;
+  total: number | null;
+};
+
 /** What `POST /v1/keys` answers. */
 export type CreatedKey = {
   key_id: string;
@@ -345,6 +474,20 @@ export type Deliveries = {
     last_attempt_at: string | null;
     next_at: string | null;
     finished_at: string | null;
+  }[];
+  has_more: boolean;
+  next_cursor: string | null;
+  total: number | null;
+};
+
+/** What `GET /v1/agent/do-not-call` answers. */
+export type DoNotCallList = {
+  do_not_call: {
+    phone_number: string;
+    source: "api" | "voice" | "key";
+    note: string;
+    session_id: string | null;
+    created_at: string;
   }[];
   has_more: boolean;
   next_cursor: string | null;

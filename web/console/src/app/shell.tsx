@@ -23,6 +23,7 @@ import {
   IconMoon,
   IconPhone,
   IconPhoneOff,
+  IconPhoneOutgoing,
   IconRobot,
   IconSun,
   IconTool,
@@ -41,6 +42,7 @@ const SECTIONS = [
     links: [
       ['/', 'Overview', IconHome],
       ['/calls', 'Calls', IconPhone],
+      ['/batch-calls', 'Batch calls', IconPhoneOutgoing],
       ['/analytics', 'Analytics', IconChartBar],
     ],
   },

@@ -1,0 +1,130 @@
+/** One batch: how far it is, pause and cancel, and every number with its calls. */
+import { Alert, Button, Group, Select, Table, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useLocation, useParams } from 'wouter';
+import { call } from '../api/client.ts';
+import { useChange, useRead } from '../api/queries.ts';
+import type { BatchCall } from '../api/types.ts';
+import { StateBadge } from '../parts/badges.tsx';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Id } from '../parts/copy.tsx';
+import { dateTime, words } from '../parts/format.ts';
+import { Page, Section } from '../parts/page.tsx';
+import { Loaded } from '../parts/states.tsx';
+import { DataTable } from '../parts/table.tsx';
+import { BatchRows } from './batch-rows.tsx';
+import { BatchProgress } from './progress.tsx';
+
+const POLL_MS = 2_000;
+
+export default function BatchCallPage() {
+  const { batchId = '' } = useParams<{ batchId: string }>();
+  const [isOver, setOver] = useState(false);
+  const batch = useRead<BatchCall>(`/v1/agent/batch-calls/${batchId}`, { refetchMs: isOver ? false : POLL_MS });
+  if (!isOver && batch.data?.finished_at) setOver(true);
+  return <Loaded query={batch}>{(record) => <Batch batch={record} />}</Loaded>;
+}
+
+function Batch({ batch }: { batch: BatchCall }) {
+  const [state, setState] = useState<string | null>(null);
+  const isOver = batch.finished_at !== null;
+  return (
+    <Page
+      title={batch.name === '' ? 'Batch' : batch.name}
+      intro={
+        <Group gap="sm" mt={4}>
+          <StateBadge state={batch.status} />
+          <Id value={batch.batch_call_id} what="the batch’s id" />
+        </Group>
+      }
+      actions={<Actions batch={batch} />}
+    >
+      {batch.status_reason !== null && (
+        <Alert color="yellow" variant="outline" title={`Paused: ${words(batch.status_reason).toLowerCase()}`}>
+          Nobody more is called until this is put right and the batch is resumed. No number is lost.
+        </Alert>
+      )}
+      <Section title="Progress">
+        <BatchProgress batch={batch} />
+      </Section>
+      <Settings batch={batch} />
+      <Select
+        label="Numbers"
+        placeholder="All"
+        clearable
+        maw={240}
+        data={Object.keys(batch.counts)
+          .filter((name) => name !== 'opted_out')
+          .map((name) => ({ value: name, label: words(name) }))}
+        value={state}
+        onChange={setState}
+      />
+      <BatchRows batchId={batch.batch_call_id} state={state} refetchMs={isOver ? false : POLL_MS} />
+    </Page>
+  );
+}
+
+function Actions({ batch }: { batch: BatchCall }) {
+  const path = `/v1/agent/batch-calls/${batch.batch_call_id}`;
+  const [, go] = useLocation();
+  const touches = ['/v1/agent/batch-calls'];
+  const pause = useChange(() => call('POST', `${path}/pause`), { touches, done: 'Paused; calls that have begun go on' });
+  const resume = useChange(() => call('POST', `${path}/resume`), { touches, done: 'The batch goes on' });
+  const cancel = useChange(() => call('POST', `${path}/cancel`), { touches, done: 'Cancelled; calls that have begun go on' });
+  const remove = useChange(() => call('DELETE', path), { touches, done: 'Deleted', onDone: () => go('/batch-calls') });
+  if (batch.finished_at !== null)
+    return (
+      <ConfirmButton
+        title="Delete this batch?"
+        text="Its numbers and what became of them are removed; the calls stay."
+        onConfirm={() => remove.mutate()}
+      >
+        Delete
+      </ConfirmButton>
+    );
+  if (batch.status === 'cancelled') return null;
+  return (
+    <>
+      {batch.status === 'paused' ? (
+        <Button loading={resume.isPending} onClick={() => resume.mutate()}>
+          Resume
+        </Button>
+      ) : (
+        <Button variant="default" loading={pause.isPending} onClick={() => pause.mutate()}>
+          Pause
+        </Button>
+      )}
+      <ConfirmButton
+        title="Cancel this batch?"
+        text="Nobody more is called. Calls that have begun go on to their end."
+        onConfirm={() => cancel.mutate()}
+      >
+        Cancel batch
+      </ConfirmButton>
+    </>
+  );
+}
+
+function Settings({ batch: { schedule, pacing, retry, disclosure, ...batch } }: { batch: BatchCall }) {
+  const { calling_hours: hours } = schedule;
+  const facts = [
+    ['Created', dateTime(batch.created_at)],
+    ['Not before', dateTime(schedule.start_at)],
+    ['Calling hours', hours === null ? 'Any' : `${hours.start} to ${hours.end} where they are, ${hours.days.map(words).join(', ')}`],
+    ['Pace', `${pacing.concurrent_calls} at once, ${pacing.calls_per_minute} a minute`],
+    ['Called again', retry.max_attempts === 1 ? 'No' : `up to ${retry.max_attempts} calls on ${retry.on.map(words).join(', ').toLowerCase()}`],
+    ['Said first', disclosure === '' ? '–' : disclosure],
+  ] as const;
+  return (
+    <DataTable label="Settings" heads={['Setting', 'Value']}>
+      {facts.map(([name, value]) => (
+        <Table.Tr key={name}>
+          <Table.Td className="nowrap">{name}</Table.Td>
+          <Table.Td>
+            <Text size="sm">{value}</Text>
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
+  );
+}

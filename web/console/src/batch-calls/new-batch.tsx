@@ -1,0 +1,225 @@
+/** A new batch: the list, who calls from which number, when, how fast, again or not, and what is said first. */
+import { Alert, Button, Checkbox, FileInput, Group, NumberInput, Select, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { ApiError, call } from '../api/client.ts';
+import { useChange, useRead } from '../api/queries.ts';
+import type { Agent, BatchCall, PhoneNumber } from '../api/types.ts';
+
+const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+/** More problems than anyone reads at once; the rest come with the next try. */
+const SHOWN_PROBLEMS = 20;
+
+const DEFAULTS = {
+  name: '',
+  agent_id: null as string | null,
+  phone_number_id: null as string | null,
+  start_at: '',
+  start: '09:00',
+  end: '20:00',
+  days: [...DAYS] as string[],
+  concurrent_calls: 5,
+  calls_per_minute: 30,
+  max_attempts: 1,
+  delay_minutes: 30,
+  disclosure: '',
+  has_opt_out: true,
+  key: '9',
+  phrases: 'stop calling, do not call, take me off',
+  confirmation: 'You are off our list. We will not call you again. Goodbye.',
+};
+type Fields = typeof DEFAULTS;
+
+export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
+  const [file, setFile] = useState<File | null>(null);
+  const [fields, setFields] = useState(DEFAULTS);
+  const set = (change: Partial<Fields>) => setFields({ ...fields, ...change });
+  const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
+  const numbers = useRead<{ phone_numbers: PhoneNumber[] }>('/v1/agent/phone-numbers', { query: { page_size: 100 } });
+  const create = useChange((list: File) => call<BatchCall>('POST', '/v1/agent/batch-calls', formOf(list, fields)), {
+    touches: ['/v1/agent/batch-calls'],
+    done: 'The batch is under way',
+    onDone,
+    quiet: true,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (file) create.mutate(file);
+  };
+  const callers = numbers.data?.phone_numbers.filter(({ supports_outbound }) => supports_outbound) ?? [];
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <FileInput
+          label="List"
+          description="CSV: a column to_number (+14155550123); end_user_id and metadata if you like; every other column is a variable"
+          placeholder="Choose a file"
+          accept=".csv,text/csv"
+          value={file}
+          onChange={setFile}
+          required
+        />
+        <TextInput label="Name" value={fields.name} placeholder={file?.name ?? ''} onChange={(event) => set({ name: event.currentTarget.value })} />
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <Select
+            label="Agent"
+            required
+            data={agents.data?.agents.map(({ agent_id, name }) => ({ value: agent_id, label: name })) ?? []}
+            value={fields.agent_id}
+            onChange={(agent_id) => set({ agent_id })}
+          />
+          <Select
+            label="Calls from"
+            required
+            data={callers.map(({ phone_number_id, phone_number, label }) => ({ value: phone_number_id, label: `${phone_number} ${label}`.trim() }))}
+            value={fields.phone_number_id}
+            onChange={(phone_number_id) => set({ phone_number_id })}
+          />
+        </SimpleGrid>
+        <When fields={fields} set={set} />
+        <HowFast fields={fields} set={set} />
+        <Textarea
+          label="Said first"
+          description="Who calls and that it is an automated call, where the law asks for it. It cannot be talked over."
+          autosize
+          value={fields.disclosure}
+          onChange={(event) => set({ disclosure: event.currentTarget.value })}
+        />
+        <OptOut fields={fields} set={set} />
+        {create.error && <Problems error={create.error} />}
+        <Button type="submit" loading={create.isPending} disabled={!file || fields.agent_id === null || fields.phone_number_id === null}>
+          Start calling
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+interface PartProps {
+  readonly fields: Fields;
+  readonly set: (change: Partial<Fields>) => void;
+}
+
+function When({ fields, set }: PartProps) {
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, xs: 3 }}>
+        <TextInput
+          label="Not before"
+          description="Your time; empty: now"
+          type="datetime-local"
+          value={fields.start_at}
+          onChange={(event) => set({ start_at: event.currentTarget.value })}
+        />
+        <TextInput
+          label="From"
+          description="Their local time"
+          type="time"
+          required
+          value={fields.start}
+          onChange={(event) => set({ start: event.currentTarget.value })}
+        />
+        <TextInput
+          label="Until"
+          description="Their local time"
+          type="time"
+          required
+          value={fields.end}
+          onChange={(event) => set({ end: event.currentTarget.value })}
+        />
+      </SimpleGrid>
+      <Checkbox.Group label="On" value={fields.days} onChange={(days) => set({ days })}>
+        <Group mt={4} gap="sm">
+          {DAYS.map((day) => (
+            <Checkbox key={day} value={day} label={`${day.charAt(0).toUpperCase()}${day.slice(1)}`} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+    </>
+  );
+}
+
+function HowFast({ fields, set }: PartProps) {
+  const number = (name: 'concurrent_calls' | 'calls_per_minute' | 'max_attempts' | 'delay_minutes', label: string, max: number) => (
+    <NumberInput
+      label={label}
+      min={1}
+      max={max}
+      allowDecimal={false}
+      value={fields[name]}
+      onChange={(value) => set({ [name]: typeof value === 'number' ? value : DEFAULTS[name] })}
+    />
+  );
+  return (
+    <SimpleGrid cols={{ base: 2, xs: 4 }}>
+      {number('concurrent_calls', 'At once', 500)}
+      {number('calls_per_minute', 'A minute', 1_000)}
+      {number('max_attempts', 'Calls to each', 5)}
+      {number('delay_minutes', 'Minutes between', 10_080)}
+    </SimpleGrid>
+  );
+}
+
+function OptOut({ fields, set }: PartProps) {
+  return (
+    <>
+      <Checkbox
+        label="Whoever is called can opt out, and is called by no batch again"
+        checked={fields.has_opt_out}
+        onChange={(event) => set({ has_opt_out: event.currentTarget.checked })}
+      />
+      {fields.has_opt_out && (
+        <>
+          <SimpleGrid cols={{ base: 1, xs: 2 }}>
+            <TextInput label="By this key" maxLength={1} value={fields.key} onChange={(event) => set({ key: event.currentTarget.value })} />
+            <TextInput
+              label="By saying"
+              description="Separated by commas"
+              value={fields.phrases}
+              onChange={(event) => set({ phrases: event.currentTarget.value })}
+            />
+          </SimpleGrid>
+          <TextInput label="Is then told" value={fields.confirmation} onChange={(event) => set({ confirmation: event.currentTarget.value })} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Every faulty row is named by its line. */
+function Problems({ error }: { error: unknown }) {
+  const problems =
+    error instanceof ApiError && error.fields.length > 0
+      ? error.fields.map(({ msg }) => msg.replace(/^Value error, /, ''))
+      : [String((error as Error).message)];
+  return (
+    <Alert color="red" variant="outline" title="Nothing was started" role="alert">
+      {problems.slice(0, SHOWN_PROBLEMS).map((problem) => (
+        <Text key={problem} size="sm">
+          {problem}
+        </Text>
+      ))}
+      {problems.length > SHOWN_PROBLEMS && <Text size="sm">and {problems.length - SHOWN_PROBLEMS} more</Text>}
+    </Alert>
+  );
+}
+
+function formOf(list: File, fields: Fields): FormData {
+  const phrases = fields.phrases.split(',').flatMap((phrase) => (phrase.trim() === '' ? [] : [phrase.trim()]));
+  const form = new FormData();
+  const json = {
+    schedule: {
+      start_at: fields.start_at === '' ? null : new Date(fields.start_at).toISOString(),
+      calling_hours: { start: fields.start, end: fields.end, days: fields.days },
+    },
+    pacing: { concurrent_calls: fields.concurrent_calls, calls_per_minute: fields.calls_per_minute },
+    retry: { max_attempts: fields.max_attempts, delay_seconds: fields.delay_minutes * 60 },
+    opt_out: fields.has_opt_out ? { key: fields.key === '' ? null : fields.key, phrases, confirmation: fields.confirmation } : null,
+  };
+  for (const [name, value] of Object.entries(json)) form.set(name, JSON.stringify(value));
+  form.set('agent_id', fields.agent_id ?? '');
+  form.set('phone_number_id', fields.phone_number_id ?? '');
+  form.set('name', fields.name.trim() === '' ? list.name.slice(0, 120) : fields.name.trim());
+  form.set('disclosure', fields.disclosure);
+  form.set('recipients', list);
+  return form;
+}
