@@ -12,6 +12,7 @@ const RULES: Readonly<Record<string, string>> = {
   hesitation: 'a hesitation',
   hanging_word: 'a word after which more is to come',
   half_number: 'half a number',
+  local_number: 'a number that may be whole',
   half_email: 'half an e-mail address',
   spelling: 'a name being spelled',
   no_words: 'speech without words',

@@ -13,7 +13,7 @@ export const JUDGE_AFTER_MS = 200;
 
 /** How complete a turn looks, and by which rule. */
 export interface Judgement {
-  readonly rule: 'punctuation' | 'plain' | 'comma' | 'hesitation' | 'hanging_word' | 'half_number' | 'half_email' | 'spelling';
+  readonly rule: 'punctuation' | 'plain' | 'comma' | 'hesitation' | 'hanging_word' | 'half_number' | 'local_number' | 'half_email' | 'spelling';
   readonly score: number;
 }
 
@@ -27,6 +27,8 @@ const LONGEST_WAIT_MS = 4_000;
 
 /** Lengths at which a dictated number is likely whole: national and international phone numbers, card numbers. */
 const WHOLE_NUMBER_DIGITS = new Set([10, 11, 12, 16]);
+/** A phone number without its area code: whole where the recogniser heard its end. */
+const LOCAL_NUMBER_DIGITS = 7;
 /** Fewer digits are an answer of their own: a count, an hour. */
 const SHORTEST_DICTATION = 3;
 
@@ -38,20 +40,24 @@ export function judge(text: string, language: string): Judgement {
     .split(/\s+/)
     .map(bare)
     .filter((token) => token !== '');
-  return halfEmail(trimmed.toLowerCase(), tokens) ?? halfNumber(tokens, language) ?? spelling(tokens) ?? ending(trimmed, tokens, language);
+  return halfEmail(trimmed.toLowerCase(), tokens) ?? dictated(trimmed, tokens, language) ?? spelling(tokens) ?? ending(trimmed, tokens, language);
 }
 
 function ending(text: string, tokens: readonly string[], language: string): Judgement {
   const last = tokens.at(-1) ?? '';
-  if (/[.!?。！？؟।]["')\]]*$/u.test(text) && !/(\.\.\.|…)$/.test(text)) return { rule: 'punctuation', score: 0.9 };
+  if (endsSentence(text)) return { rule: 'punctuation', score: 0.9 };
   if (/(\.\.\.|…|-|–)$/.test(text) || endsHesitating(last)) return { rule: 'hesitation', score: 0.2 };
   if (endsHanging(last, language)) return { rule: 'hanging_word', score: 0.15 };
   if (/[,;:،、]$/.test(text)) return { rule: 'comma', score: 0.3 };
   return { rule: 'plain', score: 0.6 };
 }
 
-/** Ends inside a dictated number: three digits or more that do not make a usual length. */
-function halfNumber(tokens: readonly string[], language: string): Judgement | null {
+function endsSentence(text: string): boolean {
+  return /[.!?。！？؟।]["')\]]*$/u.test(text) && !/(\.\.\.|…)$/.test(text);
+}
+
+/** Ends inside a dictated number: three digits or more that do not make a usual length; or at the end of one that may be whole without an area code. */
+function dictated(text: string, tokens: readonly string[], language: string): Judgement | null {
   let digits = 0;
   let groups = 0;
   for (let index = tokens.length - 1; index >= 0; index--) {
@@ -62,7 +68,8 @@ function halfNumber(tokens: readonly string[], language: string): Judgement | nu
     groups += 1;
   }
   const isOneFigure = groups === 1 && digits <= 4;
-  return digits >= SHORTEST_DICTATION && !isOneFigure && !WHOLE_NUMBER_DIGITS.has(digits) ? { rule: 'half_number', score: 0.1 } : null;
+  if (digits < SHORTEST_DICTATION || isOneFigure || WHOLE_NUMBER_DIGITS.has(digits)) return null;
+  return digits === LOCAL_NUMBER_DIGITS && endsSentence(text) ? { rule: 'local_number', score: 0.6 } : { rule: 'half_number', score: 0.1 };
 }
 
 const IS_MAIL = new RegExp(MAIL_WORDS, 'u');

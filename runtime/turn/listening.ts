@@ -11,7 +11,7 @@ import { PROGRESS_MS, say } from './floor.ts';
 import { isUnnoticed, startGeneration } from './generating.ts';
 import { isIgnorable, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
 import { normalised } from './normalised.ts';
-import { interrupt, settleOverlap, wordsOverSpeech } from './overlap.ts';
+import { interrupt, resumeAfterListening, settleOverlap, wordsOverSpeech } from './overlap.ts';
 import { rejectedEndpoints } from './rejected-endpoints.ts';
 import { forgetQuiet } from './silence.ts';
 import { overhear } from './taken-over.ts';
@@ -107,6 +107,7 @@ export function onJudge(draft: Draft): void {
   if (caller.is !== 'stopped') return;
   if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
   draft.caller = { ...caller, endpoint: { ...caller.endpoint, isJudged: true } };
+  resumeAfterListening(draft, caller.speech);
   judgeTurn(draft);
 }
 

@@ -84,6 +84,17 @@ export function onFalseInterruption(draft: Draft): void {
   settleOverlap(draft);
 }
 
+/** Somebody who only listens aloud has fallen silent: the agent goes on at once. What the final adds to the words is judged as anything said over it. */
+export function resumeAfterListening(draft: Draft, speech: Speech): void {
+  const { phase } = draft;
+  if (phase.is !== 'paused' || phase.utterance === null) return;
+  const judgement = judgeOverlap(speechText(speech), false, phase.utterance.text, draft.config);
+  if (judgement !== 'ignore_phrase' && judgement !== 'acknowledgement') return;
+  explain(draft, { about: 'interruption', rule: `resumed_after_${judgement}`, anchorMs: phase.sinceMs, deadlineMs: draft.atMs });
+  emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[draft.config.sensitivity] });
+  resume(draft);
+}
+
 /** The overlap was nothing: its words are dropped, and the agent goes on from the paused word. */
 export function settleOverlap(draft: Draft): void {
   const { phase, caller } = draft;

@@ -7,6 +7,7 @@ import type { CallPlan } from '#config/call-plan.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import type { ChatMessage } from '#runtime/llm/llm.ts';
 import type { KeypadMenu } from '../keypad.ts';
+import { JUDGE_AFTER_MS } from './endpointing.ts';
 import { type Phrases, phrasesFor } from './phrases.ts';
 import { type TransferRules, transferRules } from './transfer-rules.ts';
 
@@ -64,7 +65,7 @@ export interface TurnConfig {
   readonly transfer: TransferRules | null;
   /** What a machine gets that answers an outbound call; null where nobody asks who answered. */
   readonly voicemail: AgentConfig['conversation']['outbound']['voicemail'] | null;
-  /** `none`: speech is heard and not understood. */
+  /** `none`: speech is heard and not understood. `finalWithinMs`: how long after the end of speech its last words are waited for. */
   readonly recognition: { readonly has: 'interims' | 'finals' | 'none'; readonly finalWithinMs: number };
   /** What was said before this worker took the call over from one that died; null, or absent from older logs, in a call of its own. */
   readonly resumed?: Resumed | null;
@@ -109,7 +110,7 @@ export function turnConfig(plan: CallPlan, recognizer: Recognizer | null, render
     recognition: {
       // Only a final says in which language it was: an agent that is strict about its own has no use for interims.
       has: recognizer === null ? 'none' : recognizer.givesInterims && !plan.config.asr.strict_language ? 'interims' : 'finals',
-      finalWithinMs: Math.min(LATE_FINAL_CAP_MS, recognizer?.expectedFinalMs ?? 0),
+      finalWithinMs: recognizer === null ? 0 : Math.min(LATE_FINAL_CAP_MS, JUDGE_AFTER_MS + recognizer.expectedFinalMs),
     },
     generationCapMs: GENERATION_CAP_MS,
   };

@@ -73,6 +73,35 @@ describe('S§2.3 interruption', () => {
     expect(script.asked().at(-1)).toBe('user: thanks');
   });
 
+  it('somebody who listened aloud and fell silent is not waited for: the agent goes on when that is judged, however long finished sentences wait', () => {
+    const script = paused({ responseWaitMs: 800 }).take({ type: 'transcript.interim', text: 'Mhm' }).after(100);
+    const endMs = script.nowMs;
+    script.take({ type: 'voice.stopped', speechEndMs: endMs, voicedMs: 356 }).after(400);
+    expect(script.all('resume').map(({ atMs }) => atMs)).toEqual([endMs + 200]);
+    // The final has no more to say.
+    script.take({ type: 'transcript.final', text: 'Mhm.' }, { type: 'transcript.finalised' }).after(1_000);
+    expect([script.all('clear').length, script.all('generate').length]).toEqual([0, 1]);
+  });
+
+  it('…and words the final adds still take the floor', () => {
+    const script = paused().take({ type: 'transcript.interim', text: 'Okay' });
+    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 300 }).after(250);
+    expect(script.all('resume')).toHaveLength(1);
+    script.take({ type: 'transcript.final', text: 'Okay, but for three.' });
+    expect(script.all('clear').map(({ replyId }) => replyId)).toEqual(['r1']);
+  });
+
+  it('a word and a breath, then the rest: what was paused by the word is not said over the rest', () => {
+    // The words come 350 ms after their end, as they do where they are asked for 200 ms after it; finished sentences are answered after 300.
+    const script = paused({ responseWaitMs: 300, recognition: { has: 'interims', finalWithinMs: 400 } }).after(180);
+    script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 436 }).after(320);
+    expect(script.all('resume')).toHaveLength(0);
+    script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(30);
+    script.take({ type: 'transcript.final', text: 'Sorry,' });
+    expect([script.all('resume').length, script.all('clear').length]).toEqual([1, 1]);
+    expect(script.decisions('interruption').map(({ rule }) => rule)).toEqual(['paused', 'words']);
+  });
+
   it('an open endpoint decision owns the pause: the agent does not go on while the words may still come', () => {
     const script = paused().after(400);
     script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs: 656 });

@@ -39,6 +39,10 @@ function answeredAfter(text: string, settings: object): number {
   return (script.all('generate')[0]?.atMs ?? Number.NaN) - endMs;
 }
 
+it('last words are awaited for as long as the engine needs once it is asked for them, 200 ms after the end of speech', () => {
+  expect(configOf({}).recognition).toEqual({ has: 'interims', finalWithinMs: 500 });
+});
+
 describe('S§2.3 when the agent answers', () => {
   it.each([300, 2_000])('response_wait_ms %i', (wait) => {
     expect(answeredAfter('Book a table.', { response_wait_ms: wait })).toBe(wait);
