@@ -76,8 +76,9 @@ export class SpokenReply {
     return this.#sent.size > 0;
   }
 
-  /** Appends a piece of readable text. */
+  /** Appends a piece of readable text. What comes after a piece that failed is never said. */
   add({ text, emotion }: Piece): void {
+    if (this.#isComplete) return;
     const { synthesizer, voice } = this.#options;
     const speech = speakable(text, { language: voice.language, needsWords: synthesizer.needsWords === true });
     const piece = createPiece(text, speech, voice.isExpressive === true ? emotion : null);

@@ -1,5 +1,6 @@
 /** What must be true of every call, whatever happened in it. */
 import type { SessionItem } from '#config/session-record.ts';
+import { phrasesFor } from '#runtime/turn/phrases.ts';
 import { gapsOf } from './gaps.ts';
 import type { SimulatedCall } from './simulate-call.ts';
 import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
@@ -8,6 +9,8 @@ import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';
 const LONGEST_SILENCE_MS = 4_000;
 /** The longest a caller who came back may hear nothing: what was being said is begun again. */
 const LONGEST_RETURN_MS = 8_000;
+/** What a caller is told first whose call was taken over. */
+const BACK = phrasesFor('en').back;
 /** Parts of a gap below 1 ms are left out. */
 const ROUNDED_MS = 6;
 /** Words by which an estimate may miss what was heard. */
@@ -24,6 +27,7 @@ export function violations(call: SimulatedCall): string[] {
     ...silenceViolations(call),
     ...gapViolations(call),
     ...returnViolations(call),
+    ...takeoverViolations(call),
   ];
 }
 
@@ -103,4 +107,29 @@ function returnViolations({ acts, endedMs, live, outages, played }: SimulatedCal
       wasTalking || (last !== undefined && !played.some(({ startedMs }) => startedMs !== null && startedMs >= last.atMs && startedMs <= lostMs));
     return isOwed && !isFollowed && backMs !== Number.POSITIVE_INFINITY ? [`nothing followed the caller's return at ${backMs}`] : [];
   });
+}
+
+/** A caller whose call was taken over is told so first, and the successor's story goes on from what was there: no message, turn or tool result stands twice. */
+function takeoverViolations({ acts, effects, endedMs, played, reports, takeover }: SimulatedCall): string[] {
+  if (!takeover) return [];
+  const found: string[] = [];
+  const before = takeover.handover.items;
+  const after = reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
+  // Whoever talks over it hears less of it, or nothing.
+  const told = effects.find((effect) => effect.do === 'say' || effect.do === 'generate');
+  const first = effects.find((effect) => effect.do === 'play');
+  if (told?.do !== 'say' || !told.text.startsWith(BACK)) found.push('the successor does not begin with a word that it is back');
+  else if (first?.do === 'play' && first.replyId !== told.replyId) found.push(`${first.replyId} is played before the word that the agent is back`);
+  const isHeard = played.some(({ startedMs }) => startedMs !== null && startedMs <= takeover.backMs + LONGEST_SILENCE_MS);
+  const isExcused = acts.some(({ atMs, untilMs }) => untilMs >= takeover.backMs && atMs <= takeover.backMs + LONGEST_SILENCE_MS);
+  if (!isHeard && !isExcused && (endedMs ?? 0) > takeover.backMs + LONGEST_SILENCE_MS) found.push('nobody tells the caller that the call goes on');
+  const messagesBefore = new Set(before.flatMap((item) => (item.type === 'message' ? [item.id] : [])));
+  if (after.some((item) => item.type === 'message' && messagesBefore.has(item.id)))
+    found.push('a message of the successor has the name of an earlier one');
+  const results = new Set(before.flatMap((item) => (item.type === 'tool_result' ? [item.call_id] : [])));
+  if (after.some((item) => item.type === 'tool_result' && results.has(item.call_id))) found.push('a tool of the dead worker has a second result');
+  const lastTurn = Math.max(0, ...before.map(({ turn_id: turnId }) => turnId ?? 0));
+  if (reports.some((report) => report.type === 'turn' && report.latency.turn_id <= lastTurn))
+    found.push('a turn of the successor has the number of an earlier one');
+  return found;
 }

@@ -1,14 +1,16 @@
 /** One simulated call from its seed: the whole call of the product, with everything around it made of chance. */
 import { pino } from 'pino';
-import type { DurableReport } from '#config/worker-link.ts';
-import { startCall } from '#runtime/call.ts';
+import type { SessionItem } from '#config/session-record.ts';
+import type { DurableReport, Handover } from '#config/worker-link.ts';
+import { brokenOffItem } from '#control-plane/calls/broken-off.ts';
+import { type Call, startCall } from '#runtime/call.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
 import { withSecondAttempt } from '#runtime/llm/second-attempt.ts';
 import type { PlaceCall } from '#runtime/transfer.ts';
 import type { Effect } from '#runtime/turn/turn-effects.ts';
 import { createRandom, type Random } from './random.ts';
 import { type CallerAct, startSimulatedCaller } from './simulated-caller.ts';
-import { SimulatedClock } from './simulated-clock.ts';
+import { SIMULATED_EPOCH_MS, SimulatedClock } from './simulated-clock.ts';
 import { createSimulatedModel, createSimulatedRecognizer, createSimulatedTools, createSimulatedVoice } from './simulated-engines.ts';
 import { createSpokenWords, type PlayedReply, SimulatedLeg } from './simulated-leg.ts';
 import { type Outage, SimulatedLine } from './simulated-line.ts';
@@ -30,6 +32,16 @@ export interface SimulatedCall {
   readonly isWordTimed: boolean;
   readonly pendingTimers: number;
   readonly endedMs: number | null;
+  /** Null where its worker lived. Reports, effects, flight log and what was played are those of the successor otherwise. */
+  readonly takeover: TakenOver | null;
+}
+
+/** A call whose worker died and that another one went on with. */
+export interface TakenOver {
+  readonly handover: Handover;
+  readonly lostMs: number;
+  /** When the caller could hear again. */
+  readonly backMs: number;
 }
 
 const logger = pino({ level: 'silent' });
@@ -42,13 +54,17 @@ export interface Given {
   readonly isSpeculative?: boolean;
   /** The model's time to its first token, ms. */
   readonly firstTokenMs?: number;
+  /** The worker dies after so many steps of the turn machine, once somebody has joined, and another one takes the call over. */
+  readonly diesAfterSteps?: number;
 }
+
+/** How long a call is without a worker then, ms. */
+const WITHOUT_WORKER_MS = [200, 4_000] as const;
 
 /** Runs the call of a seed. */
 export async function simulateCall(seed: number, given: Given = {}): Promise<SimulatedCall> {
   const random = createRandom(seed);
   const world = new SimulatedClock();
-  const clock = world.forCall();
   const words = createSpokenWords();
   const plan = simulatedPlan(random);
   if (given.isSpeculative !== undefined) plan.config.conversation.speculative_response = given.isSpeculative;
@@ -66,11 +82,8 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     faults: random.pick([0, 0.05, 0.3]),
   };
   const recognizer = random.chance(0.95) ? createSimulatedRecognizer({ clock: world, random: random.fork(), habits }) : null;
-  const reports: DurableReport[] = [];
   const live: { atMs: number; event: Record<string, unknown> }[] = [];
-  const flightLog: Uint8Array[] = [];
-  const effects: Effect[] = [];
-  const invariants = new StepInvariants();
+  const stepViolations: string[] = [];
   let endedMs: number | null = null;
   const { hang_up_call: canHangUp } = plan.config.tools.system_tools;
   const model = createSimulatedModel({
@@ -78,9 +91,8 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     firstTokenMs: given.firstTokenMs ?? null,
   });
   const outages = random.fork();
-  const call = startCall({
+  const shared = {
     plan,
-    clock,
     logger,
     random: () => random.next(),
     recognizer,
@@ -88,27 +100,71 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     model: random.chance(0.5) ? withSecondAttempt(model, null, world) : model,
     knowledge: random.chance(0.3) ? simulatedKnowledge(world, random.fork()) : null,
     createTools: () => ({ runner: createSimulatedTools({ clock: world, random: random.fork() }), settle: null }),
-    report: (report) => reports.push(report),
-    live: (event) => live.push({ atMs: world.now(), event }),
     saveRecording: () => undefined,
-    saveFlightLog: ({ bytes }) => flightLog.push(bytes),
     placeCall: simulatedPhones(world, random.fork()),
-    onLegLost: () => {
-      // One in ten does not come back in time.
-      world.after(outages.chance(0.1) ? 20_000 : outages.between(50, 9_000), () => {
-        call.attach(line.open());
-        world.after(outages.between(0, 1_500), () => line.connect());
+  };
+  let stepsToLive = given.diesAfterSteps ?? Number.POSITIVE_INFINITY;
+  let takeover: TakenOver | null = null;
+
+  /** One worker's part of the call. Once it is dead nobody sees what it still does. */
+  function startWorker(handover: Handover | null): SimulatedWorker {
+    const invariants = new StepInvariants(stepViolations);
+    const worker = { clock: world.forCall(), reports: [] as DurableReport[], flightLog: [] as Uint8Array[], effects: [] as Effect[], isAlive: true };
+    const call = startCall({
+      ...shared,
+      clock: worker.clock,
+      handover,
+      report: (report) => {
+        if (worker.isAlive) worker.reports.push(report);
+      },
+      live: (event) => {
+        if (worker.isAlive) live.push({ atMs: world.now(), event });
+      },
+      saveFlightLog: ({ bytes }) => worker.flightLog.push(bytes),
+      onLegLost: () => {
+        const ifAlive = (act: () => void) => () => {
+          if (worker.isAlive) act();
+        };
+        // One in ten does not come back in time.
+        const returning = ifAlive(() => {
+          call.attach(line.open());
+          world.after(
+            outages.between(0, 1_500),
+            ifAlive(() => line.connect()),
+          );
+        });
+        world.after(outages.chance(0.1) ? 20_000 : outages.between(50, 9_000), returning);
+      },
+      onStep: (input, step) => {
+        if (!worker.isAlive) return;
+        invariants.observe(input, step);
+        worker.effects.push(...step.effects);
+        stepsToLive -= 1;
+        if (stepsToLive <= 0 && takeover === null && worker.reports.some(({ type }) => type === 'joined')) die();
+      },
+    });
+    void call.ended.then(() => {
+      if (worker.isAlive) endedMs = world.now();
+    });
+    return { ...worker, call };
+
+    function die(): void {
+      worker.isAlive = false;
+      line.abandon();
+      const lostMs = world.now();
+      world.after(0, () => call.end('cancelled'));
+      world.after(outages.between(...WITHOUT_WORKER_MS), () => {
+        const of = { reports: worker.reports, live, lostMs, nowMs: world.now() };
+        takeover = { handover: handoverOf(of), lostMs, backMs: world.now() + outages.between(0, 500) };
+        current = startWorker(takeover.handover);
+        current.call.attach(line.open());
+        world.after(takeover.backMs - world.now(), () => line.connect());
       });
-    },
-    onStep: (input, step) => {
-      invariants.observe(input, step);
-      effects.push(...step.effects);
-    },
-  });
-  void call.ended.then(() => {
-    endedMs = world.now();
-  });
-  call.attach(line.open());
+    }
+  }
+
+  let current = startWorker(null);
+  current.call.attach(line.open());
   const acts = startSimulatedCaller({
     clock: world,
     random: random.fork(),
@@ -118,20 +174,50 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     untilMs: random.between(10_000, 70_000),
   });
   await world.run(() => endedMs !== null, GIVE_UP_MS);
+  const { clock, effects, flightLog, reports } = current;
   return {
     seed,
     reports,
     live,
     flightLog,
     effects,
-    played: line.played,
+    played: line.playedAfter((takeover as TakenOver | null)?.lostMs ?? 0),
     legViolations: line.violations,
-    stepViolations: invariants.violations,
+    stepViolations,
     acts: [...acts, ...line.musicMs.map((atMs) => ({ atMs, untilMs: atMs, what: 'music' }))],
     outages: line.outages,
     isWordTimed,
     pendingTimers: clock.pending(),
     endedMs,
+    takeover,
+  };
+}
+
+/** One worker and what it left behind. */
+interface SimulatedWorker {
+  readonly call: Call;
+  readonly clock: ReturnType<SimulatedClock['forCall']>;
+  readonly reports: readonly DurableReport[];
+  readonly flightLog: readonly Uint8Array[];
+  readonly effects: readonly Effect[];
+}
+
+/** What the control plane tells the successor of a worker that reported and showed this. */
+function handoverOf(of: { reports: readonly DurableReport[]; live: SimulatedCall['live']; lostMs: number; nowMs: number }): Handover {
+  const items = of.reports.flatMap((report): SessionItem[] => (report.type === 'items' ? report.items : []));
+  const captions = of.live.filter(({ event }) => event['type'] === 'transcript' && event['role'] === 'agent');
+  const last = captions.at(-1);
+  const text = last && last.event['final'] !== true ? String(last.event['text']) : '';
+  const heard = last && text !== '' ? { text, atMs: SIMULATED_EPOCH_MS + last.atMs } : null;
+  const brokenOff = brokenOffItem(items, heard);
+  const joined = of.reports.find(({ type }) => type === 'joined');
+  const joinedMs = joined?.type === 'joined' ? Date.parse(joined.at) - SIMULATED_EPOCH_MS : of.lostMs;
+  return {
+    items: brokenOff ? [...items, brokenOff] : items,
+    was_cut_off: brokenOff !== null,
+    elapsed_ms: of.nowMs - joinedMs,
+    lost_at: new Date(SIMULATED_EPOCH_MS + of.lostMs).toISOString(),
+    dialog: null,
   };
 }
 

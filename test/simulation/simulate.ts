@@ -1,6 +1,7 @@
 /**
  * `npm run simulate -- --calls 10000 [--from 1]` runs simulated calls on every processor and prints the ones that broke an invariant;
- * `npm run simulate -- --seed 17` shows one call as a timeline: each input of the turn machine and what it led to.
+ * `npm run simulate -- --seed 17` shows one call as a timeline: each input of the turn machine and what it led to;
+ * with `--dies-after 40` its worker dies after so many steps, and what follows on the next one is shown.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -9,7 +10,7 @@ import { readFlightLog } from '#runtime/flight-log.ts';
 import { replay } from '#runtime/replay.ts';
 import { gapsOf } from './gaps.ts';
 import { violations } from './invariants.ts';
-import { simulateCall } from './simulate-call.ts';
+import { type Given, simulateCall } from './simulate-call.ts';
 import { type AnsweredTwice, answeredTwice, FIRST_TOKEN_MS, medianSaving } from './speculation.ts';
 
 /** Calls a thread is given at a time, and failures after which the rest tells nothing new. */
@@ -31,9 +32,15 @@ else parentPort?.postMessage(await runBatch(workerData as number, BATCH));
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { calls: { type: 'string', default: '10000' }, from: { type: 'string', default: '1' }, seed: { type: 'string' } },
+    options: {
+      calls: { type: 'string', default: '10000' },
+      from: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      'dies-after': { type: 'string' },
+    },
   });
-  if (values.seed !== undefined) await show(Number(values.seed));
+  const diesAfterSteps = values['dies-after'];
+  if (values.seed !== undefined) await show(Number(values.seed), diesAfterSteps === undefined ? {} : { diesAfterSteps: Number(diesAfterSteps) });
   else await runAll(Number(values.from), Number(values.calls));
 }
 
@@ -84,8 +91,8 @@ function inThread(batch: number): Promise<Found> {
   });
 }
 
-async function show(seed: number): Promise<void> {
-  const call = await simulateCall(seed);
+async function show(seed: number, given: Given): Promise<void> {
+  const call = await simulateCall(seed, given);
   for (const { input, effects } of replay(readFlightLog(call.flightLog)[0])) {
     const { atMs, type, ...facts } = input;
     console.log(`${atMs.toFixed(0).padStart(7)} ${type} ${JSON.stringify(facts)}`);

@@ -122,6 +122,13 @@ export class SimulatedLeg implements Leg {
     this.#go();
   }
 
+  /** The worker at this end dies: nothing is played and nobody is told anything any more. */
+  abandon(): void {
+    this.#stop();
+    this.#isClosed = true;
+    this.#listener = () => undefined;
+  }
+
   /** The far end hangs up. */
   close(reason: LegCloseReason): void {
     if (this.#isClosed) return;

@@ -21,6 +21,8 @@ export class SimulatedLine {
   readonly #words: SpokenWords;
   readonly #latencyMs: number;
   readonly #kind: Leg['kind'];
+  #isAbandoned = false;
+  #hasLeft = false;
   #lost: { readonly lostMs: number; readonly wasTalking: boolean } | null = null;
 
   constructor(options: { clock: SimulatedClock; words: SpokenWords; random: Random; kind: Leg['kind'] }) {
@@ -42,6 +44,7 @@ export class SimulatedLine {
     if (this.#lost) this.#over.push({ ...this.#lost, backMs: this.#clock.now() });
     this.#lost = null;
     this.#leg.connect();
+    if (this.#hasLeft) this.#leg.close('remote');
   }
 
   /** The connection breaks, unless one already has. */
@@ -52,11 +55,20 @@ export class SimulatedLine {
     this.#leg.close('failed');
   }
 
+  /** The worker dies: the caller hears and is heard by nobody until there is another leg. */
+  abandon(): void {
+    this.#lost ??= { lostMs: this.#clock.now(), wasTalking: this.#leg.isTalking };
+    this.#leg.abandon();
+    this.#isAbandoned = true;
+  }
+
   tell(event: LegEvent): void {
     if (!this.#lost) this.#leg.tell(event);
   }
 
   close(reason: LegCloseReason): void {
+    // Whoever comes back to a caller who has left is told so.
+    this.#hasLeft ||= this.#lost !== null && this.#isAbandoned;
     this.#leg.close(reason);
   }
 
@@ -72,9 +84,9 @@ export class SimulatedLine {
     return this.#lost ? [...this.#over, { ...this.#lost, backMs: Number.POSITIVE_INFINITY }] : this.#over;
   }
 
-  /** What was played, on whichever leg. */
-  get played(): readonly PlayedReply[] {
-    return this.#legs.flatMap(({ played }) => played);
+  /** What was played after that moment, on whichever leg, and what never was. */
+  playedAfter(momentMs: number): readonly PlayedReply[] {
+    return this.#legs.flatMap(({ played }) => played).filter(({ startedMs }) => startedMs === null || startedMs > momentMs);
   }
 
   get violations(): readonly string[] {

@@ -11,6 +11,9 @@ const onlySeed = process.env['SIMULATION_SEED'];
 const calls = Number(process.env['SIMULATION_CALLS'] ?? 2_000);
 const seeds = onlySeed === undefined ? Array.from({ length: calls }, (_, index) => index + 1) : [Number(onlySeed)];
 
+/** Steps after which the worker of a seed's call dies: from its first to well into it. */
+const deathOf = (seed: number) => 1 + ((seed * 37) % 150);
+
 describe('simulated calls', () => {
   it(`hold every invariant over ${seeds.length} seeds`, async () => {
     const failed: string[] = [];
@@ -28,6 +31,19 @@ describe('simulated calls', () => {
       expect(Object.keys(reasons).sort()).toEqual(
         expect.arrayContaining(['agent_hangup', 'conversation_timeout', 'llm_endpoint_failure', 'user_hangup']),
       );
+  }, 600_000);
+
+  it('are taken over at whatever step their worker dies: every invariant holds on, and the caller is told first', async () => {
+    const failed: string[] = [];
+    let taken = 0;
+    for (const seed of seeds.slice(0, 200)) {
+      const call = await simulateCall(seed, { diesAfterSteps: deathOf(seed) });
+      if (call.takeover) taken += 1;
+      failed.push(...violations(call).map((violation) => `npm run simulate -- --seed ${seed} --dies-after ${deathOf(seed)}: ${violation}`));
+      if (failed.length > 20) break;
+    }
+    expect(failed).toEqual([]);
+    if (seeds.length >= 200) expect(taken).toBeGreaterThan(100);
   }, 600_000);
 
   it('come out the same from the same seed', async () => {

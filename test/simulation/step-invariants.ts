@@ -24,7 +24,7 @@ interface ReplyAccount {
 
 /** Watches one call. */
 export class StepInvariants {
-  readonly violations: string[] = [];
+  readonly violations: string[];
   readonly #timers = new Set<TimerName>();
   readonly #replies = new Map<string, ReplyAccount>();
   readonly #results = new Set<string>();
@@ -36,6 +36,11 @@ export class StepInvariants {
   #hangUps = 0;
   #speculations = 0;
   #isConnected = false;
+
+  /** What is found is added to `violations`. */
+  constructor(violations: string[] = []) {
+    this.violations = violations;
+  }
 
   /** Takes one step. */
   observe(input: TurnInput, { effects, state }: Step): void {
