@@ -52,6 +52,8 @@ export interface SessionChange {
 
 /** End reasons of sessions nobody ever joined; the others say that somebody had (supplement 3). */
 const NEVER_JOINED: ReadonlySet<EndReason> = new Set(['room_join_timeout', 'cancelled', 'dial_failed']);
+/** The join deadline has passed: no news of a session somebody has joined in the meantime. */
+const JOIN_DEADLINE: ReadonlySet<EndReason> = new Set(['room_join_timeout', 'agent_join_timeout']);
 
 /** The change an event makes, or null when it makes none in this state. */
 export function step(session: SessionFacts, event: SessionEvent): SessionChange | null {
@@ -146,6 +148,7 @@ function dialFields(dialStatus: DialStatus): Partial<SessionDocument> {
 
 function ended(session: SessionFacts, event: Extract<SessionEvent, { type: 'ended' }>): SessionChange | null {
   if (!isLive(session.status)) return null;
+  if (session.started_at !== null && JOIN_DEADLINE.has(event.reason)) return null;
   return session.started_at === null && event.reason !== 'agent_join_timeout' ? neverJoined(session, event) : joinedAndEnded(session, event);
 }
 

@@ -111,6 +111,8 @@ describe('the session machine', () => {
   it('charging: one that never connects gets it all back and is told to nobody', () => {
     const change = step(pending, { type: 'ended', at: at(60), reason: 'room_join_timeout' });
     expect(change).toMatchObject({ set: { status: 'failed', end_reason: 'room_join_timeout', billing: { due: PRICE } }, events: [] });
+    // The report that somebody is there was a moment ahead of the deadline.
+    for (const reason of ['room_join_timeout', 'agent_join_timeout'] as const) expect(step(active, { type: 'ended', at: at(60), reason })).toBeNull();
   });
 
   it('a session nobody joined ends for a reason of its own, whatever the worker called it', () => {
