@@ -19,14 +19,12 @@ export function registerLiveRoutes(app: ApiServer, context: Context): void {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: LIMITS.synthesisBodyBytes });
   const accept = (withTimestamps: boolean) => (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     admitUpgrade(context, { request, socket }).then(
-      (admitted) => {
-        if (!admitted) return;
+      (caller) => {
         // One that went away meanwhile never becomes a session.
-        if (socket.destroyed) admitted.slot.release();
-        else
-          sockets.handleUpgrade(request, socket, head, (connection) =>
-            serveLiveSession(connection, { context, ...admitted, model: String(request.headers['model'] ?? ''), withTimestamps }),
-          );
+        if (!caller || socket.destroyed) return;
+        sockets.handleUpgrade(request, socket, head, (connection) =>
+          serveLiveSession(connection, { context, caller, model: String(request.headers['model'] ?? ''), withTimestamps }),
+        );
       },
       (error: unknown) => refuse(context, socket, error),
     );
@@ -45,7 +43,9 @@ async function admitUpgrade(context: Context, { request, socket }: { request: In
     refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
     return null;
   }
-  return { caller, slot: await admit(context, caller, 'synthesis') };
+  // A place is held only while there is speech; whoever would find none is told so while it can be said with a status.
+  (await admit(context, caller, 'synthesis')).release();
+  return caller;
 }
 
 function refuse(context: Context, socket: Duplex, error: unknown): void {

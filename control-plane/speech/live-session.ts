@@ -12,7 +12,7 @@ import { languageOf, requestedVoices } from '../voices/resolve-voice.ts';
 import { LiveText } from './live-text.ts';
 import { readMsgpack } from './speech-body.ts';
 import { synthesisModel } from './speech-models.ts';
-import { synthesise } from './speech-service.ts';
+import { admit, synthesise } from './speech-service.ts';
 import { TextQueue } from './text-queue.ts';
 import { timedPiece } from './timed-piece.ts';
 import { liveRequest, Script, speakOptions } from './tts-request.ts';
@@ -37,7 +37,6 @@ const UNSENT_CHECK_MS = 20;
 export interface LiveSessionDeps {
   readonly context: Context;
   readonly caller: Caller;
-  readonly slot: SpeechSlot;
   /** The header `model`. */
   readonly model: string | undefined;
   /** Audio events say what they know of the words, and the socket takes another `start` afterwards. */
@@ -52,7 +51,7 @@ interface Synthesis {
   said: Promise<void>;
 }
 
-/** Serves the socket until it closes; the slot is released then. */
+/** Serves the socket until it closes. Only while it is spoken for does it hold a place: from `start` to the end of the speech. */
 export function serveLiveSession(socket: WebSocket, deps: LiveSessionDeps): void {
   const session = new LiveSession(socket, deps);
   socket.on('message', (data: Buffer, isBinary) => session.received(data, isBinary));
@@ -88,7 +87,6 @@ class LiveSession {
   closed(): void {
     this.#closed.abort(new Error('the caller is gone'));
     this.#idle.cancel();
-    this.#deps.slot.release();
   }
 
   #awaitIdle(): Timer {
@@ -113,22 +111,31 @@ class LiveSession {
   }
 
   #start(request: z.output<typeof liveRequest>): void {
-    const { context, caller, slot, model } = this.#deps;
-    const voices = requestedVoices(context, caller, request, this.#closed.signal);
+    const { context, caller } = this.#deps;
+    const place = admit(context, caller, 'synthesis');
+    const voices = place.then(() => requestedVoices(context, caller, request, this.#closed.signal));
     const script = voices.then((resolved) => new Script(resolved, request.pronunciation_dictionary));
     const text = new LiveText({ least: request.min_chunk_length, most: request.chunk_length });
     const synthesis: Synthesis = { text, script, segments: new TextQueue(), said: script.then(() => {}) };
     synthesis.said.catch((error: unknown) => this.#finish('error', error));
-    const asked = { caller, requestId: newId(), model: synthesisModel(model, context.clock.wallTime()), slot };
     this.#running = synthesis;
-    voices.then(
-      ([voice]) => {
-        const options = speakOptions(request, languageOf(context, voice ?? null));
-        return this.#speak(synthesise(context, asked, { options, segments: synthesis.segments }, this.#closed.signal));
-      },
-      () => {}, // told above
-    );
+    this.#hold(place, async (slot) => {
+      const [voice] = await voices;
+      const options = speakOptions(request, languageOf(context, voice ?? null));
+      const asked = { caller, requestId: newId(), model: synthesisModel(this.#deps.model, context.clock.wallTime()), slot };
+      await this.#speak(synthesise(context, asked, { options, segments: synthesis.segments }, this.#closed.signal));
+    }).catch(() => {}); // Why there is no place, or no voice, is told above.
     this.#say(synthesis, text.add(request.text));
+  }
+
+  /** Does the work of a place and gives it back. */
+  async #hold(place: Promise<SpeechSlot>, work: (slot: SpeechSlot) => Promise<void>): Promise<void> {
+    const slot = await place;
+    try {
+      await work(slot);
+    } finally {
+      slot.release();
+    }
   }
 
   #say(synthesis: Synthesis, text: string | null): void {

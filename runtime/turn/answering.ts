@@ -237,18 +237,18 @@ function giveUp(draft: Draft, answer: Answer): void {
   const isBusy = (phase.is === 'speaking' || phase.is === 'paused') && phase.utterance !== null;
   if (isBusy) {
     // Its hold line still plays: the answer becomes the line said after it.
-    const replyId = sayLater(draft, line);
+    const replyId = sayLater(draft, line, answer.turn.wantsAudio);
     setAnswer(draft, { ...answer, generation: replacement(draft, replyId, line) });
     return;
   }
   closeAnswer(draft, answer, false);
-  say(draft, line, { kind: 'notice', turnId: answer.turn.turnId, answer: null });
+  say(draft, line, { kind: 'notice', turnId: answer.turn.turnId, answer: null, isSpoken: answer.turn.wantsAudio });
 }
 
-function sayLater(draft: Draft, text: string): string {
+function sayLater(draft: Draft, text: string, isSpoken: boolean): string {
   draft.lastReply += 1;
   const replyId = `r${draft.lastReply}`;
-  emit(draft, { do: 'say', replyId, text });
+  emit(draft, { do: 'say', replyId, text, isSpoken });
   return replyId;
 }
 
@@ -263,8 +263,12 @@ export function onHold(draft: Draft): void {
   bridge(draft, phase.answer);
 }
 
-/** Says a word while the answer is waited for. */
+/** Says a word while the answer is waited for. Whoever reads it sees that it is being made (supplement 5, `audio: false`). */
 export function bridge(draft: Draft, answer: Answer): void {
+  if (!answer.turn.wantsAudio) {
+    setAnswer(draft, { ...answer, hasHoldLine: true });
+    return;
+  }
   const { generation, heard } = answer;
   const isTool = generation.calls.some(({ result }) => result === null);
   if (heard[generation.replyId] === undefined) emit(draft, { do: 'hold', replyId: generation.replyId });

@@ -24,17 +24,25 @@ export function watchProgress(draft: Draft, quietMs = draft.atMs): void {
   emit(draft, { do: 'startTimer', name: 'progress', atMs: quietMs + PROGRESS_MS });
 }
 
+/** What a fixed text is said as. */
+interface Saying {
+  readonly kind: Utterance['kind'];
+  readonly turnId: number | null;
+  /** False: it is only written to the client. Spoken where nothing is said of it. */
+  readonly isSpoken?: boolean;
+}
+
 /** Says a fixed text at once. The floor must be free of other speech. */
-export function say(draft: Draft, text: string, options: { kind: Utterance['kind']; turnId: number | null; answer: Answer | null }): void {
+export function say(draft: Draft, text: string, options: Saying & { readonly answer: Answer | null }): void {
   const utterance = prepare(draft, text, options);
   emit(draft, { do: 'play', replyId: utterance.replyId });
   speak(draft, utterance, options.answer);
 }
 
 /** Has a fixed text synthesised without playing it. `isHeardOut`: it cannot be talked over. */
-export function prepare(draft: Draft, text: string, options: { kind: Utterance['kind']; turnId: number | null; isHeardOut?: boolean }): Utterance {
+export function prepare(draft: Draft, text: string, options: Saying & { readonly isHeardOut?: boolean }): Utterance {
   const replyId = nextReplyId(draft);
-  emit(draft, { do: 'say', replyId, text });
+  emit(draft, { do: 'say', replyId, text, isSpoken: options.isSpoken !== false });
   return {
     replyId,
     kind: options.kind,

@@ -69,9 +69,9 @@ export class ReplyRunner {
     this.#options = options;
   }
 
-  /** Voices a fixed text. */
-  say({ replyId, text }: Extract<Effect, { do: 'say' }>): void {
-    const voice = this.#spoken(replyId, false);
+  /** Voices a fixed text, or writes it. */
+  say({ replyId, text, isSpoken }: Extract<Effect, { do: 'say' }>): void {
+    const voice = isSpoken ? this.#spoken(replyId, false) : this.#written(replyId);
     this.#runs.set(replyId, { voice, isCommitted: true, turnId: null, usage: null, modelId: '', writtenChars: 0, isNoted: true });
     const cutter = createPieceCutter();
     for (const piece of [...cutter.push(text), ...cutter.finish()]) voice.add(piece);
@@ -81,8 +81,8 @@ export class ReplyRunner {
   /** Runs the model and voices what it writes. */
   generate(effect: Extract<Effect, { do: 'generate' }>): void {
     const { replyId, turnId, isSpeculative, isSpoken } = effect;
-    const { accept, event, model } = this.#options;
-    const voice = isSpoken ? this.#spoken(replyId, isSpeculative) : new WrittenReply({ replyId, accept, event });
+    const { model } = this.#options;
+    const voice = isSpoken ? this.#spoken(replyId, isSpeculative) : this.#written(replyId);
     const run: Run = { voice, isCommitted: !isSpeculative, turnId, usage: null, modelId: model.id, writtenChars: 0, isNoted: false };
     this.#runs.set(replyId, run);
     void this.#stream(effect, run);
@@ -162,6 +162,11 @@ export class ReplyRunner {
       default:
         report satisfies never;
     }
+  }
+
+  #written(replyId: string): WrittenReply {
+    const { accept, event } = this.#options;
+    return new WrittenReply({ replyId, accept, event });
   }
 
   #spoken(replyId: string, isSpeculative: boolean): SpokenReply {

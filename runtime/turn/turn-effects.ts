@@ -31,8 +31,8 @@ export type Effect =
   | { readonly do: 'openRecognizer' }
   | { readonly do: 'closeRecognizer' }
   | { readonly do: 'finalise' }
-  /** Synthesises a fixed text. Nothing of it is played before `play`. */
-  | { readonly do: 'say'; readonly replyId: string; readonly text: string }
+  /** Synthesises a fixed text, unless it is only written to the client. Nothing of it is played, or shown, before `play`. */
+  | { readonly do: 'say'; readonly replyId: string; readonly text: string; readonly isSpoken: boolean }
   /** Generates and synthesises a reply. Nothing of it is played before `play`. */
   | {
       readonly do: 'generate';

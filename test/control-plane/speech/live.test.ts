@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { systemClock } from '#config/clock.ts';
 import { LiveText } from '#control-plane/speech/live-text.ts';
+import { admit } from '#control-plane/speech/speech-service.ts';
+import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
 // Threads start, engines warm up and programs run: a loaded machine may take its time.
@@ -63,6 +65,24 @@ class Client {
   get audio(): Buffer {
     return Buffer.concat(this.events.filter(({ event }) => event === 'audio').map(({ audio }) => Buffer.from(audio)));
   }
+}
+
+/** Until something of it is heard; more text may follow. */
+async function beginToSpeak(client: Client): Promise<void> {
+  client.send(start(), text('Yes. '), { event: 'flush' });
+  await client.until(({ event }) => event === 'audio');
+}
+
+/** How many more requests the account may have in progress. */
+async function placesOf(caller: TestUser): Promise<number> {
+  const slots: SpeechSlot[] = [];
+  for (;;) {
+    const slot = await admit(api.context, caller, 'synthesis').catch(() => null);
+    if (!slot) break;
+    slots.push(slot);
+  }
+  for (const slot of slots) slot.release();
+  return slots.length;
 }
 
 const start = (request: object = {}) => ({ event: 'start', request: { text: '', format: 'pcm', sample_rate: 16_000, ...request } });
@@ -138,8 +158,29 @@ describe('supplement 4.10 live synthesis', () => {
     expect(await refused({})).toEqual([401, 'Bearer']);
     expect(await refused({ authorization: 'Bearer nope' })).toEqual([401, null]);
     const open = await Promise.all(Array.from({ length: 5 }, () => Client.open()));
+    await Promise.all(open.map(beginToSpeak));
     expect(await refused({ authorization: `Bearer ${user.key}` })).toEqual([429, '1']);
     for (const { socket } of open) socket.terminate();
+    await expect.poll(() => placesOf(user), { timeout: 60_000 }).toBe(5);
+  });
+
+  it('a socket on which nothing is spoken holds no place: it takes one at start, or is told that there is none', async () => {
+    const idle = await Promise.all(Array.from({ length: 7 }, () => Client.open('/v1/tts/live/with-timestamp')));
+    expect(await placesOf(user)).toBe(5);
+    const [last, ...others] = idle;
+    await Promise.all(others.slice(0, 5).map(beginToSpeak));
+    expect(await placesOf(user)).toBe(0);
+    last?.send(start());
+    const { message } = await last!.until(({ event }) => event === 'finish');
+    expect(message).toMatch(/5/);
+    // A speech that is over gives its place back, though its socket stays.
+    others[0]?.send({ event: 'stop' });
+    await others[0]!.until(({ event }) => event === 'finish');
+    await expect.poll(() => placesOf(user), { timeout: 60_000 }).toBe(1);
+    expect(others[0]?.socket.readyState).toBe(WebSocket.OPEN);
+    others[5]?.send(start(), text('No. '), { event: 'stop' });
+    expect(await others[5]!.until(({ event }) => event === 'finish')).toMatchObject({ reason: 'stop' });
+    for (const { socket } of idle) socket.terminate();
   });
 });
 

@@ -204,7 +204,36 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
       if (script.state.phase.is === 'speaking') playOut(script);
     }
     expect(script.all('discard')).toEqual([]);
-    expect(saidBy(script)).toEqual([hold]);
+    expect(saidBy(script)).toEqual([]);
+  });
+
+  it('supplement 5 who asked for no audio hears none: neither while the model thinks nor while a tool runs', () => {
+    const script = TurnScript.listening().take({ type: 'user.message', text: 'look it up', wantsAudio: false });
+    const { replyId = '' } = script.last('generate') ?? {};
+    script
+      .after(5_000)
+      .take({ type: 'reply.token', replyId }, { type: 'reply.tool_called', replyId, ...LOOK_UP }, { type: 'reply.generated', replyId });
+    found(script.after(12_000)).after(5_000);
+    expect(saidBy(script)).toEqual([]);
+    writes(script, script.last('generate')?.replyId ?? '', 'It is open.');
+    expect(script.last('generate')).toMatchObject({ isSpoken: false });
+    expect(script.all('hangUp')).toEqual([]);
+  });
+
+  it('supplement 5 …nor when no answer comes: that is written, too', () => {
+    const script = TurnScript.listening().take({ type: 'user.message', text: 'who are you', wantsAudio: false });
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const { replyId = '' } = script.last('generate') ?? {};
+      script.after(500).take({ type: 'reply.failed', replyId, stage: 'model', message: 'no', status: 500, isRetryable: true });
+    }
+    expect(script.all('say')).toMatchObject([{ text: trouble, isSpoken: false }]);
+  });
+
+  it('a silent model is given up for a written turn as for a spoken one', () => {
+    const script = TurnScript.listening().take({ type: 'user.message', text: 'who are you', wantsAudio: false });
+    script.after(40_000);
+    expect(script.all('generate')).toHaveLength(2);
+    expect(script.all('say')).toMatchObject([{ text: trouble, isSpoken: false }]);
   });
 
   it("a greeting's tool is waited for with a word, and so is what follows it", () => {
