@@ -27,7 +27,7 @@ const BLOCK_SAMPLES = (OUT_RATE_HZ * BLOCK_MS) / 1000;
 const GATHERING_TIMEOUT_MS = 2000;
 /** A browser that was answered but never connects. */
 const CONNECT_TIMEOUT_MS = 20_000;
-/** How long a broken connection may take to mend itself before the caller counts as gone; ICE has waited about 8 s before it says so. */
+/** How long a broken connection may take to mend itself before it is given up; ICE has waited about 8 s before it says so. A caller who is still there offers another one. */
 const DISCONNECT_TIMEOUT_MS = 5000;
 const STATS_TIMEOUT_MS = 300;
 /** A slot served later than this is left out rather than sent in a burst. */
@@ -211,9 +211,11 @@ class WebrtcSession implements TransportLeg, Paced {
     }
     if (connectionState === 'disconnected') {
       this.#timer.cancel();
-      this.#timer = this.#shared.clock.after(DISCONNECT_TIMEOUT_MS, () => void this.#end('remote'));
+      this.#timer = this.#shared.clock.after(DISCONNECT_TIMEOUT_MS, () => void this.#end('media_timeout'));
     }
-    if (connectionState === 'failed' || connectionState === 'closed') void this.#end(this.#isConnected ? 'remote' : 'failed');
+    // Whoever leaves says so on the data channel, or closes the connection.
+    if (connectionState === 'failed') void this.#end(this.#isConnected ? 'media_timeout' : 'failed');
+    if (connectionState === 'closed') void this.#end(this.#isConnected ? 'remote' : 'failed');
   }
 
   #end(reason: LegCloseReason): Promise<void> {

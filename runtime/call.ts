@@ -246,7 +246,12 @@ class RunningCall implements Call {
       this.#loop.onLegEvent(event);
       return;
     }
-    this.#timer = this.#deps.clock.after(RECONNECT_WITHIN_MS, () => this.#loop.onLegEvent({ ...event, reason: 'media_timeout' }));
+    const { clock } = this.#deps;
+    const lostAt = new Date(clock.wallTime() - (clock.now() - event.atMs)).toISOString();
+    this.#timer = clock.after(RECONNECT_WITHIN_MS, () => {
+      this.#endedAt = lostAt;
+      this.#loop.onLegEvent({ ...event, reason: 'media_timeout' });
+    });
     this.#loop.loseLeg();
     // A goodbye that broke off with the leg was the end.
     if (this.#endReason === null) this.#deps.onLegLost?.();

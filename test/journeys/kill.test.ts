@@ -33,12 +33,13 @@ const SETTLE_MS = 60_000;
 const [PRICE_WEB, PRICE_PHONE, PRICE_NUMBER] = [60_000, 70_000, 40_000];
 const KEYED_BEFORE = '11';
 const KEYED_AFTER = '22';
-const LEGAL_ENDS = { completed: ['user_hangup', 'heartbeat_timeout'], failed: ['room_join_timeout', 'cancelled'] };
+const ENDS_UNJOINED = ['room_join_timeout', 'cancelled'];
+const APOLOGY = 'Sorry, I lost you for a second.';
 
 /** What can happen. */
 const STRIKES = ['control-plane', 'worker', 'supervisor', 'link', 'signalling', 'stall', 'machine'] as const;
 type Strike = (typeof STRIKES)[number];
-/** Calls do not survive these, or only for those who are still there. */
+/** The next start calls back whoever is still there; what it comes too late for has ended. */
 const LETHAL: readonly Strike[] = ['supervisor', 'machine'];
 const IN_WORDS: Record<Strike, string> = {
   'control-plane': 'kill -9 of the control plane: calls go on',
@@ -119,12 +120,15 @@ async function run(seed: number, strike: Strike): Promise<void> {
   const before = await balance();
   const startedAt = new Date();
   const hangUp = new AbortController();
-  const calls = Array.from({ length: CALLS }, () => placeCall(random, hangUp.signal));
+  const calls = Array.from({ length: CALLS }, () => placeCall(random, { stays: LETHAL.includes(strike), signal: hangUp.signal }));
   const clients = new ApiClients({ product, agentId, run: seed, random });
   await pause(between(STRIKE_WITHIN_MS.first, STRIKE_WITHIN_MS.last));
   const struckAt = new Date();
   await deal(strike, between);
-  if (strike === 'supervisor' || strike === 'machine') hangUp.abort();
+  if (LETHAL.includes(strike)) {
+    await decided({ startedAt, struckAt });
+    hangUp.abort();
+  }
   await pause(CLIENTS_GO_ON_MS);
   await clients.stop();
   const records = await Promise.all(calls);
@@ -133,7 +137,7 @@ async function run(seed: number, strike: Strike): Promise<void> {
   const sessions = await sessionsSince(startedAt);
 
   expect(clients.strangeAnswers).toEqual([]);
-  expectLegal(sessions);
+  expectLegal(sessions, strike);
   const known = new Set(sessions.map(({ session_id }) => session_id));
   expect(clients.sessions.filter((id) => !known.has(id))).toEqual([]);
   await expectNumbers(clients);
@@ -145,8 +149,8 @@ async function run(seed: number, strike: Strike): Promise<void> {
   expect(await balance()).toBe(before + clients.topUps * (parseMoney(TOP_UP) ?? 0) - bought * PRICE_NUMBER - cost);
 }
 
-/** One caller: keys something in, waits, keys something else in, hangs up. */
-function placeCall(random: () => number, signal: AbortSignal): Promise<CallRecord> {
+/** One caller: keys something in, waits, keys something else in, hangs up; or stays for as long as something is heard. */
+function placeCall(random: () => number, { signal, stays }: { readonly signal: AbortSignal; readonly stays: boolean }): Promise<CallRecord> {
   const scene = prepareScene({
     name: 'keys',
     seed: Math.floor(random() * 1_000_000),
@@ -155,7 +159,7 @@ function placeCall(random: () => number, signal: AbortSignal): Promise<CallRecor
       { do: 'press', digits: `${KEYED_BEFORE}#` },
       { do: 'pause', ms: [3_600, 4_200] },
       { do: 'press', digits: `${KEYED_AFTER}#` },
-      { do: 'pause', ms: 1_000 },
+      stays ? { do: 'await_hang_up', timeout_ms: SETTLE_MS } : { do: 'pause', ms: 1_000 },
     ],
   });
   return new PhoneCaller({ ports: PORTS }).call({ target: product.sipAddress(number), scene, signal });
@@ -193,8 +197,22 @@ async function worksAgain(): Promise<void> {
   await product.until('calls are answered again', async () => (await call()).type === 'answered');
 }
 
+/** Every call of the run before is over, or has an agent again who has said so. */
+async function decided({ startedAt, struckAt }: { readonly startedAt: Date; readonly struckAt: Date }): Promise<void> {
+  await product.until('every call is over, or gone on with', async () => {
+    const calls = (await sessionsSince(startedAt)).filter(
+      (session) => isLive(session) && session.source === 'phone' && session.started_at !== null && new Date(session.started_at) <= struckAt,
+    );
+    const details = await Promise.all(calls.map(({ session_id }) => product.ask('GET', `/v1/agent/sessions/${session_id}`)));
+    return details.every(({ items }) => items.some(({ content }: { content?: string }) => content === APOLOGY));
+  });
+}
+
+function isLive({ status }: Session): boolean {
+  return status !== 'completed' && status !== 'failed';
+}
+
 async function settled(since: Date): Promise<void> {
-  const isLive = ({ status }: Session) => status !== 'completed' && status !== 'failed';
   await product.until('every session is over', async () => !(await sessionsSince(since)).some(isLive), SETTLE_MS);
   const untold = async () =>
     (await sessionsSince(since)).filter((session) => session.status === 'completed' && tenant.eventsOf(session.session_id).length === 0);
@@ -202,8 +220,9 @@ async function settled(since: Date): Promise<void> {
 }
 
 /** Every session ended once, for a reason that fits. */
-function expectLegal(sessions: readonly Session[]): void {
-  for (const { status, end_reason } of sessions) expect(LEGAL_ENDS[status as keyof typeof LEGAL_ENDS]).toContain(end_reason);
+function expectLegal(sessions: readonly Session[], strike: Strike): void {
+  const endsJoined = LETHAL.includes(strike) ? ['user_hangup', 'heartbeat_timeout'] : ['user_hangup'];
+  for (const { status, end_reason } of sessions) expect(status === 'completed' ? endsJoined : ENDS_UNJOINED).toContain(end_reason);
 }
 
 async function expectNumbers(clients: ApiClients): Promise<void> {
@@ -222,20 +241,24 @@ async function expectCalls(
     const session = sessions.find(({ sip_call_id }) => sip_call_id === callId);
     expect(session, `session of the answered call ${callId}`).toBeDefined();
     if (!session?.started_at || new Date(session.started_at) > struckAt) continue;
-    expect(session.status).toBe('completed');
-    if (LETHAL.includes(strike)) {
-      // A caller who was still there when the next start called back was taken over, and has hung up since.
-      if (session.end_reason === 'user_hangup') continue;
-      expect(new Date(session.ended_at ?? 0).getTime() - struckAt.getTime()).toBeLessThan(20_000);
-      continue;
-    }
-    expect(session.end_reason).toBe('user_hangup');
-    // Keys pressed while nobody has the call are lost.
-    if (strike === 'worker') continue;
     const { items } = await product.ask('GET', `/v1/agent/sessions/${session.session_id}`);
-    const said = items.map(({ content }: { content?: string }) => content);
-    expect(said).toContain(`Keypad entry: ${KEYED_AFTER}`);
+    const said: string[] = items.map(({ content }: { content?: string }) => content);
+    if (LETHAL.includes(strike)) expectCalledBack(session, { said, struckAt, hasStayed: outcome.endedBy !== 'lost' });
+    else expectTalkedOut(session, said, strike);
   }
+}
+
+/** Whoever stayed hung up on the agent that had come back to them; otherwise the call ended with its worker. */
+function expectCalledBack(session: Session, call: { readonly said: readonly string[]; readonly struckAt: Date; readonly hasStayed: boolean }): void {
+  const { hasStayed, said, struckAt } = call;
+  if (hasStayed) expect(session.end_reason).toBe(said.includes(APOLOGY) ? 'user_hangup' : 'heartbeat_timeout');
+  if (session.end_reason === 'heartbeat_timeout') expect(Date.parse(session.ended_at ?? '') - struckAt.getTime()).toBeLessThan(20_000);
+}
+
+function expectTalkedOut(session: Session, said: readonly string[], strike: Strike): void {
+  expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+  // Keys pressed while nobody has the call are lost.
+  if (strike !== 'worker') expect(said).toContain(`Keypad entry: ${KEYED_AFTER}`);
 }
 
 /** The tenant was told of every call, with the same bytes however often, and of nothing else. */

@@ -1,4 +1,4 @@
-/** Journey: a worker dies in mid-sentence; another one takes its calls over, says so, answers what is asked next, and it stays one call with one price. */
+/** Journey: a worker dies in mid-sentence; another one takes its calls over, phones and browsers, says so, answers what is asked next, and it stays one call with one price. */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { PhoneCaller } from '#bench/caller/phone-caller.ts';
 import { prepareScene } from '#bench/caller/scene.ts';
@@ -6,14 +6,19 @@ import { parseMoney, perMinute } from '#config/money.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { transcribe } from './ear.ts';
 import { type Product, startProduct } from './product.ts';
+import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId, Tenant } from './tenant.ts';
+import { AUDIBLE, GREETING, OPENING_HOURS, settled } from './web-conversation.ts';
 
 const NEEDED = ['pocketsphinx_continuous'];
+const LONG = { timeout: 30_000 };
 const PORTS = { first: 31_500, last: 31_549 };
 /** Of the README's table, micro-dollars a minute. */
-const PRICE_PHONE = 70_000;
+const [PRICE_PHONE, PRICE_WEB] = [70_000, 60_000];
 /** Well into the greeting. */
 const KILL_AFTER_MS = 3_000;
+/** Longer than the server waits for a connection to mend itself, once ICE has seen that it broke. */
+const NETWORK_GONE_MS = 14_000;
 const ANSWER = 'we are open every day from noon until ten in the evening';
 
 let product: Product;
@@ -58,24 +63,103 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
     expect(said).toContain('assistant: Sorry, I lost you for a second.');
     expect(said.slice(-2)).toEqual(['user: what are your opening hours', expect.stringMatching(/^assistant: We are open every day/)]);
     // One call, charged once, from its first word to its last.
-    const spent = before - (await balance());
-    expect(spent).toBe(costOf(session.duration_seconds));
-    const { tracks } = await product.ask('GET', `/v1/agent/sessions/${sessionId}/recording`);
-    // The killed worker takes its last segment of 5 s with it, the gap is up to 3 s, and the length is rounded up to a second.
-    for (const { duration_ms } of tracks) expect(duration_ms).toBeGreaterThan((session.duration_seconds - 9) * 1_000);
+    await expect.poll(async () => before - (await balance()), LONG).toBe(perMinute(PRICE_PHONE, session.duration_seconds));
+    await expectWholeRecording(session);
     await product.until('the tenant was told', () => tenant.eventsOf(sessionId).length >= 2);
     expect(tenant.eventsOf(sessionId).map(({ event }) => event)).toEqual(['call.ended', 'call.analyzed']);
   });
+
+  itNeeds(['chromium'])('a browser comes back by itself: it is told, answered in voice, and charged once', { timeout: 180_000 }, async () => {
+    const before = await balance();
+    const browser = await launchBrowser();
+    try {
+      const visitor = await TalkPage.open(browser, product);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      expect(product.kill('worker')).toBeGreaterThan(0);
+      await visitor.line('Agent', 'I lost you for a second');
+      const energy = await visitor.receivedEnergy();
+      await visitor.type('What are your opening hours?');
+      await visitor.line('Agent', OPENING_HOURS);
+      await expect.poll(async () => (await visitor.receivedEnergy()) - energy, LONG).toBeGreaterThan(AUDIBLE);
+      await visitor.press('Hang up');
+      const session = await settled(product, await visitor.sessionId());
+      expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+      await expect.poll(async () => before - (await balance()), LONG).toBe(perMinute(PRICE_WEB, session.duration_seconds));
+      await expectWholeRecording(session);
+      await visitor.close();
+    } finally {
+      await browser.close();
+    }
+  });
+
+  itNeeds(['chromium'])('a browser whose network was gone for long comes back to the same conversation', { timeout: 180_000 }, async () => {
+    const browser = await launchBrowser();
+    try {
+      const visitor = await TalkPage.open(browser, product);
+      const network = await networkOf(visitor);
+      await visitor.press('Type instead');
+      await visitor.line('Agent', GREETING);
+      await network.lose(100);
+      await visitor.status('Connection lost, trying again');
+      await new Promise((resolve) => setTimeout(resolve, NETWORK_GONE_MS));
+      await network.lose(0);
+      await visitor.status(/Listening|Speaking|Thinking/);
+      await visitor.type('What are your opening hours?');
+      await visitor.line('Agent', OPENING_HOURS);
+      await visitor.press('Hang up');
+      expect(await settled(product, await visitor.sessionId())).toMatchObject({ status: 'completed', end_reason: 'user_hangup', takeovers: [] });
+      await visitor.close();
+    } finally {
+      await browser.close();
+    }
+  });
 });
+
+/** What becomes of the packets of the page's connections, which are opened after this; what goes over HTTP is left alone. */
+async function networkOf({ page }: TalkPage): Promise<{ lose(percent: number): Promise<unknown> }> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Network.enable');
+  const lose = (packetLoss: number) =>
+    cdp.send('Network.emulateNetworkConditions', { offline: false, latency: 1, downloadThroughput: -1, uploadThroughput: -1, packetLoss });
+  await lose(0);
+  return { lose };
+}
+
+/** Both tracks last as long as the call, and say that nothing was recorded from the lost worker's last segment on until another one had the call. */
+async function expectWholeRecording(session: {
+  session_id: string;
+  started_at: string;
+  duration_seconds: number;
+  takeovers: Takeover[];
+}): Promise<void> {
+  const path = `/v1/agent/sessions/${session.session_id}/recording`;
+  await product.until('the recording is complete', async () => (await product.ask('GET', path)).status === 'complete');
+  const { tracks } = await product.ask('GET', path);
+  expect(session.takeovers).toHaveLength(1);
+  expect(tracks.map(({ role }: { role: string }) => role).sort()).toEqual(['agent', 'user']);
+  for (const { duration_ms, gaps, started_at } of tracks) {
+    const startMs = Date.parse(started_at);
+    expect(Math.abs(startMs - Date.parse(session.started_at))).toBeLessThan(1_000);
+    // The length is rounded up to a second, and a leg needs a moment to close.
+    expect(duration_ms).toBeGreaterThan((session.duration_seconds - 3) * 1_000);
+    const isTold = ({ lost_at, taken_over_at }: Takeover) =>
+      gaps.some(
+        (gap: { start_ms: number; duration_ms: number }) =>
+          startMs + gap.start_ms <= Date.parse(lost_at) && startMs + gap.start_ms + gap.duration_ms >= Date.parse(taken_over_at),
+      );
+    expect(session.takeovers.every(isTold), JSON.stringify({ gaps, started_at, takeovers: session.takeovers })).toBe(true);
+  }
+}
+
+interface Takeover {
+  readonly lost_at: string;
+  readonly taken_over_at: string;
+}
 
 /** Micro-dollars. */
 async function balance(): Promise<number> {
   return parseMoney((await product.ask('GET', '/wallet/self/api-credit')).credit) ?? 0;
-}
-
-/** A phone call's price: the first minute is the least that is held, and the rest is to the second. */
-function costOf(seconds: number): number {
-  return perMinute(PRICE_PHONE, seconds);
 }
 
 async function sessionsOf(status: string) {

@@ -139,7 +139,7 @@ describe('a web leg', () => {
         (call) => later.push(call),
         () => 0,
       );
-    await expect.poll(retry, { timeout: 5000 }).toBe(1);
+    await expect.poll(retry, { timeout: 30_000 }).toBe(1);
     later[0]?.browser.close();
     expect(phoneLog.all('closed')).toEqual([]);
     phone.leg.send({ do: 'close' });

@@ -352,15 +352,18 @@ describe('a browser that comes back', () => {
     expect(second.played.map(({ words }) => words.join(' '))).toEqual(['Fine, thank you.']);
   });
 
-  it('is waited for 15 s', async () => {
-    const { call, openLeg, run, reports } = setUp();
+  it('is waited for 15 s, and otherwise hung up when its connection was lost', async () => {
+    const { call, openLeg, run, reports, world } = setUp();
     const leg = openLeg('webrtc');
     await run(3_000);
     leg.close('failed');
+    const lostAt = new Date(world.wallTime()).toISOString();
     await run(14_900);
     expect(reports.map(({ type }) => type)).not.toContain('ended');
     await run(200);
     expect(await call.ended).toBe('user_hangup');
+    // Nobody is charged for the wait.
+    expect(reports.at(-1)).toMatchObject({ type: 'ended', at: lostAt });
   });
 });
 

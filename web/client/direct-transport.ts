@@ -1,6 +1,6 @@
 /**
  * A direct WebRTC connection to the agent: offer and answer over HTTP, messages on the data channel `events` (running.md, "Direct WebRTC").
- * When it breaks a new one is offered with the same token, until the server says that the session is over.
+ * When it breaks, or nothing is heard on it any more, a new one is offered with the same token, until the server says that the session is over.
  */
 import type { ClientEvent } from '../../config/session-events.ts';
 import { SessionError } from './events.ts';
@@ -10,7 +10,10 @@ import { type DirectGrant, exchangeOffer, formatClientEvent, parseAgentEvent } f
 const GATHER_MS = 2_000;
 /** A connection that only stumbled is given this long to stand up by itself. */
 const STUMBLE_MS = 1_000;
-const BETWEEN_ATTEMPTS_MS = 1_000;
+const BETWEEN_ATTEMPTS_MS = 500;
+/** The agent's packets come every 20 ms, its silence too: without one for this long whoever sent them is gone. ICE says so seconds later. */
+const UNHEARD_MS = 2_000;
+const LISTEN_EVERY_MS = 250;
 /** How long a broken connection is mended before it is given up. */
 const MEND_MS = 60_000;
 
@@ -22,6 +25,9 @@ export function createDirectTransport(grant: DirectGrant, listener: TransportLis
 interface Link {
   readonly connection: RTCPeerConnection;
   readonly channel: RTCDataChannel;
+  /** Packets of the agent's voice so far, and when the last one was seen. */
+  packets: number;
+  heardMs: number;
 }
 
 class DirectTransport implements Transport {
@@ -67,9 +73,9 @@ class DirectTransport implements Transport {
   /** Opens a connection and puts it in place of the one before, which is kept until then: closed, it would be a hang-up to the server. Throws `SessionError`. */
   async #open(): Promise<void> {
     const connection = new RTCPeerConnection({ iceServers: this.#grant.ice_servers ?? [] });
-    const link = { connection, channel: connection.createDataChannel('events', { ordered: true }) };
+    const link = { connection, channel: connection.createDataChannel('events', { ordered: true }), packets: 0, heardMs: performance.now() };
     try {
-      this.#listen(link);
+      this.#join(link);
       await connection.setLocalDescription(await connection.createOffer());
       await gathered(connection);
       await connection.setRemoteDescription(await exchangeOffer(this.#grant, connection.localDescription?.sdp ?? ''));
@@ -81,9 +87,10 @@ class DirectTransport implements Transport {
     this.#link?.connection.close();
     this.#link = link;
     if (this.#isClosed) connection.close();
+    else this.#listenFor(link);
   }
 
-  #listen({ connection, channel }: Link): void {
+  #join({ connection, channel }: Link): void {
     if (this.#microphone) for (const track of this.#microphone.getAudioTracks()) connection.addTrack(track, this.#microphone);
     else connection.addTransceiver('audio', { direction: 'recvonly' });
     connection.addEventListener('track', (event) => this.#listener.onVoice(event.streams[0] ?? new MediaStream([event.track])));
@@ -104,10 +111,26 @@ class DirectTransport implements Transport {
 
   #follow(connection: RTCPeerConnection): void {
     const isBroken = connection.connectionState === 'disconnected' || connection.connectionState === 'failed';
-    if (isBroken && this.#isInUse(connection)) void this.#mend(connection);
+    if (isBroken && this.#isInUse(connection) && this.#link) void this.#mend(this.#link);
   }
 
-  async #mend(broken: RTCPeerConnection): Promise<void> {
+  /** Counts what comes in for as long as this link is the one, and mends it once nothing does. */
+  #listenFor(link: Link): void {
+    link.heardMs = performance.now();
+    const timer = setInterval(async () => {
+      if (this.#isClosed || this.#link !== link) {
+        clearInterval(timer);
+        return;
+      }
+      const packets = await packetsReceived(link.connection);
+      if (packets !== link.packets) link.heardMs = performance.now();
+      link.packets = packets;
+      const isUnheard = performance.now() - link.heardMs > UNHEARD_MS;
+      if (isUnheard && this.#isInUse(link.connection)) void this.#mend(link);
+    }, LISTEN_EVERY_MS);
+  }
+
+  async #mend(broken: Link): Promise<void> {
     this.#isOpening = true;
     this.#listener.onReconnecting(true);
     const isMended = await this.#isWholeAgain(broken);
@@ -117,11 +140,11 @@ class DirectTransport implements Transport {
     else this.#listener.onLost();
   }
 
-  async #isWholeAgain(broken: RTCPeerConnection): Promise<boolean> {
-    const deadlineMs = performance.now() + MEND_MS;
-    if (broken.connectionState === 'disconnected') await pause(STUMBLE_MS);
-    while (!this.#isClosed && performance.now() < deadlineMs) {
-      if (broken.connectionState === 'connected') return true;
+  async #isWholeAgain(broken: Link): Promise<boolean> {
+    const brokenMs = performance.now();
+    if (broken.connection.connectionState === 'disconnected') await pause(STUMBLE_MS);
+    while (!this.#isClosed && performance.now() < brokenMs + MEND_MS) {
+      if (broken.connection.connectionState === 'connected' && broken.heardMs > brokenMs) return true;
       try {
         await this.#open();
         return true;
@@ -132,6 +155,14 @@ class DirectTransport implements Transport {
     }
     return false;
   }
+}
+
+/** Packets of the agent's voice that have come. */
+async function packetsReceived(connection: RTCPeerConnection): Promise<number> {
+  let packets = 0;
+  for (const entry of (await connection.getStats()).values())
+    if (entry.type === 'inbound-rtp' && entry.kind === 'audio') packets += entry.packetsReceived;
+  return packets;
 }
 
 function pause(ms: number): Promise<void> {
