@@ -73,6 +73,12 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
       logger.debug({ asrModelId, used: found?.id ?? null }, 'recognition model replaced');
     return found;
   };
+  // Pocketsphinx hears little beside its keyterms: what it made of a vendor's caller would be worse than silence.
+  const standInsOf = (chosen: Recognizer) =>
+    onePerProvider(
+      chosen,
+      models.asr.flatMap(({ id }) => find(id) ?? []).filter(({ id }) => id !== 'local:pocketsphinx'),
+    );
   const synthesizerFor = (voiceId: string) => {
     const { provider, voice } = parseVoice(voiceId);
     const synthesizer = synthesizers.get(provider);
@@ -83,16 +89,17 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
     synthesizerFor,
     callRecognizer(asrModelId) {
       const chosen = recognizerFor(asrModelId);
-      // Pocketsphinx hears little beside its keyterms: what it made of a vendor's caller would be worse than silence.
-      const others = models.asr.flatMap(({ id }) => find(id) ?? []).filter(({ id }) => id !== 'local:pocketsphinx');
-      return chosen && failOverRecognizer([chosen, ...onePerProvider(chosen, others)], standIns);
+      return chosen && failOverRecognizer([chosen, ...standInsOf(chosen)], standIns);
     },
     callSynthesizer(voiceId, language) {
       const chosen = synthesizerFor(voiceId);
       const others = chosen.id === 'local' ? [] : [...synthesizers.values()].filter((engine) => speaks(engine, language)).reverse();
       return failOverSynthesizer([chosen, ...onePerProvider(chosen, others)], standIns);
     },
-    describe: () => describe(settings, platformTts, platformRecognizer()),
+    describe() {
+      const recognizer = platformRecognizer();
+      return [...describe(settings, platformTts, recognizer), ...(recognizer ? describeStandIns(recognizer, standInsOf(recognizer)) : [])];
+    },
     close: () => closeAll([...synthesizers.values(), ...local.values()]),
   };
 }
@@ -187,6 +194,13 @@ function describe(settings: Settings, synthesizer: Synthesizer, recognizer: Reco
   if (!recognizer)
     lines.push('To hear callers, install pocketsphinx (Debian: apt-get install pocketsphinx pocketsphinx-en-us), or set ASR_PROVIDER with its key.');
   return lines;
+}
+
+/** A recogniser of this machine fails with the machine: nobody need stand in for it. */
+function describeStandIns({ id }: Recognizer, others: readonly Recognizer[]): string[] {
+  if (id.startsWith('local:')) return [];
+  if (others.length > 0) return [`When ${id} fails: ${others.map((other) => other.id).join(', then ')}`];
+  return [`When ${id} fails: nobody hears callers, who are asked to say it again. A second vendor's key or npm run models helps.`];
 }
 
 function unavailable(setting: string, provider: string): string {

@@ -1,6 +1,6 @@
 /**
  * Engines that stand in for each other in a call: one that failed is passed over for a while by every call, and one that refused this call is not asked
- * by it again. A failure is final only when nobody is left to ask.
+ * by it again. A connection that broke while it worked is made anew first. A failure is final only when nobody is left to ask.
  */
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
@@ -19,6 +19,10 @@ import {
 const PASSED_OVER_MS = 30_000;
 /** Longest wait for an engine's first audio while another one could speak, ms: callers hear no silence of four seconds. */
 const FIRST_AUDIO_MS = 2_500;
+/** The same for one that stands in: the caller has waited for another one already. */
+const STAND_IN_AUDIO_MS = 1_000;
+/** How long one that was late is not asked first, ms: the line that is to bridge the wait must not wait for it too. */
+const LATE_MS = 5_000;
 
 /** Which engines of a process have failed lately; shared by its calls. */
 export class EngineHealth {
@@ -31,8 +35,8 @@ export class EngineHealth {
   }
 
   isWell(engineId: string): boolean {
-    const failedAtMs = this.#failedAtMs.get(engineId);
-    return failedAtMs === undefined || this.#clock.now() - failedAtMs >= PASSED_OVER_MS;
+    const since = (atMs = Number.NEGATIVE_INFINITY) => this.#clock.now() - atMs;
+    return since(this.#failedAtMs.get(engineId)) >= PASSED_OVER_MS && since(this.#lateAtMs.get(engineId)) >= LATE_MS;
   }
 
   failed(engineId: string): void {
@@ -78,10 +82,11 @@ class Candidates<Engine extends { readonly id: string }> {
   /** Takes note of a failure; true when another engine, or this one later, may still serve. */
   failed({ id }: Engine, error: SpeechError): boolean {
     const { category, retryable } = error;
-    if (error instanceof LateSpeech) this.#options.health.late(id);
+    if (error instanceof LateSpeech && id === this.#engines[0].id) this.#options.health.late(id);
     // What this call asks for may be refused while others are served.
     else if (category !== 'bad_request') this.#options.health.failed(id);
-    if (!retryable) this.#refused.add(id);
+    // One with a fault of its own may be mended while the call lasts.
+    if (!retryable && category !== 'unavailable') this.#refused.add(id);
     const next = this.next();
     if (next && next.id !== id) this.#options.logger.warn({ engine: id, category, next: next.id }, 'another speech engine takes over');
     return next !== null;
@@ -94,18 +99,19 @@ class Candidates<Engine extends { readonly id: string }> {
 
 /** The first audio of a text came too late, while another engine could speak. */
 class LateSpeech extends SpeechError {
-  constructor(engineId: string) {
-    super('stalled', `${engineId} gave no audio within ${FIRST_AUDIO_MS} ms`);
+  constructor(engineId: string, limitMs: number) {
+    super('stalled', `${engineId} gave no audio within ${limitMs} ms`);
   }
 }
 
 /**
  * A recogniser for one call. Its stream fails as it would alone, but retryably while anybody is left: whoever opens the next one gets the next engine, and
- * gives it the audio again.
+ * gives it the audio again. A stream that had given words and lost its connection is opened once more at the same engine.
  */
 export function failOverRecognizer(engines: readonly [Recognizer, ...Recognizer[]], options: FailOverOptions): Recognizer {
   const candidates = new Candidates(engines, options);
-  const best = () => candidates.next() ?? engines[0];
+  let again: Recognizer | null = null;
+  const best = () => again ?? candidates.next() ?? engines[0];
   return {
     get id() {
       return best().id;
@@ -118,10 +124,14 @@ export function failOverRecognizer(engines: readonly [Recognizer, ...Recognizer[
     },
     open(recognition: RecognitionOptions): RecognitionStream {
       const engine = best();
+      again = null;
+      let hasGivenWords = false;
       const onEvent = (event: RecognitionEvent) => {
+        hasGivenWords ||= event.type === 'interim' || event.type === 'final';
         if (event.type !== 'failed') return recognition.onEvent(event);
         const { category, message } = event.error;
-        const retryable = candidates.failed(engine, event.error);
+        if (hasGivenWords && category === 'connectivity') again = engine;
+        const retryable = again !== null || candidates.failed(engine, event.error);
         recognition.onEvent({ type: 'failed', error: new SpeechError(category, message, { cause: event.error, retryable }) });
       };
       return engine.open({ ...recognition, onEvent });
@@ -139,7 +149,8 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
     const engine = candidates.next(tried) ?? first;
     const asked = engine === first ? synthesis : { ...synthesis, voiceId: null };
     // The last one may take its time: after it there is nobody.
-    const chunks = engine === engines.at(-1) ? engine.synthesise(text, asked) : inTime(engine, text, asked, options.clock);
+    const limitMs = engine === first ? FIRST_AUDIO_MS : STAND_IN_AUDIO_MS;
+    const chunks = engine === engines.at(-1) ? engine.synthesise(text, asked) : inTime(engine, text, asked, { clock: options.clock, limitMs });
     const speech = chunks[Symbol.asyncIterator]();
     try {
       const head = await speech.next();
@@ -181,9 +192,14 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
 }
 
 /** Speaks, or fails as stalled when the first audio is late. */
-async function* inTime(engine: Synthesizer, text: string, synthesis: SynthesisOptions, clock: Clock): AsyncGenerator<SpeechChunk> {
+async function* inTime(
+  engine: Synthesizer,
+  text: string,
+  synthesis: SynthesisOptions,
+  { clock, limitMs }: { readonly clock: Clock; readonly limitMs: number },
+): AsyncGenerator<SpeechChunk> {
   const late = new AbortController();
-  const timer = clock.after(FIRST_AUDIO_MS, () => late.abort(new LateSpeech(engine.id)));
+  const timer = clock.after(limitMs, () => late.abort(new LateSpeech(engine.id, limitMs)));
   try {
     for await (const chunk of engine.synthesise(text, { ...synthesis, signal: AbortSignal.any([synthesis.signal, late.signal]) })) {
       timer.cancel();

@@ -28,8 +28,8 @@ export interface SocketListener {
 
 const CONNECT_MS = 3_000;
 const CLOSE_MS = 2_000;
-/** Kept while the socket opens, or a stalled one is found out. */
-const MOST_BUFFERED_BYTES = 512 * 1024;
+/** Kept while the socket opens, or a stalled one is found out: all of the audio that is given again after a long failure, in base64. */
+const MOST_BUFFERED_BYTES = 1024 * 1024;
 /** A second of 48 kHz audio in base64 is 128 KiB. */
 const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
 

@@ -34,6 +34,24 @@ describe('conformance', () => {
 });
 
 describe('deepgram', () => {
+  it('takes all that is given again after a long failure while it still opens: twenty seconds of wide-band audio', async () => {
+    const server = await vendor({ lines: ['hello'] });
+    const heard: string[] = [];
+    const recognizer = createDeepgramRecognizer('nova-3', { baseUrl: server.url, apiKey: undefined, clock: systemClock });
+    const stream = recognizer.open({
+      sampleRateHz: 16_000,
+      language: 'en',
+      multilingual: false,
+      keyterms: [],
+      onEvent: (event) => heard.push(event.type === 'final' ? event.text : event.type),
+    });
+    for (let second = 1; second <= 20; second++) stream.write(second === 10 ? buzz(16_000, 1_000) : silence(16_000, 1_000));
+    stream.finalise();
+    await expect.poll(() => heard, { timeout: 20_000 }).toContain('finalised');
+    expect(heard.filter((event) => event !== 'interim')).toEqual(['hello', 'finalised']);
+    stream.close();
+  });
+
   it('opens the stream with the key, the format of the audio and the keyterms', async () => {
     const server = await vendor({ apiKey: 'dg-key' });
     const heard = listen(server, systemClock, 'dg-key');

@@ -49,6 +49,13 @@ describe('recognition', () => {
     expect(open.recognizerFor('openai:whisper-1')?.id).toBe('deepgram:nova-3');
   });
 
+  it('the start says who hears callers while the vendor fails', async () => {
+    const alone = { ASR_PROVIDER: 'deepgram', DEEPGRAM_BASE_URL: 'ws://127.0.0.1:1' };
+    expect((await engines(alone)).describe().join('\n')).toMatch(/When deepgram:nova-3 fails: nobody hears callers/);
+    const two = await engines({ ...alone, OPENAI_BASE_URL: 'http://127.0.0.1:1' });
+    expect(two.describe()).toContain('When deepgram:nova-3 fails: openai:gpt-live-transcribe');
+  });
+
   it('a vendor that is chosen and cannot be used is said so', async () => {
     const open = await engines({ ASR_PROVIDER: 'deepgram', TTS_PROVIDER: 'cartesia' });
     expect(open.describe().join('\n')).toMatch(/TTS_PROVIDER=cartesia cannot be used here[\s\S]*ASR_PROVIDER=deepgram cannot be used here/);

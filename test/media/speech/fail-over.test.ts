@@ -10,6 +10,7 @@ import { createDeepgramSynthesizer } from '#media/speech/deepgram-speech.ts';
 import { createElevenlabsSynthesizer } from '#media/speech/elevenlabs.ts';
 import { openSpeechEngines } from '#media/speech/engines.ts';
 import { EngineHealth, failOverRecognizer, failOverSynthesizer } from '#media/speech/fail-over.ts';
+import { openFlite } from '#media/speech/flite.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import { RecognitionFeed } from '#runtime/turn/recognition-feed.ts';
 import { collect } from '#test/collect.ts';
@@ -63,10 +64,48 @@ describe('design §5: a voice that fails is replaced by a second one where one i
       await clock.advance(2_500);
       expect(await said).not.toEqual([]);
       expect(saidTo(second)).toHaveLength(times);
+      // What is said while the caller waits for it is not left to it either.
+      await clock.advance(times === 1 ? 5_000 : 0);
     }
     first.fault = null;
     await collect(speak(call(), 'Another call.'));
     expect([saidTo(first).length, saidTo(second).length]).toEqual([2, 3]);
+  });
+
+  it('for five seconds after it was late it is not asked first: the line that bridges the wait is the other’s', async () => {
+    const clock = new ManualClock();
+    const { first, second, call } = await voices(clock);
+    first.fault = { halfOpen: 'answers' };
+    const said = collect(speak(call(), 'Good morning.'));
+    await expect.poll(() => saidTo(first).length, { timeout: 20_000 }).toBe(1);
+    await clock.advance(2_500);
+    await said;
+    await collect(speak(call(), 'One moment, please.'));
+    expect([saidTo(first).length, saidTo(second).length]).toEqual([1, 2]);
+  });
+
+  it('one that stands in has a second, and is passed over when it says nothing either: the local voice speaks', async () => {
+    const clock = new ManualClock();
+    const { first, second } = await voices(clock);
+    const local = await openFlite();
+    opened.push(local);
+    const elevenlabs = createElevenlabsSynthesizer({ baseUrl: first.url, apiKey: undefined, clock });
+    const deepgram = createDeepgramSynthesizer({ baseUrl: second.url, apiKey: undefined, clock });
+    opened.push(elevenlabs, deepgram);
+    const voice = failOverSynthesizer([elevenlabs, deepgram, local], { health: new EngineHealth(clock), clock, logger });
+    first.fault = { status: 500 };
+    second.fault = { halfOpen: 'answers' };
+    const said = collect(speak(voice, 'Good morning.'));
+    await expect.poll(() => saidTo(second).length, { timeout: 20_000 }).toBe(1);
+    await clock.advance(1_000);
+    expect(await said).not.toEqual([]);
+    expect(await collect(speak(voice, 'One moment, please.'))).not.toEqual([]);
+    expect(saidTo(second)).toHaveLength(1);
+    // A fault of its own is no refusal: the call asks it again.
+    first.fault = null;
+    await clock.advance(30_000);
+    await collect(speak(voice, 'Good evening.'));
+    expect(saidTo(first)).toHaveLength(1);
   });
 
   it('nothing is said twice: speech that breaks off fails, and the next text is the other’s', async () => {
@@ -136,6 +175,34 @@ describe('design §5: a recogniser that fails is replaced, with the audio of the
     servers[0].fault = { status };
     expect(await listen(call())).toEqual({ heard: ['second'], failures: [true] });
     expect(await listen(call())).toEqual({ heard: ['second'], failures: [] });
+  });
+
+  it('cut off while it worked, it is the one that is connected again', async () => {
+    const { servers, call } = await ears();
+    const heard: string[] = [];
+    const feed = new RecognitionFeed({
+      recognizer: call(),
+      language: 'en',
+      multilingual: false,
+      keyterms: [],
+      onEvent: (event) => {
+        if (event.type === 'final') heard.push(event.text);
+        if (event.type === 'failed') feed.open();
+      },
+    });
+    const say = () => {
+      feed.write(buzz(8_000, 800), 8_000);
+      feed.finalise();
+    };
+    feed.open();
+    say();
+    await expect.poll(() => heard, { timeout: 20_000 }).toEqual(['first']);
+    servers[0].cut();
+    await expect.poll(() => servers[0].connections.length, { timeout: 20_000 }).toBe(2);
+    say();
+    await expect.poll(() => heard, { timeout: 20_000 }).toEqual(['first', 'first']);
+    expect(servers[1].connections).toEqual([]);
+    feed.close();
   });
 
   it('refused by all, nobody is left to ask', async () => {
