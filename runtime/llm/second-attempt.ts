@@ -1,13 +1,16 @@
 /**
  * A platform model that does not keep a caller waiting (design §5): when it has not begun after two seconds, or fails before it began, a second attempt starts
  * beside it, on another vendor's model where one is configured. Whichever begins first is the answer; the other one is abandoned.
+ * Where neither begins the generation fails for good: it was asked twice, and the caller has waited long enough to be told.
  * Never used for `llm.custom`, which has its ten seconds and no replacement (supplement 4.16).
  */
 import type { Clock } from '#config/clock.ts';
-import type { ChatDelta, ChatRequest, LanguageModel } from './llm.ts';
+import { type ChatDelta, type ChatRequest, type LanguageModel, ModelError } from './llm.ts';
 
 /** Without a first sign of life for this long, a second attempt starts. */
 const SECOND_AFTER_MS = 2_000;
+/** Neither has begun: a hold line has been said at three seconds, and what follows it must not be another one. */
+const GIVEN_UP_AFTER_MS = 7_000;
 
 interface Attempt {
   readonly model: LanguageModel;
@@ -30,10 +33,13 @@ export function withSecondAttempt(primary: LanguageModel, fallback: LanguageMode
     isCustom: false,
     async *stream(request) {
       const race = new Race(order, request);
-      const timer = clock.after(SECOND_AFTER_MS, () => race.startSecond());
+      const timers = [clock.after(SECOND_AFTER_MS, () => race.startSecond()), clock.after(GIVEN_UP_AFTER_MS, () => race.giveUp())];
+      const cancelTimers = () => {
+        for (const timer of timers) timer.cancel();
+      };
       try {
         const { attempt, first, isFailover } = await race.winner;
-        timer.cancel();
+        cancelTimers();
         race.abandonAllBut(attempt);
         // A model that failed where the other one answered is asked second for the rest of the call.
         if (isFailover) order = [order[1], order[0]];
@@ -41,7 +47,7 @@ export function withSecondAttempt(primary: LanguageModel, fallback: LanguageMode
         for (let next = first; !next.done; next = await deltas.next())
           yield next.value.type === 'finish' && model !== primary ? { ...next.value, modelId: model.id } : next.value;
       } finally {
-        timer.cancel();
+        cancelTimers();
         race.abandonAllBut(null);
       }
     },
@@ -68,6 +74,10 @@ class Race {
 
   startSecond(): void {
     if (this.#attempts.length === 1) this.#begin(this.#second);
+  }
+
+  giveUp(): void {
+    this.#settle.reject(new ModelError(`The model did not begin within ${GIVEN_UP_AFTER_MS / 1_000} s, asked twice`, { retryable: false }));
   }
 
   abandonAllBut(winner: Attempt | null): void {

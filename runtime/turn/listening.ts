@@ -12,6 +12,7 @@ import { isUnnoticed, startGeneration } from './generating.ts';
 import { isIgnorable, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
 import { normalised } from './normalised.ts';
 import { interrupt, resumeAfterListening, settleOverlap, wordsOverSpeech } from './overlap.ts';
+import { reopenRecognizer } from './recognition.ts';
 import { rejectedEndpoints } from './rejected-endpoints.ts';
 import { forgetQuiet } from './silence.ts';
 import { overhear } from './taken-over.ts';
@@ -39,6 +40,7 @@ const UNJUDGED: Endpoint = { rule: 'unjudged', dueMs: Number.POSITIVE_INFINITY, 
 export function onVoiceStarted(draft: Draft, startMs: number): void {
   const { caller } = draft;
   if (caller.is === 'talking') return;
+  reopenRecognizer(draft);
   if (caller.is === 'stopped') {
     emit(draft, { do: 'stopTimer', name: 'judge' }, { do: 'stopTimer', name: 'commit' });
     if (draft.phase.is === 'listening') draft.pauseMs = learnPause(draft.pauseMs, startMs - caller.endMs);

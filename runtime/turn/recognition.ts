@@ -5,7 +5,7 @@ import { type Draft, emit, explain } from './draft.ts';
 const IMMEDIATE_REOPENINGS = 3;
 const REOPEN_AFTER_MS = 2_000;
 
-/** The recogniser is opened again: at once at first, then every two seconds. One that refuses for good leaves keys and typing. */
+/** The recogniser is opened again: at once at first, then every two seconds and when the caller speaks. One that refuses for good leaves keys and typing. */
 export function onRecognizerFailed(draft: Draft, isRetryable: boolean): void {
   const failures = draft.recognizer.failures + 1;
   explain(draft, { about: 'failure', rule: isRetryable ? 'recognizer_reopened' : 'recognizer_lost', anchorMs: draft.atMs, deadlineMs: draft.atMs });
@@ -19,9 +19,9 @@ export function onRecognizerFailed(draft: Draft, isRetryable: boolean): void {
   }
 }
 
-/** The wait before the next attempt is over. */
+/** The wait before the next attempt is over, or the caller speaks: it may be whole again. */
 export function reopenRecognizer(draft: Draft): void {
   if (draft.recognizer.is !== 'reopening') return;
   draft.recognizer = { ...draft.recognizer, is: 'open' };
-  emit(draft, { do: 'openRecognizer' });
+  emit(draft, { do: 'stopTimer', name: 'reopen' }, { do: 'openRecognizer' });
 }

@@ -79,6 +79,20 @@ describe('design §5 a model that has not begun after two seconds', () => {
     expect(openai.requests).toHaveLength(2);
   });
 
+  it('where neither begins the caller is told after seven seconds: asked twice, it is not asked again', async () => {
+    const { clock, openai, groq, model } = await setUp();
+    openai.fault = { halfOpen: 'headers' };
+    groq.fault = { halfOpen: 'headers' };
+    const failed = ask(model).catch((error: unknown) => error);
+    await isAsked(openai);
+    await clock.advance(2_000);
+    await isAsked(groq);
+    await clock.advance(5_000);
+    expect(await failed).toMatchObject({ name: 'ModelError', retryable: false });
+    await expect.poll(() => [...openai.requests, ...groq.requests].map(({ aborted }) => aborted), POLL).toEqual([true, true]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it('supplement 4.16 a custom model is waited for: no second attempt, never another model', async () => {
     const { clock, openai, groq, model } = await setUp({ custom: true });
     openai.fault = { halfOpen: 'headers' };

@@ -346,6 +346,11 @@ describe('design §5 failure', () => {
     expect(script.all('openRecognizer')).toHaveLength(4);
     script.after(2_000);
     expect(script.all('openRecognizer')).toHaveLength(5);
+    // Whoever speaks is not left to the next attempt's time.
+    script.take(lost).after(500).voice(300);
+    expect(script.all('openRecognizer')).toHaveLength(6);
+    script.after(2_000);
+    expect(script.all('openRecognizer')).toHaveLength(6);
     script.take({ type: 'recognizer.failed', isRetryable: false }).voice(800);
     expect(script.last('say')?.text).toMatch(/can't understand speech/);
   });
