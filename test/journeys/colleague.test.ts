@@ -76,7 +76,10 @@ const said = async (): Promise<string[]> =>
 const change = (id: string, mode: string) => product.api('PATCH', `/v1/agent/sessions/${sessionId}/participants/${id}`, { mode });
 
 /** What every colleague can do, however they come. */
-async function expectTakenOver(join: (grant: Record<string, string>) => Promise<Colleague>): Promise<void> {
+async function expectTakenOver(
+  join: (grant: Record<string, string>) => Promise<Colleague>,
+  more: (colleague: Colleague) => Promise<unknown> = async () => undefined,
+): Promise<void> {
   await call();
   const grant = await product.ask('POST', `/v1/agent/sessions/${sessionId}/participants`, { name: 'Ann' });
   const colleague = await join(grant);
@@ -102,7 +105,7 @@ async function expectTakenOver(join: (grant: Record<string, string>) => Promise<
   );
   const loud = since(phone.heard(), takenMs).filter(isLoud);
   expect(loud.filter(isTone(COLLEAGUES_HZ, PHONE_RATE_HZ)).length / loud.length).toBeGreaterThan(0.9);
-  await ask(() => colleague.speak(record([QUESTION, 1.5], WEB_RATE_HZ)), said, /^human: .*opening hours/);
+  await more(colleague);
   await quiet(phone);
   const backMs = systemClock.now();
   expect((await change(grant['participant_id'] as string, 'listen')).status).toBe(200);
@@ -155,21 +158,24 @@ describeNeeds(NEEDS)('a colleague on a direct connection', () => {
   });
 
   itNeeds(NEEDS)('hears a phone call, takes it over and hands it back', { timeout: 180_000 }, () =>
-    expectTakenOver(async ({ webrtc_url: url = '', token }) => {
-      const peer = browsers.open();
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ type: 'offer', sdp: await peer.offer() }),
-      });
-      await peer.connect(((await response.json()) as { sdp: string }).sdp);
-      return {
-        heard: () => peer.heard,
-        speak: (samples) => peer.speak(samples),
-        mode: () => peer.messages.map((text) => JSON.parse(text)).findLast(({ type }) => type === 'participant.mode')?.mode,
-        leave: async () => peer.close(),
-      };
-    }),
+    expectTakenOver(
+      async ({ webrtc_url: url = '', token }) => {
+        const peer = browsers.open();
+        const response = await fetch(url, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ type: 'offer', sdp: await peer.offer() }),
+        });
+        await peer.connect(((await response.json()) as { sdp: string }).sdp);
+        return {
+          heard: () => peer.heard,
+          speak: (samples) => peer.speak(samples),
+          mode: () => peer.messages.map((text) => JSON.parse(text)).findLast(({ type }) => type === 'participant.mode')?.mode,
+          leave: async () => peer.close(),
+        };
+      },
+      (colleague) => ask(() => colleague.speak(record([QUESTION, 1.5], WEB_RATE_HZ)), said, /^human: .*opening hours/),
+    ),
   );
 });
 

@@ -35,8 +35,8 @@ export interface ApiAnswer {
   readonly body: any;
 }
 
-/** What is killed by name. */
-export type ProductPart = 'control-plane' | 'worker' | 'signalling' | 'supervisor';
+/** What is killed by name; `media-thread` is the process web calls live in. */
+export type ProductPart = 'control-plane' | 'worker' | 'media-thread' | 'signalling' | 'supervisor';
 
 const readyLine = z.object({ port: z.number(), sipPort: z.number(), number: z.string() });
 

@@ -1,16 +1,23 @@
 /** Journey: web sessions in LiveKit rooms of a real server: the conversation in the browser, a caller of LiveKit's own, one who listens in, the widget, and a server that is away. */
 import { afterAll, beforeAll, expect } from 'vitest';
+import { readSettings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { parseMoney, perMinute } from '#config/money.ts';
+import { openRooms } from '#control-plane/livekit/rooms.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
 import { record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
+import { TalkPage } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
 import { AUDIBLE, describeConversation, expectTakenOverAtConsole, GREETING, NAME, settled } from './web-conversation.ts';
 import { Site } from './widget-page.ts';
 
 const NEEDS = ['livekit-server'];
+/** Of the README's table, micro-dollars a minute. */
+const PRICE_WEB = 60_000;
 const PATIENCE = { timeout: 60_000 };
 /** Keeps the connections a page opens, so that what they receive can be read. */
 const WATCH_CONNECTIONS = `
@@ -34,6 +41,21 @@ const ROOMS = {
 };
 
 describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, (stage) => {
+  itNeeds(['chromium', ...NEEDS])('goes on after a restart of the LiveKit server', { timeout: 180_000 }, async () => {
+    const visitor = await TalkPage.open(stage.browser, stage.product);
+    await visitor.press('Type instead');
+    await visitor.line('Agent', GREETING);
+    await server.close();
+    await visitor.status('Connection lost, trying again…');
+    server = await startLivekitServer({ port: server.port });
+    await visitor.status('Listening');
+    await visitor.type('Who are you?');
+    await visitor.line('Agent', NAME);
+    await visitor.press('Hang up');
+    expect(await settled(stage.product, await visitor.sessionId())).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+    await visitor.close();
+  });
+
   itNeeds(['chromium', ...NEEDS])('is had through the widget, listened to from the console, and ended there', { timeout: 180_000 }, async () => {
     const { browser, product } = stage;
     const site = await Site.serve(product, [server.environment.LIVEKIT_URL]);
@@ -66,6 +88,12 @@ describeConversation('a conversation in the browser, in a LiveKit room', ROOMS, 
   });
 });
 
+/** Rooms of a session on the server. */
+async function roomsOf(sessionId: string): Promise<readonly string[]> {
+  const rooms = openRooms(readSettings(server.environment), createLogger({ level: 'silent', name: 'test' }));
+  return ((await rooms?.list()) ?? []).filter((name) => name.startsWith(sessionId));
+}
+
 describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
   let product: Product;
 
@@ -80,6 +108,11 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
 
   async function create() {
     return product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
+  }
+
+  /** Micro-dollars. */
+  async function balance(): Promise<number> {
+    return parseMoney((await product.ask('GET', '/wallet/self/api-credit')).credit) ?? 0;
   }
 
   async function call() {
@@ -137,6 +170,38 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
     await settled(product, sessionId);
     expect((await product.api('POST', `/v1/agent/sessions/${sessionId}/monitor`)).status).toBe(409);
   });
+
+  itNeeds(NEEDS)(
+    'goes on when the media process dies, and when the whole worker does: one session, one price, and no room left',
+    { timeout: 180_000 },
+    async () => {
+      const before = await balance();
+      const { caller, sessionId } = await call();
+      for (const [times, part] of [
+        [2, 'media-thread'],
+        [3, 'worker'],
+      ] as const) {
+        expect(product.kill(part)).toBeGreaterThan(0);
+        // The caller sees the agent go and come again.
+        await expect.poll(() => caller.agentsHeard, PATIENCE).toBe(times);
+        const said = caller.agentSaid.length;
+        const isAnswered = () => caller.agentSaid.slice(said).join(' ').includes(NAME);
+        for (let asked = 0; asked < 3 && !isAnswered(); asked++) {
+          await caller.send({ type: 'user.message', text: 'Who are you?', audio: true });
+          await expect
+            .poll(isAnswered, { timeout: 20_000 })
+            .toBe(true)
+            .catch(() => undefined);
+        }
+        expect(isAnswered()).toBe(true);
+      }
+      await caller.leave();
+      const session = await settled(product, sessionId);
+      expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup' });
+      await expect.poll(() => roomsOf(sessionId), PATIENCE).toEqual([]);
+      await expect.poll(async () => before - (await balance()), PATIENCE).toBe(perMinute(PRICE_WEB, session.duration_seconds));
+    },
+  );
 
   itNeeds(NEEDS)('running.md: without a LiveKit server a session is a 502, and its charge is returned', { timeout: 60_000 }, async () => {
     const wallet = async () => (await product.ask('GET', '/wallet/self/api-credit')).credit;

@@ -68,7 +68,8 @@ export function useParticipant(sessionId: string) {
     connection.current?.session.end();
     connection.current = joined;
     if (isGone.current) leave();
-    else show(told ?? 'listen');
+    else if (told === null) setState('joining');
+    else show(told);
   };
 
   const change = async (mode: ParticipantMode) => {
