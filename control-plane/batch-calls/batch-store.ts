@@ -15,9 +15,6 @@ import { faultyRow } from './recipient-list.ts';
 /** Written, or looked at, between two turns of the loop. */
 const CHUNK_ROWS = 500;
 
-/** A batch that is not over. */
-export const UNFINISHED = { finished_at: null, status: { $ne: 'creating' as const } };
-
 /**
  * Creates a batch; `lines` are those of its file, null for a JSON list.
  * Throws `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.

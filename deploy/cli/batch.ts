@@ -37,7 +37,7 @@ export function addBatchCommands(program: Command, common: Common): void {
     .option('--start-at <time>', 'not before, such as 2026-11-23T09:00:00Z')
     .option('--disclosure <text>', 'said before anything else')
     .option('--settings <json>', 'a file with schedule, pacing, retry, disclosure and opt_out (docs/batch-calls.md)')
-    .option('--watch', 'show how far it is until it is over')
+    .option('--watch', `show how far it is until it is over; exit ${EXIT.notRight} unless everyone answered`)
     .action(async (file: string, options: StartOptions) => {
       const api = common.api();
       const started = await api.form('POST', URL, await formOf(api, file, options));

@@ -106,6 +106,22 @@ describe('a call', () => {
     expect(clock.pending()).toBe(0);
   });
 
+  it('what is to be disclosed comes first; whoever opts out is told so, and reported before the end', async () => {
+    const optOut = { key: '9', phrases: [], confirmation: 'Goodbye then.' };
+    const plan = { ...testPlan(FIXED), outreach: { disclosure: 'This is {{name}}.', opt_out: optOut } };
+    const { call, openLeg, run, reports, messages, world } = setUp(plan);
+    const leg = openLeg();
+    await run(3_000);
+    leg.tell({ type: 'digit', atMs: world.now(), digit: '9', durationMs: 100, source: 'rfc4733' });
+    await run(3_000);
+    expect(await call.ended).toBe('agent_hangup');
+    expect(messages()).toEqual(['assistant: This is Ann. Hello Ann, how are you?', 'user: Keypad entry: 9', 'assistant: Goodbye then.']);
+    expect(reports.filter(({ type }) => type === 'opt_out' || type === 'ended')).toEqual([
+      { type: 'opt_out', by: 'key' },
+      expect.objectContaining({ type: 'ended', end_reason: 'agent_hangup' }),
+    ]);
+  });
+
   it('a caller who hangs up in the middle of a word heard only the words before it', async () => {
     const { openLeg, run, messages } = setUp();
     const leg = openLeg();

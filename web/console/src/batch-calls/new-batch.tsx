@@ -154,7 +154,7 @@ function HowFast({ fields, set }: PartProps) {
       {number('concurrent_calls', 'At once', 500)}
       {number('calls_per_minute', 'A minute', 1_000)}
       {number('max_attempts', 'Calls to each', 5)}
-      {number('delay_minutes', 'Minutes between', 10_080)}
+      {number('delay_minutes', 'Again in (min)', 10_080)}
     </SimpleGrid>
   );
 }
@@ -170,7 +170,13 @@ function OptOut({ fields, set }: PartProps) {
       {fields.has_opt_out && (
         <>
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <TextInput label="By this key" maxLength={1} value={fields.key} onChange={(event) => set({ key: event.currentTarget.value })} />
+            <TextInput
+              label="By this key"
+              description="One of the phone"
+              maxLength={1}
+              value={fields.key}
+              onChange={(event) => set({ key: event.currentTarget.value })}
+            />
             <TextInput
               label="By saying"
               description="Separated by commas"
