@@ -1,6 +1,7 @@
 /**
  * What the caller has heard of a reply, to the word: one pure function of the playout position, used for transcript, model and captions alike.
  * Exact where the voice gave word times or a piece was played whole; otherwise estimated, words weighted by syllables over the piece's voiced frames.
+ * A word counts once it ended, or where that is an estimate once half of it was played: waiting for its end would keep half a word too little on average.
  */
 import type { Emotion } from '#media/speech/speech.ts';
 import { type SpeakableText, syllables } from './speakable-text.ts';
@@ -94,11 +95,12 @@ function heardOfPiece(piece: VoicedPiece, position: HeardPosition): HeardText {
     if (chunk.legPieceId < position.legPieceId) playedMs += chunk.durationMs;
     else if (chunk.legPieceId === position.legPieceId) playedMs += Math.min(chunk.durationMs, position.offsetMs);
   }
-  const ends = wordEndsMs(piece);
+  const isExact = isTimed(piece);
+  const countsFromMs = isExact ? wordEndsMs(piece) : estimatedMs(piece, 0.5);
   // Half a millisecond: marks are whole samples.
-  const last = ends.findLastIndex((endMs) => endMs <= playedMs + 0.5);
+  const last = countsFromMs.findLastIndex((fromMs) => fromMs <= playedMs + 0.5);
   const textEnd = piece.words[last]?.textEnd ?? 0;
-  return { text: piece.text.slice(0, textEnd), isExact: isTimed(piece) };
+  return { text: piece.text.slice(0, textEnd), isExact };
 }
 
 function isTimed(piece: VoicedPiece): boolean {
@@ -109,13 +111,19 @@ function isTimed(piece: VoicedPiece): boolean {
 export function wordEndsMs(piece: VoicedPiece): number[] {
   // A word whose time has not come yet has no audio yet either.
   if (isTimed(piece)) return piece.words.map(({ endMs }) => endMs ?? Number.POSITIVE_INFINITY);
+  return estimatedMs(piece, 1);
+}
+
+/** When this share of each word has been spoken, ms from the piece's start. */
+function estimatedMs(piece: VoicedPiece, share: number): number[] {
   const voiced = piece.chunks.at(-1)?.voicedMs.at(-1) ?? 0;
   const total = piece.words.reduce((sum, word) => sum + word.syllables, 0);
   const totalVoicedMs = piece.isComplete ? voiced : Math.max(voiced, (total / SYLLABLES_PER_SECOND) * 1_000);
   let weight = 0;
   return piece.words.map((word) => {
+    const spoken = weight + share * word.syllables;
     weight += word.syllables;
-    return timeOfVoicedMs(piece, (weight / total) * totalVoicedMs);
+    return timeOfVoicedMs(piece, (spoken / total) * totalVoicedMs);
   });
 }
 

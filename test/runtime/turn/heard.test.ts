@@ -51,10 +51,22 @@ describe('what was heard', () => {
 
   it('without word times it is estimated by syllables, in whole words, and says so', () => {
     const estimated = [voiced('one extraordinary two', 1, { timed: false, msPerWord: 300 })];
-    // 1 + 5 + 1 syllables over 900 ms: the first word ends at about 130 ms, the second at about 770.
+    // 1 + 5 + 1 syllables over 900 ms: the first word ends at about 130 ms, the second at about 770; half of it was heard at 450.
     expect(heardText(estimated, { legPieceId: 1, offsetMs: 250 })).toEqual({ text: 'one', isExact: false });
-    expect(heardText(estimated, { legPieceId: 3, offsetMs: 100 })).toEqual({ text: 'one', isExact: false });
-    expect(heardText(estimated, { legPieceId: 3, offsetMs: 250 })).toEqual({ text: 'one extraordinary', isExact: false });
+    expect(heardText(estimated, { legPieceId: 2, offsetMs: 100 })).toEqual({ text: 'one', isExact: false });
+    expect(heardText(estimated, { legPieceId: 2, offsetMs: 200 })).toEqual({ text: 'one extraordinary', isExact: false });
+  });
+
+  it('an estimate is neither too long nor too short on average', () => {
+    const words = 'the old red house has one door'.split(' ');
+    const piece = voiced(words.join(' '), 1, { timed: false, msPerWord: 300 });
+    const off = Array.from({ length: 210 }, (_, at) => {
+      const [index, offsetMs] = [Math.floor(at / 30), (at % 30) * 10];
+      const { text } = heardText([piece], { legPieceId: 1 + index, offsetMs });
+      return text.split(' ').filter((word) => word !== '').length - (at * 10) / 300;
+    });
+    expect(Math.abs(off.reduce((sum, words) => sum + words, 0) / off.length)).toBeLessThan(0.1);
+    expect(Math.max(...off.map(Math.abs))).toBeLessThan(0.55);
   });
 
   it('silence inside a piece is nobody’s word', () => {
@@ -64,7 +76,7 @@ describe('what was heard', () => {
     samples.fill(1_000, 0, 200).fill(1_000, 600, 800);
     piece.chunks.push({ legPieceId: 1, durationMs: 800, voicedMs: voicedAlong(samples, RATE_HZ, 0) });
     completePiece(piece);
-    expect(heardText([piece], { legPieceId: 1, offsetMs: 190 }).text).toBe('');
+    expect(heardText([piece], { legPieceId: 1, offsetMs: 90 }).text).toBe('');
     expect(heardText([piece], { legPieceId: 1, offsetMs: 500 }).text).toBe('one');
   });
 
