@@ -1,5 +1,6 @@
 /** What a side costs: CPU of all its processes, those that come and go with a call too, and memory with shared pages counted once. */
 import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { cpuSeconds, type Process } from '#test/journeys/process-tree.ts';
 
 const EVERY_MS = 500;
@@ -46,4 +47,20 @@ function proportionalBytes(pid: number): number {
   } catch {
     return 0;
   }
+}
+
+/** Share of all cores that was in use for so long, 0 to 1. */
+export async function measureBusyShare(ms: number): Promise<number> {
+  const before = cpuTimes();
+  await new Promise((done) => setTimeout(done, ms));
+  const after = cpuTimes();
+  return 1 - (after.idle - before.idle) / Math.max(1, after.all - before.all);
+}
+
+function cpuTimes(): { readonly idle: number; readonly all: number } {
+  const times = cpus().map((core) => core.times);
+  return {
+    idle: times.reduce((sum, { idle }) => sum + idle, 0),
+    all: times.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0),
+  };
 }

@@ -42,6 +42,7 @@ export async function startLivekitAgents(livekit: Readonly<Record<string, string
       COMPARISON_GREETING: GREETING,
       COMPARISON_INSTRUCTIONS: INSTRUCTIONS,
       COMPARISON_WAIT_MS: String(SETTINGS.waitMs),
+      COMPARISON_MAX_WAIT_MS: String(SETTINGS.maxWaitMs),
       COMPARISON_INTERRUPT_MS: String(SETTINGS.interruptMs),
     },
   });

@@ -4,12 +4,12 @@
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg } from 'node:os';
+import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startLivekitServer } from '#test/fakes/livekit-server.ts';
 import type { SceneFile } from '../caller/scene.ts';
 import { quantile } from '../statistics.ts';
-import { startCostMeter } from './cost.ts';
+import { measureBusyShare, startCostMeter } from './cost.ts';
 import { type EngineFault, FAULTS } from './engines.ts';
 import { type Heard, judgeCall, ownWords, replyAfter } from './judge.ts';
 import { installLivekitAgents, startLivekitAgents } from './livekit-agents-side.ts';
@@ -23,14 +23,16 @@ import { SETTINGS, type Side } from './side.ts';
 /** First calls that may fail on a crowded machine. */
 const WARM_UPS = 3;
 const IDLE_MS = 8_000;
+/** How long what others do on the machine is looked at, before anything of the run is started. */
+const QUIET_MS = 5_000;
 const LOAD_CALLS = 4;
 const DOCS = new URL('../../docs/', import.meta.url);
 const startedMs = performance.now();
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' }, 'fault-rounds': { type: 'string', default: '2' } } });
 installLivekitAgents();
-const loadBefore = loadavg()[0] ?? 0;
 if (spawnSync('livekit-server', ['--version']).error) throw new Error('livekit-server is not in the PATH (github.com/livekit/livekit)');
+const othersShare = await measureBusyShare(QUIET_MS);
 const open: (() => Promise<void>)[] = [];
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void closeAll().then(() => process.exit(1)));
 const server = await startLivekitServer();
@@ -196,7 +198,7 @@ function write(sides: readonly Writable[]): void {
   const results: ComparisonResults = {
     at: new Date().toISOString(),
     command: `npm run compare${process.argv.slice(2).length > 0 ? ` -- ${process.argv.slice(2).join(' ')}` : ''}`,
-    machine: { cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, node: process.version, loadBefore, loadAfter: loadavg()[0] ?? 0 },
+    machine: { cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, node: process.version, othersShare },
     settings: SETTINGS,
     sides,
   };

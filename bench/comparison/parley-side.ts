@@ -22,7 +22,7 @@ export async function startParley(livekit: Readonly<Record<string, string>>): Pr
   const { agent_id: agentId } = await product.ask('POST', '/v1/agent/agents', { name: 'Compared' });
   await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
     prompt: { system_prompt: INSTRUCTIONS, first_message_mode: 'fixed', first_message: GREETING },
-    conversation: { response_wait_ms: SETTINGS.waitMs, interruption_sensitivity: 'balanced' },
+    conversation: { response_wait_ms: SETTINGS.waitMs, response_max_wait_ms: SETTINGS.maxWaitMs, interruption_sensitivity: 'balanced' },
   });
   await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
   return {

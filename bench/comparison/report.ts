@@ -6,6 +6,10 @@ import type { SETTINGS } from './side.ts';
 const MIB = 1_048_576;
 /** A caller's process this late makes its times worth little, ms. */
 const LATE_MS = 30;
+/** So does other work on more than this share of the machine. */
+const MOST_OTHERS = 0.1;
+/** Answers sooner than this did not wait for the longest silence. */
+const AT_ONCE_MS = 1_500;
 
 /** What became of a call in which an engine died. */
 export interface FaultOutcome {
@@ -44,7 +48,7 @@ export interface SideResults {
 export interface ComparisonResults {
   readonly at: string;
   readonly command: string;
-  readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string; readonly loadBefore: number; readonly loadAfter: number };
+  readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string; readonly othersShare: number };
   readonly settings: typeof SETTINGS;
   readonly sides: readonly SideResults[];
 }
@@ -61,6 +65,7 @@ export function toMarkdown(results: ComparisonResults): string {
     table(sides, [
       ['Calls played (did not come about)', (side) => `${side.calls.length} (${side.failed})`],
       ['End of the caller’s speech → first sound of the answer, p50 / p95 / worst, ms', (side) => threeOf(all(side, 'replyMs'))],
+      ['Answers within 1.5 s: their questions were taken for finished', (side) => `${atOnce(side).length} of ${all(side, 'replyMs').length}`],
       ['Questions without an answer', (side) => `${sum(side, 'unanswered')} of ${sum(side, 'unanswered') + all(side, 'replyMs').length}`],
       ['Premature endpoints: spoke into a pause for thought', (side) => `${sum(side, 'premature')} of ${sum(side, 'pauses')}`],
       ['Beginning of an interruption → last sound of the agent, p50 / p95 / worst, ms', (side) => threeOf(all(side, 'stopMs'))],
@@ -98,11 +103,11 @@ export function toMarkdown(results: ComparisonResults): string {
 
 function provenance({ at, command, machine, settings, sides }: ComparisonResults): string {
   const late = Math.max(0, ...sides.flatMap(({ latenessMs }) => latenessMs));
-  const isLoaded = machine.loadBefore > machine.cores / 2 || late > LATE_MS;
+  const isLoaded = machine.othersShare > MOST_OTHERS || late > LATE_MS;
   return [
     `\`${command}\`, ${at.slice(0, 10)}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}; ${sides.map(({ name, version }) => `${name} ${version}`).join(', ')}. Caller, engines and LiveKit server ran on the same cores.`,
-    `Both sides: ${settings.waitMs} ms of silence before a finished sentence is answered, ${settings.interruptMs} ms of voice to interrupt; everything else as it comes.`,
-    `Load average before the run ${machine.loadBefore.toFixed(1)}; the caller’s own blocks were late by ${late.toFixed(0)} ms at most (p99 of the worst call).${
+    `Both sides: ${settings.waitMs} ms of silence before a finished sentence is answered, at most ${settings.maxWaitMs} ms before an unfinished one is, ${settings.interruptMs} ms of voice to interrupt; everything else as it comes.`,
+    `Other work used ${(100 * machine.othersShare).toFixed(0)} % of the machine before the run; the caller’s own blocks were late by ${late.toFixed(0)} ms at most (p99 of the worst call).${
       isLoaded
         ? ' **The machine was busy with other work: both sides suffered from it, and the times and the premature endpoints say little. Run the command on a quiet machine.**'
         : ''
@@ -143,6 +148,10 @@ type Lists = 'replyMs' | 'stopMs' | 'heldMs' | 'wordsOff';
 
 function all({ calls }: SideResults, list: Lists): number[] {
   return calls.flatMap(({ heard }) => heard[list]);
+}
+
+function atOnce(side: SideResults): number[] {
+  return all(side, 'replyMs').filter((ms) => ms < AT_ONCE_MS);
 }
 
 function sum(
@@ -188,7 +197,9 @@ const EXPLANATIONS = `## How it is done, and what to know of it
 - **The other side** is \`bench/comparison/livekit-agent/agent.ts\`: \`AgentSession\` with Silero VAD loaded in \`prewarm\`, \`inference.TurnDetector\` (v1-mini, the end-of-turn model that runs on the machine), the OpenAI and Deepgram plugins, production mode, explicit dispatch. Its refusal of calls above 70 % of the machine's CPU is off, as caller and engines run on the same machine. Its better end-of-turn model and its adaptive interruption need LiveKit Cloud, and are not in this comparison.
 - **Engines.** Each side has its own process with stand-ins that speak the vendors' protocols: 150 ms to the first byte of model and voice, 15 ms per piece, 150 ms for every transcript. The recogniser is told what the scene says and finds it in the audio it is sent; it honours the \`endpointing\` each side asks for (300 ms Parley, 25 ms the framework's plugin). The voice is a tone of 330 ms per word, so that words heard can be counted.
 - **Speech synthesis.** The framework's OpenAI plugin waits for a sentence's whole audio before it plays any of it, and Parley plays it as it arrives. That is part of the difference between the answers; a vendor whose plugin streams would narrow it.
-- **Interruptions.** The framework ignores voice over its agent for the first three seconds in which it speaks (echo cancellation warm-up); the scenes interrupt later than that. Parley was given the framework's shortest end-of-turn delay, the framework Parley's voice threshold (its own default is 500 ms, which holds through more short sounds and stops later).
+- **Engines that die.** Neither side was told of a second engine. Parley finds the voice of its own machine by itself, and would ask the recogniser or model of any other vendor that has a key; here there is none. The framework has adapters for that, which an agent must be written with.
+- **Interruptions.** The framework ignores voice over its agent for the first three seconds in which it speaks (echo cancellation warm-up); the scenes interrupt later than that. Parley was given the framework's shortest and longest end-of-turn delay, the framework Parley's voice threshold (its own default is 500 ms, which holds through more short sounds and stops later). A sound that wants nothing pauses Parley once its voice is long enough to be the beginning of an interruption; it goes on 200 ms after the sound has ended, when the words have shown what it was. “Mhm.” takes this synthetic voice half a second, and that is most of such a pause.
+- **End of turn.** Parley judges the words; the framework's model hears the audio. On the callers' synthetic voice it takes most finished questions for unfinished ones, so that most of its answers come after its longest silence: the second line of the table says how many did not. A human voice would be kinder to it.
 - **Processes.** The framework runs each call in a process of its own, kept warm in advance; that isolates calls and costs memory. Parley runs calls beside each other in one worker, and its figures include the control plane, its store, recording of the call and the phone signalling, none of which the framework has or needs.
 - **Memory** counts shared pages once (Pss). CPU is that of every process of a side, those which begin and end with a call too.
 - **Heard text.** Positive: more words are kept as said than were heard. Neither side gets word times from this voice; both have to estimate.`;

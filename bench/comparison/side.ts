@@ -7,6 +7,8 @@ import type { Engines } from './engines.ts';
 export const SETTINGS = {
   /** Silence after which a finished sentence is answered, ms. */
   waitMs: 300,
+  /** Silence after which an unfinished one is answered, ms: the framework's own with the end-of-turn model it is given. */
+  maxWaitMs: 2_500,
   /** Voice that interrupts, ms. */
   interruptMs: 256,
 } as const;

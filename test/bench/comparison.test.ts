@@ -139,18 +139,19 @@ it('the page holds every figure of both sides, what each did when an engine died
   const run = {
     at: '2026-11-22T00:00:00.000Z',
     command: 'npm run compare',
-    machine: { cpu: 'a processor', cores: 2, node: 'v24', loadBefore: 0.1, loadAfter: 1 },
-    settings: { waitMs: 300, interruptMs: 256 },
+    machine: { cpu: 'a processor', cores: 2, node: 'v24', othersShare: 0.02 },
+    settings: { waitMs: 300, maxWaitMs: 2_500, interruptMs: 256 },
     sides: [side('One', [fault]), side('Other', [fault])],
   } as const;
   const page = toMarkdown(run);
   expect(page).toContain('| Calls played (did not come about) | 1 (1) | 1 (1) |');
   expect(page).toContain('| 600 / 600 / 600 (1) | 600 / 600 / 600 (1) |');
+  expect(page).toContain('taken for finished | 1 of 1 | 1 of 1 |');
   expect(page).toContain('idle share taken off | 2.00 | 2.00 |');
   expect(page).toContain('Memory per call, MiB | 10.0 | 10.0 |');
   expect(page).toContain('| voice answers 500 | silence; the next one answered after 0.9 s; says “Sorry.” |');
   expect(page).not.toMatch(/The machine was busy|stopped before its end/);
-  expect(toMarkdown({ ...run, machine: { ...run.machine, loadBefore: 9 } })).toContain('The machine was busy');
+  expect(toMarkdown({ ...run, machine: { ...run.machine, othersShare: 0.4 } })).toContain('The machine was busy');
   expect(toMarkdown({ ...run, sides: [side('One', []), side('Other', [fault])] })).toContain('stopped before its end');
 });
 
@@ -190,6 +191,28 @@ describe('the recogniser that is told the scene', () => {
     await expect.poll(() => messages.slice(finals)[0], { timeout: 20_000 }).toMatchObject({ from_finalize: true });
     expect(messages.at(-1).channel.alternatives[0].transcript).toBe('');
   });
+});
+
+it('a line told of late is heard from the beginning of its voice, and the vendor’s voice is refused', async () => {
+  const recogniser = await startCuedRecogniser({ delayMs: 0 });
+  const socket = new WebSocket(`${recogniser.url}/v1/listen?sample_rate=16000&endpointing=300`);
+  // biome-ignore lint/suspicious/noExplicitAny: whatever came
+  const messages: any[] = [];
+  socket.on('message', (data) => messages.push(JSON.parse(String(data))));
+  await new Promise((resolve) => socket.once('open', resolve));
+  socket.send(audio(400, 3_000));
+  await expect.poll(() => messages.length, { timeout: 20_000 }).toBeGreaterThan(1);
+  recogniser.cue({ words: [{ text: 'Good', endMs: 700 }], isStanding: false });
+  socket.send(audio(300, 3_000));
+  socket.send(audio(400, 0));
+  await expect.poll(() => messages.at(-1)?.speech_final, { timeout: 20_000 }).toBe(true);
+  expect(messages.at(-1).channel.alternatives[0].transcript).toBe('Good');
+  socket.terminate();
+  const voice = new WebSocket(`${recogniser.url}/v1/speak`);
+  const status = await new Promise((resolve) => voice.once('unexpected-response', (_request, response) => resolve(response.statusCode)));
+  expect(status).toBe(400);
+  voice.on('error', () => undefined).terminate();
+  recogniser.close();
 });
 
 function audio(ms: number, peak: number): Buffer {

@@ -19,6 +19,7 @@ const {
   COMPARISON_GREETING: greeting = '',
   COMPARISON_INSTRUCTIONS: instructions = '',
   COMPARISON_WAIT_MS: waitMs = '300',
+  COMPARISON_MAX_WAIT_MS: maxWaitMs = '2500',
   COMPARISON_INTERRUPT_MS: interruptMs = '500',
 } = process.env;
 
@@ -36,7 +37,7 @@ export default defineAgent({
       tts: new openai.TTS({ apiKey: 'stand-in', baseURL: engineUrl }),
       turnHandling: {
         turnDetection: new inference.TurnDetector({ version: 'v1-mini' }),
-        endpointing: { minDelay: Number(waitMs) },
+        endpointing: { minDelay: Number(waitMs), maxDelay: Number(maxWaitMs) },
         interruption: { minDuration: Number(interruptMs) },
       },
     });
