@@ -10,6 +10,7 @@ import { runApiLoad } from './api-load.ts';
 import { createMeasuredAgent, type LoadResult, runCallLoad } from './call-load.ts';
 import { fdatasyncP50Ms } from './disk.ts';
 import { type Figure, judged, type Results, toText } from './figures.ts';
+import { measureRecordings } from './recording-alignment.ts';
 import { simulatedFiveMinutesCpuMs } from './simulation-cost.ts';
 import { type StandIns, startStandIns } from './stand-ins.ts';
 import { quantile } from './statistics.ts';
@@ -24,7 +25,8 @@ const LONE_CALL_TURNS = isQuick ? 4 : 12;
 const STARTS = isQuick ? 1 : 3;
 const API_LOAD = { perSecond: 200, seconds: isQuick ? 2 : 5 };
 const SIMULATED_CALLS = 300;
-const WORKER_DEATH_CALLS = 5;
+const WORKER_DEATHS = { kills: isQuick ? 2 : 20, calls: 5 };
+const RECORDED_CALLS = 20;
 const NUMBER = '+15550100042';
 /** Nothing is refused for credit or for want of a slot: this is about speed. */
 const AMPLE = { STARTING_CREDIT: '1000000.00', WORKER_MAX_CALLS: '5000', LOG_LEVEL: 'warn' };
@@ -33,8 +35,13 @@ async function run(): Promise<void> {
   const standIns = await startStandIns();
   const figures: Figure[] = [];
   try {
-    const { loads, death } = await measureCalls(standIns);
-    figures.push(...loads.flatMap(callFigures), ...memoryFigure(loads), ...deathFigures(death));
+    const { loads, offsetsMs, death } = await measureCalls(standIns);
+    figures.push(
+      ...loads.flatMap(callFigures),
+      ...memoryFigure(loads),
+      recordingFigure(`${RECORDED_CALLS} calls`, offsetsMs),
+      ...deathFigures(death),
+    );
     figures.push(...(await measureApi(standIns)), startFigure(await measureStarts()), await simulationFigure());
   } finally {
     await standIns.close();
@@ -49,7 +56,7 @@ async function run(): Promise<void> {
   if (!isQuick) writeFileSync(new URL('results.json', import.meta.url), `${JSON.stringify(measured, null, 2)}\n`);
 }
 
-async function measureCalls(standIns: StandIns): Promise<{ loads: LoadResult[]; death: WorkerDeath }> {
+async function measureCalls(standIns: StandIns): Promise<{ loads: LoadResult[]; offsetsMs: number[]; death: WorkerDeath }> {
   const product = await startProduct({ environment: { ...standIns.environment, ...AMPLE } });
   try {
     const number = await createMeasuredAgent(product, NUMBER);
@@ -63,9 +70,11 @@ async function measureCalls(standIns: StandIns): Promise<{ loads: LoadResult[]; 
       if (result.unanswered > 0) console.log(`  ${result.unanswered} lines were never answered`);
       loads.push(result);
     }
+    console.log('recordings …');
+    const offsetsMs = await measureRecordings(product, { calls: RECORDED_CALLS, number });
     console.log('worker killed …');
-    const death = await measureWorkerDeath(product, { calls: WORKER_DEATH_CALLS, number });
-    return { loads, death };
+    const death = await measureWorkerDeath(product, { ...WORKER_DEATHS, number });
+    return { loads, offsetsMs, death };
   } finally {
     await product.close();
   }
@@ -102,11 +111,21 @@ function memoryFigure(loads: readonly LoadResult[]): Figure[] {
   return [judged(about, [{ name: '', value: perCall, limit: 2 }])];
 }
 
-function deathFigures({ silentMs, settledMs }: WorkerDeath): Figure[] {
-  const about = (what: string, samples: number) => ({ what, load: `${WORKER_DEATH_CALLS} calls`, unit: 'ms', samples, digits: 0 });
+/** The worst of all: a track that is off for one sentence is off. */
+function recordingFigure(load: string, offsetsMs: readonly number[]): Figure {
+  const value = Math.max(...offsetsMs.map(Math.abs));
+  return judged({ what: 'recording off the call’s clock, worst', load, unit: 'ms', samples: offsetsMs.length }, [{ name: '', value, limit: 20 }]);
+}
+
+function deathFigures({ silentMs, recordingOffsetsMs, settledMs }: WorkerDeath): Figure[] {
+  const { kills, calls } = WORKER_DEATHS;
+  const about = (what: string, samples: number) => ({ what, load: `${kills} × ${calls} calls`, unit: 'ms', samples, digits: 0 });
   return [
     judged(about('worker killed to the agent’s voice again', silentMs.length), [{ name: 'p95', value: quantile(silentMs, 0.95), limit: 3_000 }]),
-    judged(about('worker killed and no other there, to its sessions settled', 1), [{ name: '', value: settledMs, limit: 2_000 }]),
+    recordingFigure(`${kills} × ${calls} calls taken over`, recordingOffsetsMs),
+    judged({ ...about('worker killed and no other there, to its sessions settled', 1), load: `${calls} calls` }, [
+      { name: '', value: settledMs, limit: 2_000 },
+    ]),
   ];
 }
 

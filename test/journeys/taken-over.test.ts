@@ -60,7 +60,7 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
     const said = session.items.map((item: { role: string; content: string }) => `${item.role}: ${item.content}`);
     // The greeting as far as it was heard, and what followed on both workers, in one story.
     expect(said[0]).toMatch(/^assistant: Hello, this is the/);
-    expect(said).toContain('assistant: Sorry, I lost you for a second.');
+    expect(said).toContainEqual(expect.stringMatching(/^assistant: Sorry, I lost/));
     expect(said.slice(-2)).toEqual(['user: what are your opening hours', expect.stringMatching(/^assistant: We are open every day/)]);
     // One call, charged once, from its first word to its last.
     await expect.poll(async () => before - (await balance()), LONG).toBe(perMinute(PRICE_PHONE, session.duration_seconds));
