@@ -17,11 +17,17 @@ const LOUD_DB = -40;
 /** The past fades with a time constant of two seconds. */
 const KEPT_PER_SLOT = 0.995;
 const DECIDE_EVERY_SLOTS = 20;
-/** Loud sound that must have been played before an echo is believed in, and before its absence is. */
-const ECHO_FROM_SLOTS = 80;
-const NO_ECHO_FROM_SLOTS = 150;
+/** At first, more often: each moment of an echo is taken for a caller. */
+const FIRST_DECIDE_EVERY_SLOTS = 5;
+/** Loud sound that must have been played before an echo, or its absence, is certain: two people who begin at once look like one for a while. */
+const CERTAIN_FROM_SLOTS = 150;
 /** Correlation of an echo; levels of unrelated speech stay below the second. */
 const ECHO_CORRELATION = 0.7;
+/** An echo must not cut off the greeting: a clear one, weak and always as weak, is believed in at once, on trial. */
+const EARLY_CORRELATION = 0.9;
+const EARLY_LOSS_DB = 10;
+const EARLY_STEADY_SHARE = 0.7;
+const STEADY_DB = 2;
 const NO_ECHO_CORRELATION = 0.5;
 /** Audio may be heard this far ahead of its time: arrivals wander. What a burst brings beyond it is not learned from, as nobody knows when it was heard. */
 const AHEAD_SLOTS = 4;
@@ -31,10 +37,14 @@ const STEADY_VARIANCE = 4;
 const DOUBTS = 10;
 /** What stands this far above the echo to be expected is somebody. */
 const MARGIN_DB = 9;
-/** The echo of one moment is smeared over its neighbours, slots. */
+/** The echo of one moment is smeared over its neighbours, slots; and a detector is certain of a voice for a while after it. */
 const SMEAR = 2;
+const TAIL = 20;
 /** New measurements of the loss count for this much. */
 const LOSS_WEIGHT = 0.3;
+const LOSS_BINS = 64;
+/** It is not measured from fewer slots: at the edges of a word levels of neighbours mix. */
+const LOSS_FROM_SLOTS = 20;
 
 /** What is known of the way from our sound back to our ear. */
 export type Echo = { readonly delayMs: number; readonly lossDb: number } | 'none' | 'unknown';
@@ -42,6 +52,7 @@ export type Echo = { readonly delayMs: number; readonly lossDb: number } | 'none
 /** The echo path of one leg. */
 export class EchoPath {
   #echo: Echo = 'unknown';
+  #isOnTrial = false;
   #doubts = 0;
   /** Levels above the floor, dB, by slot. */
   readonly #played = new Float64Array(HISTORY);
@@ -49,6 +60,9 @@ export class EchoPath {
   #playedSlot = Number.NEGATIVE_INFINITY;
   #heardSlot = Number.NEGATIVE_INFINITY;
   #lastLoudSlot = Number.NEGATIVE_INFINITY;
+  /** How often each whole dB between played and heard was found, for their median. */
+  readonly #losses = new Uint16Array(LOSS_BINS);
+  #measured = 0;
   /** Loud slots heard out so far, and slots since the last decision. */
   #loudSlots = 0;
   #undecided = 0;
@@ -101,7 +115,7 @@ export class EchoPath {
   covers(level: number, atMs: number, ms: number): boolean {
     if (this.#echo === 'unknown' || this.#echo === 'none') return false;
     const { delayMs, lossDb } = this.#echo;
-    const first = Math.floor((atMs - delayMs) / SLOT_MS) - SMEAR;
+    const first = Math.floor((atMs - delayMs) / SLOT_MS) - TAIL;
     const last = Math.ceil((atMs + ms - delayMs) / SLOT_MS) + SMEAR;
     let loudest = 0;
     for (let slot = first; slot <= last; slot++) loudest = Math.max(loudest, this.#playedAt(slot));
@@ -125,7 +139,8 @@ export class EchoPath {
       this.#sumProduct[lag] = (this.#sumProduct[lag] as number) * KEPT_PER_SLOT + played * heard;
     }
     if (slot - this.#lastLoudSlot <= AHEAD_SLOTS) this.#loudSlots++;
-    if (++this.#undecided < DECIDE_EVERY_SLOTS) return;
+    const isFirst = this.#loudSlots < CERTAIN_FROM_SLOTS;
+    if (++this.#undecided < (isFirst ? FIRST_DECIDE_EVERY_SLOTS : DECIDE_EVERY_SLOTS)) return;
     this.#undecided = 0;
     this.#decide(slot);
   }
@@ -137,8 +152,12 @@ export class EchoPath {
       const correlation = this.#correlationAt(lag, heardVariance);
       if (correlation > best) [bestLag, best] = [lag, correlation];
     }
-    if (best >= ECHO_CORRELATION && this.#loudSlots >= ECHO_FROM_SLOTS) this.#believe(slot, bestLag);
-    else if (best < NO_ECHO_CORRELATION && this.#loudSlots >= NO_ECHO_FROM_SLOTS) this.#doubt();
+    this.#measureLosses(slot, bestLag);
+    if (this.#loudSlots < CERTAIN_FROM_SLOTS) this.#try(bestLag, best);
+    else if (best >= ECHO_CORRELATION) this.#believe(bestLag);
+    else if (this.#isOnTrial) this.#echo = 'unknown';
+    else if (best < NO_ECHO_CORRELATION) this.#doubt();
+    this.#isOnTrial &&= this.#loudSlots < CERTAIN_FROM_SLOTS;
   }
 
   #correlationAt(lag: number, heardVariance: number): number {
@@ -148,19 +167,50 @@ export class EchoPath {
     return variance < STEADY_VARIANCE ? 0 : covariance / Math.sqrt(variance * heardVariance);
   }
 
-  #believe(slot: number, lag: number): void {
+  /** Believes in a clear echo until it looks like none. */
+  #try(lag: number, correlation: number): void {
+    const lossDb = this.#medianLoss();
+    if (lossDb < 0) return;
+    const isClear = correlation >= EARLY_CORRELATION && lossDb >= EARLY_LOSS_DB && this.#steadyShare(lossDb) >= EARLY_STEADY_SHARE;
+    this.#isOnTrial = isClear || (this.#isOnTrial && correlation >= ECHO_CORRELATION);
+    if (isClear) this.#echo = { delayMs: lag * SLOT_MS, lossDb };
+    else if (!this.#isOnTrial) this.#echo = 'unknown';
+  }
+
+  #believe(lag: number): void {
     this.#doubts = 0;
-    let [loss, loud] = [0, 0];
+    const measuredDb = this.#medianLoss();
+    if (measuredDb < 0) return;
+    const before = typeof this.#echo === 'object' ? this.#echo.lossDb : measuredDb;
+    this.#echo = { delayMs: lag * SLOT_MS, lossDb: before + LOSS_WEIGHT * (measuredDb - before) };
+  }
+
+  #measureLosses(slot: number, lag: number): void {
+    this.#losses.fill(0);
+    this.#measured = 0;
     for (let at = slot - HISTORY + LAGS; at <= slot; at++) {
       const played = this.#playedAt(at - lag);
       if (played < LOUD_DB - FLOOR_DB) continue;
-      loss += played - (this.#heard[at & MASK] as number);
-      loud++;
+      const loss = Math.round(played - (this.#heard[at & MASK] as number));
+      const bin = Math.max(0, Math.min(LOSS_BINS - 1, loss));
+      this.#losses[bin] = (this.#losses[bin] as number) + 1;
+      this.#measured++;
     }
-    if (loud === 0) return;
-    const measured = Math.max(0, loss / loud);
-    const before = typeof this.#echo === 'object' ? this.#echo.lossDb : measured;
-    this.#echo = { delayMs: lag * SLOT_MS, lossDb: before + LOSS_WEIGHT * (measured - before) };
+  }
+
+  /** How much weaker loud sound came back, dB: somebody who speaks over it for less than half of the time changes nothing. Below 0: too little to tell. */
+  #medianLoss(): number {
+    if (this.#measured < LOSS_FROM_SLOTS) return -1;
+    let [bin, below] = [0, this.#losses[0] as number];
+    while (below * 2 < this.#measured) below += this.#losses[++bin] as number;
+    return bin;
+  }
+
+  /** How much of it came back as much weaker as that. */
+  #steadyShare(lossDb: number): number {
+    let count = 0;
+    for (let bin = Math.max(0, lossDb - STEADY_DB); bin <= lossDb + STEADY_DB && bin < LOSS_BINS; bin++) count += this.#losses[bin] as number;
+    return count / this.#measured;
   }
 
   #doubt(): void {

@@ -50,6 +50,8 @@ interface HeardWindow {
   readonly fallback: number;
   /** No more than what comes back of our own sound. */
   readonly isEcho: boolean;
+  /** It may be, but nothing was known of that yet. */
+  readonly isUnsure: boolean;
 }
 
 /** Judges the windows of every leg of a media thread. */
@@ -274,7 +276,8 @@ export class VoiceTap {
     const level = levelDb(samples);
     const passes = this.#gate.pass(level, this.#speech.phase === 'speaking');
     const isEcho = this.#echo?.covers(level, startMs, WINDOW_MS) ?? false;
-    this.#preRoll.push({ samples, startMs, levelDb: level, fallback: this.#gate.probabilityOf(level), isEcho });
+    const isUnsure = this.#echo?.isUnsure(startMs) ?? false;
+    this.#preRoll.push({ samples, startMs, levelDb: level, fallback: this.#gate.probabilityOf(level), isEcho, isUnsure });
     if (!passes) {
       if (this.#preRoll.length > PRE_ROLL_WINDOWS) this.#preRoll.shift();
       return;
@@ -295,13 +298,9 @@ export class VoiceTap {
     this.#loudestDb = this.#speech.phase === 'speaking' ? Math.max(this.#loudestDb, window.levelDb) : window.levelDb;
     const audibleEndMs = startMs + this.#audibleMs(window.samples);
     const nowMs = this.#clock.now();
-    const reachMs = this.#reachAt(startMs);
+    const reachMs = window.isUnsure ? this.#unsureReachMs : this.#reachMs;
     if (this.#speech.phase === 'quiet' && this.#speech.reachMs !== reachMs) this.#step({ type: 'watch.set', reachMs, nowMs });
     this.#step({ type: 'window.scored', startMs, audibleEndMs, probability: window.isEcho ? 0 : probability, nowMs });
-  }
-
-  #reachAt(atMs: number): number {
-    return this.#echo?.isUnsure(atMs) ? this.#unsureReachMs : this.#reachMs;
   }
 
   /** Where the last audible block of a window ends; 0 when none is. */
