@@ -8,9 +8,6 @@ import { bare } from './normalised.ts';
 import type { TurnConfig } from './turn-config.ts';
 import { USUAL_PAUSE_MS } from './turn-state.ts';
 
-/** After this much silence the judgement is made, the recogniser asked to finalise, and speculation begins. */
-export const JUDGE_AFTER_MS = 200;
-
 /** How complete a turn looks, and by which rule. */
 export interface Judgement {
   readonly rule: 'punctuation' | 'plain' | 'comma' | 'hesitation' | 'hanging_word' | 'half_number' | 'local_number' | 'half_email' | 'spelling';

@@ -6,7 +6,7 @@
  */
 import { freeFloor, takeTurn } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
-import { JUDGE_AFTER_MS, judge, learnPause, waitMs } from './endpointing.ts';
+import { judge, learnPause, waitMs } from './endpointing.ts';
 import { PROGRESS_MS, say } from './floor.ts';
 import { isUnnoticed, startGeneration } from './generating.ts';
 import { isIgnorable, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
@@ -16,6 +16,7 @@ import { reopenRecognizer } from './recognition.ts';
 import { rejectedEndpoints } from './rejected-endpoints.ts';
 import { forgetQuiet } from './silence.ts';
 import { overhear } from './taken-over.ts';
+import { JUDGE_AFTER_MS } from './turn-config.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import { type Caller, type Endpoint, type Late, type Phase, type Speech, speechText, type Turn } from './turn-state.ts';
 

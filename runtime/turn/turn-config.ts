@@ -7,7 +7,6 @@ import type { CallPlan } from '#config/call-plan.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import type { ChatMessage } from '#runtime/llm/llm.ts';
 import type { KeypadMenu } from '../keypad.ts';
-import { JUDGE_AFTER_MS } from './endpointing.ts';
 import { type Phrases, phrasesFor } from './phrases.ts';
 import { type TransferRules, transferRules } from './transfer-rules.ts';
 
@@ -73,6 +72,8 @@ export interface TurnConfig {
   readonly generationCapMs: number;
 }
 
+/** After this much silence the judgement is made, the recogniser asked to finalise, and speculation begins. */
+export const JUDGE_AFTER_MS = 200;
 /** The longest a late final is awaited after the end of speech (design §5). */
 const LATE_FINAL_CAP_MS = 1_000;
 const GENERATION_CAP_MS = 10_000;
