@@ -164,7 +164,9 @@ class CuedEar {
     const startMs = this.#line?.startMs ?? 0;
     const saidMs = this.#heardMs - this.#silentMs - startMs + EARLY_MS;
     const given = this.#line?.given ?? 0;
-    const words = (this.#line?.cue.words ?? []).slice(given).filter(({ endMs }) => endMs <= saidMs);
+    // A final has a word that has faded out before its end, such as one in s.
+    const isSaid = ({ endMs }: CuedWord, beginMs: number) => (flags.is_final ? (beginMs + endMs) / 2 : endMs) <= saidMs;
+    const words = (this.#line?.cue.words ?? []).filter((word, index, all) => index >= given && isSaid(word, all[index - 1]?.endMs ?? 0));
     const body = {
       type: 'Results',
       channel_index: [0, 1],
