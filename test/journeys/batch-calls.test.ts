@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type SippSwitchboard, startSippSwitchboard } from '#test/fakes/sipp-switchboard.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { ConsolePage } from './console-page.ts';
 import { type Product, startProduct } from './product.ts';
+import { launchBrowser } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
 
 const NEEDED = ['sipp'];
@@ -40,6 +42,49 @@ describeNeeds(NEEDED)('batch calls', () => {
     expect(session).toMatchObject({ dial_status: 'answered', end_reason: 'user_hangup', metadata: { row: 0 } });
   });
 
+  itNeeds([...NEEDED, 'chromium'])(
+    'are started from a file in the console, which names its faulty rows first; paused, cancelled and deleted there',
+    { timeout: 180_000 },
+    async () => {
+      await importedNumber();
+      const browser = await launchBrowser();
+      try {
+        const person = await ConsolePage.open(browser, product, { key: product.rootKey });
+        await person.go('/batch-calls');
+        await person.press('New batch');
+        const form = person.page.getByRole('dialog');
+        const choose = async (label: string, option: string | RegExp) => {
+          await form.getByLabel(label).first().click();
+          await person.page.getByRole('option', { name: option }).first().click();
+        };
+        const upload = (csv: string) =>
+          form.locator('input[type=file]').setInputFiles({ name: 'guests.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+        await upload('to_number,name\n4930123460,Ada\n+4930123461,Bo\n+4930123461,Bo again\n');
+        await choose('Agent', /./);
+        await choose('Calls from', /4930999000/);
+        await form.getByLabel('Not before').fill('2099-01-01T10:00');
+        await person.press('Start calling', form);
+        await person.see('line 2: to_number is not a valid E.164 number');
+        await person.see('line 4: the number of line 3 once more');
+        expect(await person.seriousFindings()).toEqual([]);
+        await upload('to_number,name\n+4930123460,Ada\n+4930123461,Bo\n');
+        await person.press('Start calling', form);
+        await person.see('0 of 2 done');
+        await person.press('Pause');
+        await person.press('Resume');
+        await person.press('Cancel batch');
+        await person.press('Cancel batch', person.page.getByRole('dialog'));
+        await person.see('2 cancelled');
+        expect(await person.seriousFindings()).toEqual([]);
+        await person.press('Delete');
+        await person.press('Delete', person.page.getByRole('dialog'));
+        await person.page.getByRole('button', { name: 'New batch' }).waitFor();
+      } finally {
+        await browser.close();
+      }
+    },
+  );
+
   itNeeds(NEEDED)('killed in the middle are finished by the next start: no number twice, none left out', { timeout: 240_000 }, async () => {
     const numbers = Array.from({ length: 12 }, (_, index) => `+49301235${String(10 + index)}`);
     const { batch_call_id: id } = await start(numbers, { concurrent_calls: 2, calls_per_minute: 100 });
@@ -61,8 +106,8 @@ describeNeeds(NEEDED)('batch calls', () => {
 
 let numberId: Promise<string> | null = null;
 
-/** Starts a batch through the switchboard, from the one number that dials it. */
-async function start(numbers: readonly string[], pacing: object = {}) {
+/** The one number whose trunk is the switchboard. */
+function importedNumber(): Promise<string> {
   numberId ??= product
     .ask('POST', '/v1/agent/phone-numbers', {
       provider: 'sip',
@@ -71,9 +116,14 @@ async function start(numbers: readonly string[], pacing: object = {}) {
       termination_uri: switchboard.address,
     })
     .then(({ phone_number_id }) => phone_number_id);
+  return numberId as Promise<string>;
+}
+
+/** Starts a batch through the switchboard. */
+async function start(numbers: readonly string[], pacing: object = {}) {
   return product.ask('POST', URL, {
     agent_id: await demoAgentId(product),
-    phone_number_id: await numberId,
+    phone_number_id: await importedNumber(),
     recipients: numbers.map((to_number, row) => ({ to_number, metadata: { row } })),
     schedule: { calling_hours: null },
     pacing,
