@@ -11,6 +11,7 @@ import type {
 } from 'fastify';
 import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { type CompatAnswers, compatAnswersOf } from './compat/compat-examples.ts';
 import type { Context } from './context.ts';
 import { exampleOf, type JsonSchema } from './example-of.ts';
 import { errorBody, validationEntry } from './problems.ts';
@@ -99,6 +100,8 @@ type RouteSchema = Record<string, unknown> & { readonly response?: Readonly<Reco
 function describedRoute(schema: RouteSchema, route: Pick<RouteOptions, 'method' | 'url' | 'config'>): Record<string, unknown> {
   const { access = 'key', bodyOptional } = route.config ?? {};
   const name = `${[route.method].flat()[0]} ${route.url}`;
+  const compat = compatAnswersOf(name);
+  if (compat) return describedCompat(schema, compat, { name, isOpen: access === 'none' });
   const other = OTHER_ANSWERS[name];
   const body = schema.body && withExample(schema.body, REQUEST_EXAMPLES[name] ?? {});
   const answers = Object.entries(schema.response ?? {}).map(([status, answer]) => [
@@ -117,6 +120,21 @@ function describedRoute(schema: RouteSchema, route: Pick<RouteOptions, 'method' 
       ...(access === 'none' ? {} : { 401: REFUSAL_401 }),
       ...(body && !bodyOptional ? { 415: BARE_415 } : {}),
       ...REFUSALS,
+    },
+  };
+}
+
+/** A route in another vendor's protocol: it answers and refuses as that vendor does. */
+function describedCompat(schema: RouteSchema, compat: CompatAnswers, { name, isOpen }: { name: string; isOpen: boolean }): Record<string, unknown> {
+  const content = compat.types.map((type) => [type, { schema: typeof compat.answer === 'string' ? BYTES : {}, example: compat.answer }]);
+  return {
+    ...schema,
+    operationId: operationId(name),
+    ...(schema.body ? { body: withExample(schema.body, compat.body) } : {}),
+    ...(isOpen ? { security: [] } : {}),
+    response: {
+      200: { description: compat.description, content: Object.fromEntries(content) },
+      default: { description: 'A refusal, as the vendor tells it', content: { 'application/json': { schema: {}, example: compat.refusal } } },
     },
   };
 }

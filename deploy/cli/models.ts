@@ -47,7 +47,7 @@ async function pull(model: PulledModel, place: { readonly dataDir: string; reado
   } catch (error) {
     const message = `${model.name}: ${error instanceof Error ? error.message : String(error)}`;
     if (error instanceof ModelError) throw new CommandError(`${message}. MODELS_URL (${place.baseUrl}) must lead to the model’s files`);
-    throw new CommandError(`${message}. Run it again: it goes on where it broke off`, EXIT.unreachable);
+    throw new CommandError(`${message}. Run it again, and it goes on where it broke off (MODELS_URL is ${place.baseUrl})`, EXIT.unreachable);
   }
   const directory = `${place.dataDir}/models/${model.name}`;
   show({ name: model.name, directory }, common, () => console.log(`${model.name} is in ${directory}; the product uses it from its next start`));

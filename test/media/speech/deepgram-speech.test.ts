@@ -16,6 +16,12 @@ describe('Deepgram’s synthesis', () => {
     expect(models.sort()).toEqual(['aura-2-aurelia-de', 'aura-2-thalia-en', 'aura-2-thalia-en']);
   });
 
+  it('speaks faster and slower as far as the vendor does', async () => {
+    const { server, synthesizer } = await begin();
+    for (const speed of [1, 1.2, 2, 0.5]) await collect(speak(synthesizer, 'Yes.', undefined, { speed }));
+    expect(saidTo(server).map(({ query }) => query.get('speed'))).toEqual([null, '1.2', '1.5', '0.7']);
+  });
+
   it('hands over a long text in pieces the vendor takes', async () => {
     const { server, synthesizer } = await begin();
     await collect(speak(synthesizer, 'word '.repeat(500)));

@@ -107,6 +107,14 @@ export function vendorSynthesizerConforms<Server extends VendorServer>(
     expect(saidTo(server)).toEqual([server.connections[0]]);
   });
 
+  it('a way of saying it is no words of it, whether or not the voice knows it', async () => {
+    const { server, synthesizer } = await begin();
+    const options = { voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000, signal: new AbortController().signal };
+    expect(milliseconds(await collect(synthesizer.synthesise(TEXT, { ...options, emotion: 'happy' })))).toBeCloseTo(600, 0);
+    const said = saidTo(server).flatMap(({ messages }) => messages.map(({ text, transcript }) => String(text ?? transcript ?? '')));
+    expect(said.join('').trim()).toBe(TEXT);
+  });
+
   it('an abort is followed by nothing, and the next text is whole', async () => {
     const { synthesizer } = await begin();
     const stop = new AbortController();
