@@ -169,6 +169,14 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
   ],
   ['ignore-all', 'the agent cannot be interrupted by words', 'interruption.ts', "  return 'words';\n}", "  return 'acknowledgement';\n}"],
   ['acknowledged-cut', 'an "mhm" cuts the agent off', 'interruption.ts', "if (isMadeOf(said, acknowledgements)) return 'acknowledgement';", ''],
+  [
+    'listener-waited-for',
+    'after an "mhm" the agent is silent for as long as it waits before an answer',
+    'listening.ts',
+    'resumeAfterListening(draft, caller.speech);',
+    '',
+  ],
+  ['recogniser-left-out', 'who speaks waits for the next attempt at a broken recogniser', 'listening.ts', 'reopenRecognizer(draft);', ''],
   ['failures-uncounted', 'a dead model keeps the caller for ever', 'answering.ts', 'draft.failedGenerations += 1;\n  const isLast', 'const isLast'],
   ['no-retry', 'a failed run is not tried again', 'answering.ts', 'generation.attempt < ATTEMPTS', 'generation.attempt < 1'],
   [
