@@ -17,12 +17,12 @@ import { dialRow, giveBack } from './dial-row.ts';
 
 /** Looked at again for hours that open, calls that ended on another replica, and what a crash left. */
 const TICK_MS = 2_000;
-/** Renewed with every handful of calls; placing one takes well under a second. */
+/** Renewed with every call; placing one takes well under a second. */
 const LEASE_MS = 30_000;
 const MINUTE_MS = 60_000;
 /** Writing ten thousand rows takes seconds. */
 const ABANDONED_MS = 10 * MINUTE_MS;
-/** Calls placed under one look at lease and pacing. */
+/** Calls placed under one look at the pacing. */
 const HANDFUL = 8;
 /** Nothing had room: asked again after this. */
 const HOLD_MS = 10_000;
@@ -41,8 +41,13 @@ export async function runBatches(context: Context, runner: string): Promise<void
     .sort({ created_at: 1 })
     .lean<Pick<BatchCallDocument, '_id'>[]>();
   for (const { _id } of open) {
-    const batch = await lease(context, _id, runner);
-    if (batch) await advance(context, batch, runner);
+    try {
+      const batch = await lease(context, _id, runner);
+      if (batch) await advance(context, batch, runner);
+    } catch (error) {
+      // The next pass tries again; the other batches do not wait for it.
+      context.logger.error({ err: error, batchId: _id }, 'batch not advanced');
+    }
   }
 }
 
@@ -66,11 +71,12 @@ async function advance(context: Context, batch: BatchCallDocument, runner: strin
   }
   await settleCalls(context, batch);
   if (batch.status === 'cancelled') await cancelRows(context, batch._id);
-  if (batch.status === 'scheduled' && (batch.start_at === null || batch.start_at <= now(context))) {
+  const isDue = batch.start_at === null || batch.start_at <= now(context);
+  if (batch.status === 'scheduled' && isDue) {
     const started = { status: 'running', started_at: now(context), updated_at: now(context) } as const;
     await models.batchCalls.updateOne({ _id: batch._id, status: 'scheduled' }, { $set: started });
   }
-  await dialDue(context, batch._id, runner);
+  if (batch.status === 'running' || (batch.status === 'scheduled' && isDue)) await dialDue(context, batch, runner);
   await finishIfOver(context, batch._id);
 }
 
@@ -113,21 +119,19 @@ async function settleRow(
   );
 }
 
-async function dialDue(context: Context, batchId: string, runner: string): Promise<void> {
-  // As long as there is room, the next handful: who paused meanwhile, or took the lease, is seen between two of them.
-  for (;;) {
-    const batch = await lease(context, batchId, runner);
-    if (batch?.status !== 'running' || batch.hold_until > now(context) || !context.dispatch.hasWorker()) return;
-    const due = await dueRows(context, batch);
-    if (due.length === 0) return;
-    // One after the other, so that the limits of trunk and account hold exactly.
-    for (const row of due) {
-      if ((await dialRow(context, batch, row)) !== 'no_room') continue;
-      const until = new Date(context.clock.wallTime() + HOLD_MS);
-      await context.models.batchCalls.updateOne({ _id: batchId }, { $set: { hold_until: until } });
-      return;
-    }
+/** Dials a handful; what else is due comes in the next pass, after the other batches. */
+async function dialDue(context: Context, batch: BatchCallDocument, runner: string): Promise<void> {
+  if (batch.hold_until > now(context) || !context.dispatch.hasWorker()) return;
+  const due = await dueRows(context, batch);
+  // One after the other, so that the limits of trunk and account hold exactly.
+  for (const row of due) {
+    if (!(await lease(context, batch._id, runner))) return;
+    if ((await dialRow(context, batch, row)) !== 'no_room') continue;
+    const until = new Date(context.clock.wallTime() + HOLD_MS);
+    await context.models.batchCalls.updateOne({ _id: batch._id }, { $set: { hold_until: until } });
+    return;
   }
+  if (due.length === HANDFUL) context.bell.ring('batch-calls');
 }
 
 /** The rows to dial now, in the order of the list; those to be called again come last. */
