@@ -13,6 +13,7 @@ import { frameSamples, type OpenedLeg } from '../media-messages.ts';
 import type { Paced } from '../pacer.ts';
 import type { VoiceRateHz } from '../silero.ts';
 import { fillKeyTone } from '../tones.ts';
+import { ArrivalOrder, type ArrivedAudio } from './arrival-order.ts';
 import { CodecStream, MAX_ENCODED_BYTES, MAX_PAYLOAD_BYTES } from './codec-stream.ts';
 import { CODECS, staticCodec } from './codec-table.ts';
 import { DIGIT_CLOCK_HZ, DigitReceiver, DigitSender, type ReceivedDigit } from './dtmf.ts';
@@ -90,8 +91,9 @@ class RtpSession implements TransportLeg, Paced {
   #isConnected = false;
   #isClosed = false;
   #lastMediaMs = 0;
-  /** RTP time of the newest packet given to speech detection. */
-  #heardTimestamp: number | null = null;
+  /** RTP time of the newest packet, unwrapped. */
+  #newestTimestamp: number | null = null;
+  #order: ArrivalOrder;
 
   constructor(sockets: RtpSockets, options: RtpSessionOptions, shared: MediaShared) {
     this.#sockets = sockets;
@@ -101,6 +103,7 @@ class RtpSession implements TransportLeg, Paced {
     this.#reporter = new RtcpReporter(shared.clock, randomInt(2 ** 32));
     this.rateHz = options.remote ? CODECS[options.remote.codec].rateHz : UNKNOWN_RATE_HZ;
     this.#jitter = new JitterBuffer(this.rateHz, this.rateHz);
+    this.#order = this.#arrivalOrder();
     const rates = { inRateHz: this.rateHz, outRateHz: this.rateHz };
     this.#audio = new LegAudio({ leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording }, shared);
     if (options.remote) this.#setRemote(options.remote);
@@ -127,6 +130,7 @@ class RtpSession implements TransportLeg, Paced {
   tick(slot: number, dueMs: number): void {
     if (this.#isClosed || !this.#remote) return;
     const nowMs = this.#shared.clock.now();
+    this.#order.expire(nowMs);
     const kind: FrameKind = this.#jitter.pull(this.#audio.received, dueMs);
     this.#reportDigit(this.#digits.expire(nowMs), 'rfc4733');
     this.#reportDigit(this.#keys?.expire(nowMs) ?? null, 'inband');
@@ -221,7 +225,12 @@ class RtpSession implements TransportLeg, Paced {
     this.#jitter = new JitterBuffer(this.rateHz, CODECS[remote.codec].clockHz);
     this.#digits = new DigitReceiver(remote.digitClockHz);
     this.#keys = remote.digitPayloadType === null ? new KeyDetector(this.rateHz) : null;
-    this.#heardTimestamp = null;
+    this.#newestTimestamp = null;
+    this.#order = this.#arrivalOrder();
+  }
+
+  #arrivalOrder(): ArrivalOrder {
+    return new ArrivalOrder(this.rateHz, (audio) => this.#hear(audio));
   }
 
   #take(packet: RtpPacket, remote: RtpRemote, nowMs: number): void {
@@ -237,14 +246,19 @@ class RtpSession implements TransportLeg, Paced {
     const codec = payloadType === remote.payloadType ? remote.codec : (staticCodec(payloadType) ?? remote.codec);
     const { clockHz, hasMemory } = CODECS[codec];
     this.#stats.time(timestamp, nowMs, clockHz);
-    // A packet overtaken by later ones has nothing to tell that a decision could still wait for, and would confuse a decoder that remembers.
-    const isInOrder = this.#heardTimestamp === null || unwrap(this.#heardTimestamp, timestamp, 32) > this.#heardTimestamp;
+    const place = this.#newestTimestamp === null ? timestamp : unwrap(this.#newestTimestamp, timestamp, 32);
+    const isInOrder = this.#newestTimestamp === null || place > this.#newestTimestamp;
+    // A packet overtaken by later ones would confuse a decoder that remembers.
     if (!isInOrder && hasMemory) return;
+    if (isInOrder) this.#newestTimestamp = place;
     const samples = this.#codec(codec).decode(payload);
     if (samples.length === 0) return;
-    const spokenMs = this.#jitter.push(timestamp, samples, nowMs);
-    if (!isInOrder) return;
-    this.#heardTimestamp = timestamp;
+    const audio = { samples, rtpMs: (place * 1000) / clockHz, spokenMs: this.#jitter.push(timestamp, samples, nowMs) };
+    if (hasMemory) this.#hear(audio);
+    else this.#order.push(audio, nowMs);
+  }
+
+  #hear({ samples, spokenMs }: ArrivedAudio): void {
     this.#audio.hear(samples, spokenMs);
     for (const digit of this.#keys?.push(samples, spokenMs) ?? []) this.#reportDigit(digit, 'inband');
   }
