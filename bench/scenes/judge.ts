@@ -28,6 +28,8 @@ export interface Expected {
   readonly reply: string;
   /** The longest the agent may wait for more, ms. */
   readonly longestWaitMs: number;
+  /** False: what is said over the agent is kept and answered afterwards. */
+  readonly isInterruptible: boolean;
   /** Words of the reply that were over after so many ms of it. */
   readonly wordsHeard: (heardMs: number) => number;
 }
@@ -64,7 +66,8 @@ export function judgeScene({ agent, lines }: Timeline, session: SessionView, exp
   const reply = wordsOf(expected.reply);
   // Hold lines and greetings are no part of the reply.
   const cut = contentsOf(session, 'assistant').filter((text) => isBeginning(wordsOf(text), reply));
-  const words = compareWords(lines, contentsOf(session, 'user'));
+  const meant = lines.filter(({ means }) => means !== 'sound' && (means !== 'backchannel' || !expected.isInterruptible));
+  const words = compareWords(meant, contentsOf(session, 'user'));
   return {
     falseInterruptions: Math.max(0, cut.length - stops.length),
     missedInterruptions: stops.filter((ms) => ms === null || ms > STOP_WITHIN_MS).length,
@@ -101,12 +104,12 @@ function isSpokenInto(agent: readonly Stretch[], line: TimedLine, next: TimedLin
   return line.means === 'turn' && agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs <= line.lastMs);
 }
 
-/** Between two stretches of the agent, without a line of the caller. */
+/** Between two stretches of the agent, with no word of the caller in it either: what comes after a line is that line's wait. */
 function silencesOfAgent(agent: readonly Stretch[], lines: readonly TimedLine[]): number {
   return agent.filter((stretch, index) => {
     const next = agent[index + 1];
     if (!next || next.firstMs - stretch.lastMs <= LONG_SILENCE_MS) return false;
-    return !lines.some(({ firstMs }) => firstMs > stretch.lastMs && firstMs < next.firstMs);
+    return !lines.some(({ firstMs, lastMs }) => lastMs > stretch.lastMs && firstMs < next.firstMs);
   }).length;
 }
 
@@ -138,16 +141,21 @@ function heardWordsOff({ agent, lines }: Timeline, cut: readonly string[], expec
   const spoken = agent.filter(({ firstMs }) => firstMs > question.lastMs && firstMs < line.lastMs);
   const [first, last] = [spoken[0], spoken.at(-1)];
   if (!first || !last) return [];
-  return [Math.abs(wordsOf(content).length - expected.wordsHeard(last.lastMs - first.firstMs))];
+  // Where the agent held its breath its voice stood still.
+  const stoodStillMs = spoken.reduce((sum, { firstMs }, index) => {
+    const gapMs = firstMs - (spoken[index - 1]?.lastMs ?? firstMs);
+    return sum + (gapMs > HESITATION_MS ? gapMs : 0);
+  }, 0);
+  return [Math.abs(wordsOf(content).length - expected.wordsHeard(last.lastMs - first.firstMs - stoodStillMs))];
 }
 
 function contentsOf({ items }: SessionView, role: 'user' | 'assistant'): string[] {
   return items.filter((item) => item.type === 'message' && item.role === role).map(({ content = '' }) => content);
 }
 
-/** Words the caller meant for the agent, against the turns it took. */
+/** Words meant for the agent, against the turns it took. */
 function compareWords(lines: readonly TimedLine[], turns: readonly string[]): Pick<Verdict, 'wordsSaid' | 'wordsCutOff' | 'strayTurns'> {
-  const said = lines.filter(({ means }) => means === 'turn' || means === 'part' || means === 'interruption').flatMap(({ text }) => wordsOf(text));
+  const said = lines.flatMap(({ text }) => wordsOf(text));
   const left = turns.flatMap(wordsOf);
   const missing = said.filter((word) => {
     const at = left.indexOf(word);

@@ -51,14 +51,23 @@ async function main(): Promise<void> {
     const result = await playCase(stage, item, { scene, number: `+155501${String(20_000 + number + 1_000 * attempts)}` });
     if (values.verbose) console.log(JSON.stringify(result, null, 1));
     if (result.latenessMs <= LATEST_MS) observed.set(item, [...(observed.get(item) ?? []), result]);
-    else if (attempts + 1 < ATTEMPTS) waiting.push({ ...call, scene: { ...scene, name: `${scene.name}again` }, attempts: attempts + 1 });
-    else throw new Error(`this machine was too busy, the caller itself was ${result.latenessMs.toFixed(0)} ms late`);
+    else if (attempts + 1 >= ATTEMPTS) throw new Error(`this machine was too busy, the caller itself was ${result.latenessMs.toFixed(0)} ms late`);
+    else {
+      waiting.push({ ...call, scene: { ...scene, name: `${scene.name}again` }, attempts: attempts + 1 });
+      return 'again';
+    }
+    return 'done';
   };
   const lane = async (stage: Stage) => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const name = `${next.item.name} (${next.item.over})`;
-      await play(stage, next).catch((error: unknown) => failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`));
-      console.log(`${String(++done).padStart(3)} of ${prepared.length}  ${name}`);
+      const outcome = await play(stage, next).catch((error: unknown) => {
+        failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+        return 'failed';
+      });
+      // A call that is played again is one call.
+      if (outcome !== 'again') done++;
+      console.log(`${String(done).padStart(3)} of ${prepared.length}  ${name}${outcome === 'done' ? '' : `: ${outcome}`}`);
     }
   };
   try {

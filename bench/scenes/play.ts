@@ -68,6 +68,7 @@ export function judgeCase(item: SceneCase, { timeline, session, alignmentMs: ali
   const verdict = judgeScene(timeline, session, {
     reply,
     longestWaitMs: LONGEST_WAIT * waitMs,
+    isInterruptible: conversation['interruptible'] !== false,
     wordsHeard: (heardMs) => wordsHeard(pieces, heardMs),
   });
   return { verdict, alignmentMs: alignment };

@@ -5,7 +5,7 @@ import { judgeScene, type SessionView } from '#bench/scenes/judge.ts';
 import { piecesOf, wordsHeard } from '#bench/scenes/voice.ts';
 
 const REPLY = 'We are open from noon until ten in the evening.';
-const expected = { reply: REPLY, longestWaitMs: 1_500, wordsHeard: () => 4 };
+const expected = { reply: REPLY, longestWaitMs: 1_500, isInterruptible: true, wordsHeard: () => 4 };
 const START_MS = Date.UTC(2026, 0, 1);
 
 const at = (firstMs: number, lastMs: number) => ({ firstMs: START_MS + firstMs, lastMs: START_MS + lastMs });
@@ -43,6 +43,26 @@ describe('judging a scene', () => {
     expect(judgeScene({ agent: [], lines: [QUESTION] }, session([]), expected)).toMatchObject({ unanswered: 1, replyMs: [] });
   });
 
+  it('counts the silence after a caller who spoke over the agent from their last word', () => {
+    const over = { agent: [at(2_700, 4_500), at(9_000, 9_500)], lines: [QUESTION, line('interruption', 'Stop please.', 4_000, 7_000)] };
+    expect(judgeScene(over, session([]), expected)).toMatchObject({ silencesOver4s: 0, replyMs: [700, 2_000] });
+    const alone = { agent: [at(2_700, 4_500), at(9_000, 9_500)], lines: [QUESTION] };
+    expect(judgeScene(alone, session([]), expected)).toMatchObject({ silencesOver4s: 1 });
+  });
+
+  it('wants what was said over an agent that may not be interrupted to be a turn, and a nod over another one not', () => {
+    const lines = [QUESTION, line('backchannel', 'Good to know.', 3_000, 3_600)];
+    const taken = session([
+      ['user', 'When are you open?'],
+      ['user', 'Good to know.'],
+    ]);
+    const verdict = (isInterruptible: boolean, { items }: SessionView) =>
+      judgeScene({ agent: [at(2_700, 5_000)], lines }, { items, silences: [] }, { ...expected, isInterruptible });
+    expect(verdict(true, taken)).toMatchObject({ strayTurns: 1, wordsCutOff: 0 });
+    expect(verdict(false, taken)).toMatchObject({ strayTurns: 0, wordsCutOff: 0, wordsSaid: 7 });
+    expect(verdict(false, session([['user', 'When are you open?']]))).toMatchObject({ wordsCutOff: 3 });
+  });
+
   it('tells an agent that begins before the caller is done, and one that answers words nobody said', () => {
     const lines = [line('part', 'My number is five', 1_000, 2_000), line('turn', 'six seven.', 3_000, 3_800)];
     expect(judgeScene({ agent: [at(2_600, 3_100), at(4_500, 5_000)], lines }, session([]), expected)).toMatchObject({ premature: 1 });
@@ -67,6 +87,16 @@ describe('judging a scene', () => {
       ['assistant', REPLY],
     ]);
     expect(judgeScene({ agent: [at(2_700, 4_300)], lines: [QUESTION] }, held, expected)).toMatchObject({ falseInterruptions: 0 });
+  });
+
+  it('does not count the time in which the agent held its breath as heard', () => {
+    const interruption = line('interruption', 'Stop please.', 6_000, 6_600);
+    const cut = session([['assistant', 'We are open from']]);
+    const wordsAfter = (heardMs: number) => Math.floor(heardMs / 400);
+    const agent = [at(2_700, 3_500), at(4_400, 5_000), at(5_250, 6_200)];
+    const verdict = judgeScene({ agent, lines: [QUESTION, interruption] }, cut, { ...expected, wordsHeard: wordsAfter });
+    // 3,500 ms from the first sound to the last, 900 of them held, a pause of the voice of 250 not: 6 words, not 8.
+    expect(verdict.heardWordsOff).toEqual([2]);
   });
 
   it('counts the words of a reply that were over, piece by piece, by the voice itself', () => {
