@@ -4,35 +4,46 @@
  */
 import type { FrameKind } from './leg.ts';
 
-/** Stock to begin with, in frames: blocks come every 10 ms give or take a few, frames leave every 20 ms. */
-const PRIME_FRAMES = 1.5;
-/** More than this is delay nobody gains by. */
-const MAX_FRAMES = 5;
+/** How much is kept, in frames. */
+export interface Stock {
+  /** To begin with. */
+  readonly prime: number;
+  /** More than this is delay nobody gains by. */
+  readonly most: number;
+}
+
+/** Blocks that come every 10 ms give or take a few, while frames leave every 20 ms. */
+const NEAR: Stock = { prime: 1.5, most: 5 };
+/** Blocks that come by way of other threads and processes, each of which may be busy for a moment. */
+export const FAR: Stock = { prime: 3, most: 10 };
 
 /** A queue of samples read one frame at a time. */
 export class FrameFifo {
   readonly #frame: number;
+  readonly #stock: Stock;
   readonly #samples: Int16Array;
   #length = 0;
   #isPrimed = false;
 
   /** `frame` is the number of samples in one slot. */
-  constructor(frame: number) {
+  constructor(frame: number, stock = NEAR) {
     this.#frame = frame;
-    this.#samples = new Int16Array(frame * (MAX_FRAMES + 1));
+    this.#stock = stock;
+    this.#samples = new Int16Array(frame * (stock.most + 1));
   }
 
   /** Appends a block (at most one frame long), dropping the oldest audio beyond the limit. */
   push(block: Int16Array): void {
-    const excess = this.#length + block.length - this.#frame * MAX_FRAMES;
-    if (excess > 0) this.#drop(Math.max(excess, this.#frame * (MAX_FRAMES - 2)));
+    const { most } = this.#stock;
+    const excess = this.#length + block.length - this.#frame * most;
+    if (excess > 0) this.#drop(Math.max(excess, this.#frame * (most - 2)));
     this.#samples.set(block, this.#length);
     this.#length += block.length;
   }
 
   /** Takes one frame; `absent` while there is none. */
   pull(out: Int16Array): FrameKind {
-    this.#isPrimed ||= this.#length >= this.#frame * PRIME_FRAMES;
+    this.#isPrimed ||= this.#length >= this.#frame * this.#stock.prime;
     if (!this.#isPrimed || this.#length < this.#frame) {
       this.#isPrimed = false;
       out.fill(0);

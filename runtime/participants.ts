@@ -43,7 +43,9 @@ export interface ParticipantsDeps {
 const MAX_PARTICIPANTS = 8;
 /** Somebody who was let in has this long to connect, and to come back. */
 const CONNECT_MS = 60_000;
-const REOPENINGS = 3;
+/** Ears that failed are opened again: at once at first, then after a while. */
+const IMMEDIATE_REOPENINGS = 3;
+const REOPEN_AFTER_MS = 2_000;
 const FROM_CALLER = 'caller';
 const TO_CALLER = 'caller.sent';
 const FROM_COLLEAGUE = 'colleague';
@@ -203,7 +205,7 @@ export class Participants {
   }
 
   #openFeed(member: Member): RecognitionFeed | null {
-    const { plan, recognizer, said } = this.#deps;
+    const { clock, plan, recognizer, said } = this.#deps;
     if (!recognizer) return null;
     const { asr, voice } = plan.config;
     let failures = 0;
@@ -214,9 +216,13 @@ export class Participants {
       keyterms: asr.keyterms,
       onEvent: (event) => {
         if (member.feed !== feed) return;
+        if (event.type === 'final') failures = 0;
         if (event.type === 'final' && event.text.trim() !== '') said(event.text.trim());
         // Ears that fail for good cost the transcript, not the talk.
-        if (event.type === 'failed' && event.error.retryable && ++failures <= REOPENINGS) feed.open();
+        if (event.type !== 'failed' || !event.error.retryable) return;
+        failures += 1;
+        if (failures <= IMMEDIATE_REOPENINGS) feed.open();
+        else clock.after(REOPEN_AFTER_MS, () => member.feed === feed && feed.open());
       },
     });
     feed.open();
