@@ -31,6 +31,9 @@ const MODEL: PulledModel = {
   })),
 };
 
+/** Called when something of a file has arrived. */
+let onceArrived = () => {};
+
 type Answer = (content: Buffer, request: IncomingMessage, response: ServerResponse) => void;
 
 /** The part of `content` that was asked for, as a server that knows ranges sends it. */
@@ -67,7 +70,11 @@ async function place(...answers: Answer[]) {
     pullModel(model, {
       baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       dataDir,
-      onProgress: (here, all) => progress.push([here, all]),
+      onProgress: (here, all) => {
+        progress.push([here, all]);
+        onceArrived();
+        onceArrived = () => {};
+      },
       retryAfterMs: 1,
     });
   return { requests, dataDir, progress, pull, directory: join(dataDir, 'models', MODEL.name) };
@@ -78,7 +85,8 @@ const breaksOffAfter =
   (content, request, response) => {
     const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
     response.writeHead(from > 0 ? 206 : 200, { 'content-length': content.length - from });
-    response.write(content.subarray(from, from + bytes), () => setImmediate(() => response.destroy()));
+    response.write(content.subarray(from, from + bytes));
+    onceArrived = () => response.destroy();
   };
 
 describe('a model that is pulled', () => {
