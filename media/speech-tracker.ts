@@ -9,7 +9,7 @@ export const WINDOW_MS = 32;
 /** A window at or above this may begin speech. */
 const START_PROBABILITY = 0.5;
 /** While speaking, a window at or above this is voiced: lower than the start, so that soft syllables do not end speech. */
-const STAY_PROBABILITY = 0.35;
+export const STAY_PROBABILITY = 0.35;
 /** Voiced windows in a row that make an onset: one alone may be a click. */
 const ONSET_WINDOWS = 2;
 /** A verdict lingers no longer than this: voice too faint to be audible by its level is still voice. */

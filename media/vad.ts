@@ -6,11 +6,12 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { EchoPath } from './echo-path.ts';
+import { Foreground } from './foreground.ts';
 import type { LegEvent } from './leg.ts';
 import { LevelGate } from './level-gate.ts';
 import { levelDb, SILENCE_DB } from './pcm.ts';
 import { type VoiceRateHz, windowSamples } from './silero.ts';
-import { QUIET, type SpeechInput, type SpeechState, step, WINDOW_MS } from './speech-tracker.ts';
+import { QUIET, type SpeechInput, type SpeechState, STAY_PROBABILITY, step, WINDOW_MS } from './speech-tracker.ts';
 import type { FromDetector, ToDetector, WindowHead } from './vad-messages.ts';
 
 /** A window not judged within this long is judged by its level: with the 5 ms of a tick it is certain within 200 ms. */
@@ -199,6 +200,7 @@ export class VoiceTap {
   readonly #clock: Clock;
   readonly #echo: EchoPath | null;
   readonly #gate = new LevelGate();
+  readonly #foreground = new Foreground();
   readonly #pending: PendingWindow[] = [];
   readonly #preRoll: HeardWindow[] = [];
   #window: Int16Array;
@@ -295,12 +297,14 @@ export class VoiceTap {
     const window = this.#pending.shift();
     if (!window) return;
     const { startMs } = window;
+    const mayBeVoice = probability >= STAY_PROBABILITY && !window.isEcho;
+    const isVoice = mayBeVoice && !this.#foreground.isBehind(window.levelDb, startMs);
     this.#loudestDb = this.#speech.phase === 'speaking' ? Math.max(this.#loudestDb, window.levelDb) : window.levelDb;
     const audibleEndMs = startMs + this.#audibleMs(window.samples);
     const nowMs = this.#clock.now();
     const reachMs = window.isUnsure ? this.#unsureReachMs : this.#reachMs;
     if (this.#speech.phase === 'quiet' && this.#speech.reachMs !== reachMs) this.#step({ type: 'watch.set', reachMs, nowMs });
-    this.#step({ type: 'window.scored', startMs, audibleEndMs, probability: window.isEcho ? 0 : probability, nowMs });
+    this.#step({ type: 'window.scored', startMs, audibleEndMs, probability: isVoice ? probability : 0, nowMs });
   }
 
   /** Where the last audible block of a window ends; 0 when none is. */

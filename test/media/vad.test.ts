@@ -143,6 +143,32 @@ describe('speech detection', () => {
     await levels.close();
   });
 
+  it('hears the end of a caller who has a television behind them, and not the television', async () => {
+    const television = speak('And now the weather for tomorrow, with heavy rain in the north. The minister said that talks will continue.', {
+      rateHz: 8000,
+      voice: 'awb',
+    }).samples;
+    const caller = speak('What are your opening hours on Sunday, and do you have a terrace?', { rateHz: 8000 });
+    const beginMs = 2_000;
+    const line = Int16Array.from({ length: beginMs * 8 + caller.samples.length + 5 * 8_000 }, (_, index) =>
+      Math.round((television[index % television.length] ?? 0) / 10 + (caller.samples[index - beginMs * 8] ?? 0)),
+    );
+    let nowMs = 0;
+    // Its own clock: levels alone judge, which take every sound for voice.
+    const levels = new SpeechDetector({ ...systemClock, now: () => nowMs }, () => undefined);
+    const events: LegEvent[] = [];
+    const tap = levels.open(8000, (event) => events.push(event));
+    for (let at = 0; at + 160 <= line.length; at += 160) {
+      tap.push(line.subarray(at, at + 160), nowMs);
+      nowMs += 20;
+      levels.flush(nowMs);
+    }
+    const last = events.at(-1);
+    if (last?.type !== 'voice.offset') throw new Error(`it is ${last?.type}`);
+    expect(Math.abs(last.atMs - beginMs - caller.endMs)).toBeLessThan(150);
+    await levels.close();
+  });
+
   it('gathers the windows of many legs for two turns of the wheel, and keeps those of a few waiting for nothing', async () => {
     const gathering = new SpeechDetector(systemClock, () => undefined);
     const window = noise(windowSamples(8000), 8000);

@@ -1,0 +1,39 @@
+/** A voice far behind the caller's is not taken for theirs; theirs is, however it changes. */
+import { describe, expect, it } from 'vitest';
+import { Foreground } from '#media/foreground.ts';
+
+const WINDOW_MS = 32;
+
+/** How many windows of each stretch are behind; a stretch is its level and how long it lasts, one after the other. */
+function behind(...stretches: readonly (readonly [levelDb: number, ms: number])[]): number[] {
+  const foreground = new Foreground();
+  let atMs = 0;
+  return stretches.map(([levelDb, ms]) => {
+    let count = 0;
+    for (const endMs = atMs + ms; atMs < endMs; atMs += WINDOW_MS) if (foreground.isBehind(levelDb, atMs)) count++;
+    return count;
+  });
+}
+
+describe('the foreground', () => {
+  it('is the only voice there is, however faint', () => {
+    expect(behind([-48, 3_000])).toEqual([0]);
+  });
+
+  it('takes a television for one only until the caller has spoken', () => {
+    const [before, caller, after] = behind([-42, 3_000], [-22, 1_000], [-42, 3_200]);
+    expect([before, caller, after]).toEqual([0, 0, 100]);
+  });
+
+  it('is not a cough or a shouted word: what the caller says next is heard', () => {
+    expect(behind([-28, 3_000], [-8, 300], [-28, 3_000])).toEqual([0, 0, 0]);
+  });
+
+  it('is a caller who speaks lower, and after a while one who moved away', () => {
+    expect(behind([-22, 3_000], [-34, 3_000])).toEqual([0, 0]);
+    const foreground = new Foreground();
+    for (let atMs = 0; atMs < 3_000; atMs += WINDOW_MS) foreground.isBehind(-22, atMs);
+    expect(foreground.isBehind(-42, 4_000)).toBe(true);
+    expect(foreground.isBehind(-42, 60_000)).toBe(false);
+  });
+});
