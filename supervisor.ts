@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { execArgv } from 'node:process';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import { processorWaitMs, Standstill } from './standstill.ts';
@@ -44,6 +45,8 @@ const START_MS = 60_000;
 export interface ChildSpec {
   readonly name: string;
   readonly role: Role;
+  /** Options of Node beyond the supervisor's own. */
+  readonly nodeOptions?: readonly string[];
   environment(instanceId: string): Readonly<Record<string, string>>;
 }
 
@@ -144,6 +147,7 @@ export class Supervisor {
     child.startedMs = clock.now();
     child.standstill = new Standstill(child.startedMs);
     const process = fork(program, [child.spec.role], {
+      execArgv: [...execArgv, ...(child.spec.nodeOptions ?? [])],
       env: { ...baseEnvironment, ...child.spec.environment(child.instanceId) },
       // A terminal's Ctrl-C reaches the supervisor alone, which then stops the others in order.
       detached: true,
