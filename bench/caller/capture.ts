@@ -26,8 +26,8 @@ export async function startCapture(ports: { readonly first: number; readonly las
   const folder = mkdtempSync(join(tmpdir(), 'caller-capture-'));
   const file = join(folder, 'packets.pcap');
   const filter = `udp portrange ${ports.first}-${ports.last}`;
-  // Reading into this process's own folder: no change of user (-Z), every packet written at once (-U).
-  const child = spawn('tcpdump', ['-i', networkInterface, '-n', '-U', '-s', '0', '-B', '8192', '-Z', 'root', '-w', file, filter], {
+  // Reading into this process's own folder: no change of user (-Z). Written in blocks, as a write for every packet would take from what is measured.
+  const child = spawn('tcpdump', ['-i', networkInterface, '-n', '-s', '0', '-B', '8192', '-Z', 'root', '-w', file, filter], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const said: string[] = [];

@@ -21,3 +21,10 @@ export function decodeUlaw(byte: number): number {
   const magnitude = (((bits & 0x0f) << 3) + BIAS) << exponent;
   return bits & 0x80 ? BIAS - magnitude : magnitude - BIAS;
 }
+
+/** A block of samples as µ-law. */
+export function encodeBlock(samples: Int16Array): Buffer {
+  const bytes = Buffer.allocUnsafe(samples.length);
+  for (let index = 0; index < samples.length; index++) bytes[index] = encodeUlaw(samples[index] as number);
+  return bytes;
+}

@@ -22,9 +22,14 @@ export class LineSound {
     this.#echoDelay = Math.round(((echo?.delayMs ?? 0) * CALLER_RATE_HZ) / 1_000);
   }
 
+  /** Something of what the agent says comes back. */
+  get hasEcho(): boolean {
+    return this.#echoGain !== 0;
+  }
+
   /** Takes what the agent says. */
   hear(samples: Int16Array): void {
-    if (this.#echoGain === 0) return;
+    if (!this.hasEcho) return;
     // The two directions begin apart, and may drift.
     if (this.#heardAt < this.#echoAt) this.#heardAt = this.#echoAt + this.#echoDelay;
     for (const sample of samples) this.#echo[this.#heardAt++ % KEPT_SAMPLES] = sample;
@@ -43,7 +48,7 @@ export class LineSound {
 
   /** What has not been heard yet does not come back. */
   #nextEcho(): number {
-    if (this.#echoGain === 0) return 0;
+    if (!this.hasEcho) return 0;
     const at = this.#echoAt++ % KEPT_SAMPLES;
     const sample = this.#echo[at] ?? 0;
     this.#echo[at] = 0;

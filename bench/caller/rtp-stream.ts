@@ -1,7 +1,7 @@
 /** The caller's media: an RTP stream paced at 20 ms that never stops (voice, keys, or the noise of the line), and an ear for the agent's. */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
-import { encodeUlaw } from './g711.ts';
+import { encodeBlock } from './g711.ts';
 import type { LineSound } from './line-sound.ts';
 import { pace } from './pace.ts';
 import { type CallerStream, SPEECH_GAP_MS } from './play-scene.ts';
@@ -164,7 +164,7 @@ export class RtpStream implements CallerStream<SentSpan> {
       line.position += PACKET_SAMPLES;
     }
     this.#line.addTo(frame);
-    const payload = Buffer.from(Array.from(frame, encodeUlaw));
+    const payload = encodeBlock(frame);
     this.#send({ payloadType: PAYLOAD_PCMU, marker: line?.position === PACKET_SAMPLES, timestamp: this.#timestamp, payload });
     if (!line || line.position < line.samples.length || line.firstTimestamp === null) return;
     this.#saying = null;
@@ -217,7 +217,7 @@ export class RtpStream implements CallerStream<SentSpan> {
     if (packet.payloadType !== PAYLOAD_PCMU) return;
     this.#follow(packet, idleMs);
     this.#heard.push({ timestamp: (packet.timestamp + this.#shift) >>> 0, payload: Buffer.from(packet.payload) });
-    this.#line.hear(samplesOf(packet.payload));
+    if (this.#line.hasEcho) this.#line.hear(samplesOf(packet.payload));
     if (!isVoiced(packet.payload)) return;
     if (this.#lastVoicedMs === null || now - this.#lastVoicedMs > SPEECH_GAP_MS) this.#voicedSinceMs = now;
     this.#lastVoicedMs = now;

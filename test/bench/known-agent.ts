@@ -4,7 +4,7 @@
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { encodeUlaw, ULAW_SILENCE } from '#bench/caller/g711.ts';
+import { encodeBlock, ULAW_SILENCE } from '#bench/caller/g711.ts';
 import { isVoiced, PACKET_SAMPLES, parseRtp, writeRtp } from '#bench/caller/rtp.ts';
 import { header, parseSip, type SipMessage, writeSip } from '#bench/caller/sip-message.ts';
 
@@ -24,7 +24,7 @@ export interface KnownTimes {
   lastToneMs: number;
 }
 
-const TONE = Buffer.from(Array.from({ length: PACKET_SAMPLES }, (_, index) => encodeUlaw(Math.round(8_000 * Math.sin(index / 3)))));
+const TONE = encodeBlock(Int16Array.from({ length: PACKET_SAMPLES }, (_, index) => Math.round(8_000 * Math.sin(index / 3))));
 const SILENCE = Buffer.alloc(PACKET_SAMPLES, ULAW_SILENCE);
 
 export async function startKnownAgent(options: KnownAgentOptions) {

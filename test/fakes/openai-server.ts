@@ -209,10 +209,17 @@ function scripted<T>(list: readonly T[] | undefined, index: number): T | undefin
   return list?.[Math.min(index, list.length - 1)];
 }
 
+const tones = new Map<string, Buffer>();
+
+/** Made once: what is measured beside this server is not to wait for its arithmetic. */
 function tone(hz: number, ms: number): Buffer {
+  const known = tones.get(`${hz} ${ms}`);
+  if (known) return known;
   const samples = new Int16Array(Math.round((SPEECH_RATE_HZ * ms) / 1_000));
   for (let index = 0; index < samples.length; index++) samples[index] = Math.round(8_000 * Math.sin((2 * Math.PI * hz * index) / SPEECH_RATE_HZ));
-  return Buffer.from(samples.buffer);
+  const made = Buffer.from(samples.buffer);
+  tones.set(`${hz} ${ms}`, made);
+  return made;
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,5 +1,5 @@
 /** Microphones for callers who are not ours: a recording of someone who listens, asks, and listens again. */
-import { encodeUlaw } from '#bench/caller/g711.ts';
+import { encodeBlock } from '#bench/caller/g711.ts';
 import { writeWav } from '#bench/caller/wav.ts';
 import { speak } from '#test/fakes/spoken.ts';
 
@@ -26,5 +26,5 @@ export function recordWav(utterances: readonly Utterance[], rateHz: number): Buf
 /** The recording as raw µ-law at 8 kHz, and how long it is. */
 export function recordUlaw(utterances: readonly Utterance[]): { readonly file: Buffer; readonly seconds: number } {
   const samples = record(utterances, 8_000);
-  return { file: Buffer.from(Array.from(samples, encodeUlaw)), seconds: samples.length / 8_000 };
+  return { file: encodeBlock(samples), seconds: samples.length / 8_000 };
 }
