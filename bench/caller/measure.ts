@@ -109,6 +109,16 @@ export function timelineOf(datagrams: readonly CapturedDatagram[], record: CallR
   return { agent, lines };
 }
 
+/**
+ * When a line left the caller's mouth: the time of its first packet by those of the whole call that the network held up least. Its own packet may have
+ * been late, or lost. Null where nothing was sent.
+ */
+export function spokenAt(line: CallRecord['lines'][number], datagrams: readonly CapturedDatagram[], { ports }: CallRecord): number | null {
+  const sent = seenOn(datagrams.filter(({ sourcePort }) => sourcePort === ports.media));
+  const times = sent.map(({ atMs, timestamp }) => atMs - ((timestamp - line.firstTimestamp) | 0) / TIMESTAMPS_PER_MS);
+  return times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time));
+}
+
 /** The reply is the first stretch that begins after the line and before the caller's next one. */
 function replyAfter(turn: {
   readonly stretches: readonly Stretch[];

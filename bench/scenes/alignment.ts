@@ -2,14 +2,22 @@
 import type { Product } from '#test/journeys/product.ts';
 import { PACKET_SAMPLES, VOICED_PEAK } from '../caller/rtp.ts';
 import { CALLER_RATE_HZ } from '../caller/scene.ts';
-import type { Timeline } from '../caller/timeline.ts';
+import type { Stretch } from '../caller/timeline.ts';
 import { readWav } from '../caller/wav.ts';
 
+/** What was on the wire. */
+interface OnWire {
+  readonly greeting: Stretch | undefined;
+  /** When the caller's first line was spoken. */
+  readonly lineMs: number | null;
+  /** The agent's audio as it came. */
+  readonly heard: Int16Array;
+}
+
 /** How much later than on the wire the caller stands behind the agent in the recording, ms; null when one of them was not heard. */
-export async function alignmentMs(product: Product, sessionId: string, timeline: Timeline, heard: Int16Array): Promise<number | null> {
-  const [greeting, line] = [timeline.agent[0], timeline.lines[0]];
+export async function alignmentMs(product: Product, sessionId: string, { greeting, lineMs, heard }: OnWire): Promise<number | null> {
   const first = firstVoiced(heard);
-  if (!greeting || !line || first < 0) return null;
+  if (!greeting || lineMs === null || first < 0) return null;
   // Packet times are those of a packet's first sample.
   const greetingMs = greeting.firstMs + ((first % PACKET_SAMPLES) * 1_000) / CALLER_RATE_HZ;
   const read = () => product.ask('GET', `/v1/agent/sessions/${sessionId}/recording`);
@@ -19,7 +27,7 @@ export async function alignmentMs(product: Product, sessionId: string, timeline:
     const { samples, rateHz } = readWav(Buffer.from(await (await fetch(url)).arrayBuffer()));
     onsets.set(role, (firstVoiced(samples) * 1_000) / rateHz);
   }
-  return (onsets.get('user') ?? Number.NaN) - (onsets.get('agent') ?? Number.NaN) - (line.firstMs - greetingMs);
+  return (onsets.get('user') ?? Number.NaN) - (onsets.get('agent') ?? Number.NaN) - (lineMs - greetingMs);
 }
 
 function firstVoiced(samples: Int16Array): number {

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Product } from '#test/journeys/product.ts';
 import { startCapture } from '../caller/capture.ts';
-import { timelineOf } from '../caller/measure.ts';
+import { spokenAt, timelineOf } from '../caller/measure.ts';
 import { PhoneCaller } from '../caller/phone-caller.ts';
 import type { Line, Scene } from '../caller/scene.ts';
 import type { Timeline } from '../caller/timeline.ts';
@@ -97,7 +97,10 @@ async function byPhone({ product, firstPort }: Stage, { agentId, scene, onLine, 
   const sessionId = await sessionOf(product, agentId);
   await settled(product, sessionId);
   const hasNoise = scene.conditions.background !== null || scene.conditions.echo !== null;
-  return { timeline, sessionId, recordingMs: hasNoise ? null : await alignmentMs(product, sessionId, timeline, record.heard) };
+  if (hasNoise) return { timeline, sessionId, recordingMs: null };
+  const [line] = record.lines;
+  const onWire = { greeting: timeline.agent[0], lineMs: line ? spokenAt(line, datagrams, record) : null, heard: record.heard };
+  return { timeline, sessionId, recordingMs: await alignmentMs(product, sessionId, onWire) };
 }
 
 async function byWeb(product: Product, { agentId, scene, onLine }: Placing): Promise<Heard> {

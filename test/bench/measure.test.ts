@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CallRecord } from '#bench/caller/caller.ts';
 import { decodeUlaw, encodeUlaw, ULAW_SILENCE } from '#bench/caller/g711.ts';
-import { measureCall } from '#bench/caller/measure.ts';
+import { measureCall, spokenAt } from '#bench/caller/measure.ts';
 import { type CapturedDatagram, readPcap } from '#bench/caller/pcap.ts';
 import { parseRtp, writeRtp } from '#bench/caller/rtp.ts';
 import { parseSip } from '#bench/caller/sip-message.ts';
@@ -58,6 +58,17 @@ describe('measureCall', () => {
     const received = stream('received', 3, '####################........................');
     const { bargeIns } = measureCall([...sent, ...received], record([line(10, 19, true)]), options);
     expect(bargeIns[0]?.stoppedAfterMs).toBe(3 + 19 * 20 - 14 * 20);
+  });
+
+  it('knows when a line was spoken, whatever the network did to its first packet', () => {
+    const jitter = Array.from({ length: 30 }, (_, index) => (index % 7 === 0 ? 0 : 11 * (index % 5)));
+    const sent = stream('sent', 40, '.'.repeat(10) + '#'.repeat(20), jitter);
+    const spoken = line(10, 29);
+    for (const lost of [-1, 10]) {
+      const captured = sent.filter((_, index) => index !== lost);
+      expect(spokenAt(spoken, captured, record([spoken]))).toBeCloseTo(240);
+    }
+    expect(spokenAt(spoken, [], record([spoken]))).toBeNull();
   });
 
   it('measures each packet against the grid that fits the stream, and counts what never came', () => {
