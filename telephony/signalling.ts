@@ -269,7 +269,9 @@ class DrachtioInvite implements IncomingInvite {
   }
 
   ring(): void {
-    if (!this.#isCancelled) this.#response.send(180);
+    // Whoever insists on it hears the ringing reliably, or not at all (RFC 3262 §3).
+    const isReliable = /(?:^|,)\s*100rel\s*(?:,|$)/i.test(this.#request.get('Require') ?? '');
+    if (!this.#isCancelled) this.#response.send(180, isReliable ? { headers: { Require: '100rel' } } : {});
   }
 
   async answer(sdp: string): Promise<SipDialog> {
@@ -303,7 +305,12 @@ class DrachtioOutgoingInvite implements OutgoingInvite {
   constructor(srf: Srf, { toUri, fromNumber, sdpOffer, headers, credentials }: DialRequest, dialogs: Set<DrachtioDialog>) {
     // The server writes its own address for localhost. In lower case, as drachtio-srf takes them out again to answer a challenge.
     const own = `<sip:${fromNumber}@localhost>`;
-    const options = { localSdp: sdpOffer, headers: { ...headers, from: own, contact: own }, ...(credentials ? { auth: { ...credentials } } : {}) };
+    // Reliable provisional responses are acknowledged by drachtio-srf.
+    const options = {
+      localSdp: sdpOffer,
+      headers: { ...headers, supported: '100rel', from: own, contact: own },
+      ...(credentials ? { auth: { ...credentials } } : {}),
+    };
     const onSent = (error: unknown, request: Srf.SrfRequest) => {
       if (!error) this.#sent(request);
     };

@@ -16,31 +16,11 @@ import {
   startClient,
 } from './core.ts';
 import type { Dialog } from './dialog.ts';
-import {
-  contactUri,
-  formatMessage,
-  header,
-  headerList,
-  longName,
-  parameter,
-  parseCseq,
-  parseMessage,
-  type SipHeader,
-  type SipMessage,
-  type StatusLine,
-  uriOf,
-} from './message.ts';
+import { formatMessage, header, headerList, parameter, parseCseq, parseMessage, type SipMessage, type StatusLine } from './message.ts';
 import { unanswered } from './network-responses.ts';
-import { agreeTimer, restartTimer, timerHeaders } from './session-timer.ts';
-import type { ServerTransaction } from './transaction.ts';
+import { ALLOWED, sendResponse } from './responses.ts';
+import type { ClientTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
-
-/** What is answered to OPTIONS, and to any method there is no application for. */
-export const ALLOW = 'INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, REFER, NOTIFY';
-/** The one extension that is spoken: session timers (RFC 4028). */
-export const SUPPORTED = 'timer';
-/** A request of ours names no `timer`: whoever is called and wants one refreshes it then, as everybody can (RFC 4028 §9). */
-const ALLOWED: SipHeader = { name: 'Allow', value: ALLOW };
 
 /** Carries out one `sip` command and answers it. */
 export function onAppCommand(core: Core, app: App, command: AppCommand): void {
@@ -81,101 +61,6 @@ function respond(core: Core, app: App, answer: { messageId: string; transactionI
   app.answer(answer.messageId, true, [...meta, transaction.id, dialog?.id ?? '', '', 'Msg sent:', ''], text);
 }
 
-/** Writes and sends a response; a dialog is made by the first one to an INVITE that makes one (RFC 3261 §12.1.1). */
-export function sendResponse(
-  core: Core,
-  transaction: ServerTransaction,
-  response: { readonly start: StatusLine; readonly headers: readonly SipHeader[]; readonly body: string; readonly toTag: string | null },
-): string {
-  const { request, method } = transaction;
-  const { status } = response.start;
-  const owner = core.owners.get(transaction);
-  const to = header(request, 'to') ?? '';
-  const given = parameter(to, 'tag');
-  const localTag = given ?? owner?.dialog?.localTag ?? response.toTag ?? newTag();
-  const localParty = given === null && status > 100 ? `${to};tag=${localTag}` : to;
-  const isInvite = method === 'INVITE';
-  const isRefreshed = refreshes(method, status);
-  const timer = isRefreshed ? agreeTimer(request) : null;
-  const headers = isRefreshed
-    ? [...response.headers, ALLOWED, { name: 'Supported', value: SUPPORTED }, ...timerHeaders(timer, request)]
-    : response.headers;
-  const text = formatMessage(writeResponse(core, transaction, { ...response, headers, localParty }));
-  if (owner?.app && isInvite && status > 100 && status < 300) {
-    owner.dialog ??= makeServerDialog(core, transaction, { app: owner.app, localParty, localTag, routes: headerList(request, 'record-route') });
-    if (status >= 200) {
-      owner.dialog.isConfirmed = true;
-      owner.dialog.pendingInvite = transaction;
-    }
-  }
-  transaction.respond(status, text);
-  if (isRefreshed && owner?.dialog && core.dialogs.get(owner.dialog.id)) restartTimer(core, owner.dialog, timer);
-  // A refusal frees an early dialog; inside a confirmed one it only refuses the change.
-  if (isInvite && status >= 300 && owner?.dialog?.isConfirmed === false) core.dialogs.remove(owner.dialog);
-  return text;
-}
-
-/** True for the 2xx that session timers start anew with (RFC 4028 §3). */
-function refreshes(method: string, status: number): boolean {
-  return status >= 200 && status < 300 && (method === 'INVITE' || method === 'UPDATE');
-}
-
-/** What the server adds to an application's response: the request's own headers, and a way back for what makes a dialog. */
-function writeResponse(
-  core: Core,
-  { request, method, peer }: ServerTransaction,
-  response: { readonly start: StatusLine; readonly headers: readonly SipHeader[]; readonly body: string; readonly localParty: string },
-): SipMessage {
-  const { status, reason } = response.start;
-  const same = (name: string) => ({ name, value: header(request, name.toLowerCase()) ?? '' });
-  const all = (name: string) => headerList(request, name.toLowerCase()).map((value) => ({ name, value }));
-  const isDialogMaking = status > 100 && status < 300 && (method === 'INVITE' || method === 'SUBSCRIBE' || method === 'UPDATE');
-  const hasContact = response.headers.some((entry) => longName(entry.name) === 'contact');
-  return {
-    start: { ...response.start, reason: reason === '' ? (REASONS[status] ?? 'Unknown') : reason },
-    headers: [
-      ...all('Via'),
-      ...(isDialogMaking ? all('Record-Route') : []),
-      same('From'),
-      { name: 'To', value: response.localParty },
-      same('Call-ID'),
-      same('CSeq'),
-      ...(isDialogMaking && !hasContact
-        ? [{ name: 'Contact', value: ownContact(core, peer, request.start.kind === 'request' ? request.start.uri : '') }]
-        : []),
-      ...response.headers,
-    ],
-    body: response.body,
-  };
-}
-
-function makeServerDialog(
-  core: Core,
-  transaction: ServerTransaction,
-  side: { app: App; localParty: string; localTag: string; routes: readonly string[] },
-): Dialog {
-  const from = header(transaction.request, 'from') ?? '';
-  return core.dialogs.add({
-    app: side.app,
-    callId: header(transaction.request, 'call-id') ?? '',
-    localTag: side.localTag,
-    localParty: side.localParty,
-    remoteTag: parameter(from, 'tag'),
-    remoteParty: from,
-    target: contactUri(transaction.request) ?? uriOf(from),
-    routes: side.routes,
-    localCseq: 0,
-    inviteCseq: 0,
-    remoteCseq: parseCseq(transaction.request)?.number ?? null,
-    isServer: true,
-    isConfirmed: false,
-    hasLeft: false,
-    peer: transaction.peer,
-    pendingInvite: null,
-    acceptedInvite: null,
-  });
-}
-
 function requestInDialog(core: Core, app: App, request: { messageId: string; dialogId: string; message: SipMessage; method: string }): void {
   const dialog = core.dialogs.get(request.dialogId);
   if (!dialog) {
@@ -191,7 +76,8 @@ function requestInDialog(core: Core, app: App, request: { messageId: string; dia
   const headers = passedHeaders(request.message, request.method === 'INVITE' ? ['contact'] : []);
   if (request.method === 'INVITE') headers.push({ name: 'Contact', value: ownContact(core, peer, dialog.target) }, ALLOWED);
   const { branch, message } = dialogRequest(core, dialog, { method: request.method, cseq: dialog.localCseq, headers, body: request.message.body });
-  send(core, app, { messageId: request.messageId, branch, message, method: request.method, peer, dialog });
+  const transaction = send(core, app, { messageId: request.messageId, branch, message, method: request.method, peer, dialog });
+  if (request.method === 'INVITE') dialog.ownInvite = transaction;
   if (request.method === 'BYE') core.dialogs.remove(dialog);
 }
 
@@ -277,10 +163,11 @@ function send(
     readonly peer: Peer;
     readonly dialog: Dialog | null;
   },
-): void {
+): ClientTransaction {
   const transaction = startClient(core, request, { app, dialog: request.dialog, onFailed: (late, status) => unanswered(core, late, status) });
   const text = formatMessage(request.message);
   app.answer(request.messageId, true, [...metaTokens(core, 'application', text, request.peer), transaction.id, 'Msg sent:', ''], text);
+  return transaction;
 }
 
 /** drachtio-srf acknowledges every final response; only the ACK of a 2xx is the application's to send (RFC 3261 §13.2.2.4). */
@@ -342,32 +229,3 @@ function party(value: string, own: string): string {
 function secured(contact: string, uri: string): string {
   return /^sips:/i.test(uri) ? contact.replace(/<sip:/i, '<sips:') : contact;
 }
-
-/** Reason phrases of what is sent without one (RFC 3261 §21). */
-export const REASONS: Readonly<Record<number, string>> = {
-  100: 'Trying',
-  180: 'Ringing',
-  183: 'Session Progress',
-  200: 'OK',
-  202: 'Accepted',
-  400: 'Bad Request',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  406: 'Not Acceptable',
-  407: 'Proxy Authentication Required',
-  408: 'Request Timeout',
-  415: 'Unsupported Media Type',
-  416: 'Unsupported URI Scheme',
-  420: 'Bad Extension',
-  422: 'Session Interval Too Small',
-  480: 'Temporarily Unavailable',
-  481: 'Call/Transaction Does Not Exist',
-  482: 'Loop Detected',
-  486: 'Busy Here',
-  487: 'Request Terminated',
-  488: 'Not Acceptable Here',
-  500: 'Server Internal Error',
-  503: 'Service Unavailable',
-  505: 'Version Not Supported',
-};

@@ -34,23 +34,35 @@ export interface Dialog {
   pendingInvite: ServerTransaction | null;
   /** The INVITE sent last that was accepted: its ACK goes again whenever its 2xx does. */
   acceptedInvite: ClientTransaction | null;
+  /** The last reliable provisional response of the other side (RFC 3262); 0 before any. */
+  remoteRseq: number;
+  /** The INVITE received whose reliable provisional response waits for its PRACK. */
+  unpracked: ServerTransaction | null;
+  /** INVITEs inside the dialog: the last one each side sent. Two at a time are glare (RFC 3261 §14). */
+  ownInvite: ClientTransaction | null;
+  theirInvite: ServerTransaction | null;
   /** Run while the two sides have agreed that the call ends without refreshes (RFC 4028). */
   sessionTimers: Timer | null;
 }
 
+/** What every dialog begins with. */
+const FRESH = { sessionTimers: null, remoteRseq: 0, unpracked: null, ownInvite: null, theirInvite: null };
+
 /** The dialogs of one server. */
 export class DialogTable {
   readonly #byId = new Map<string, Dialog>();
-  readonly #byKey = new Map<string, Dialog>();
+  /** One INVITE of ours may be answered by several, each with a dialog of its own. */
+  readonly #byKey = new Map<string, Set<Dialog>>();
 
   get size(): number {
     return this.#byId.size;
   }
 
-  add(fields: Omit<Dialog, 'id' | 'sessionTimers'>): Dialog {
-    const dialog: Dialog = { id: randomUUID(), sessionTimers: null, ...fields };
+  add(fields: Omit<Dialog, 'id' | keyof typeof FRESH>): Dialog {
+    const dialog: Dialog = { id: randomUUID(), ...FRESH, ...fields };
+    const key = keyOf(dialog.callId, dialog.localTag);
     this.#byId.set(dialog.id, dialog);
-    this.#byKey.set(keyOf(dialog.callId, dialog.localTag), dialog);
+    this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(dialog));
     return dialog;
   }
 
@@ -60,15 +72,25 @@ export class DialogTable {
 
   /** The dialog a request belongs to; a remote tag that is known must match. */
   find(callId: string, localTag: string, remoteTag: string | null): Dialog | null {
-    const dialog = this.#byKey.get(keyOf(callId, localTag));
-    return dialog && (dialog.remoteTag === null || remoteTag === null || dialog.remoteTag === remoteTag) ? dialog : null;
+    const dialogs = [...(this.#byKey.get(keyOf(callId, localTag)) ?? [])];
+    return (
+      dialogs.find((dialog) => dialog.remoteTag === remoteTag) ?? dialogs.find((dialog) => dialog.remoteTag === null || remoteTag === null) ?? null
+    );
+  }
+
+  /** The dialogs of an INVITE of ours that nobody has answered yet. */
+  early(callId: string, localTag: string): Dialog[] {
+    return [...(this.#byKey.get(keyOf(callId, localTag)) ?? [])].filter((dialog) => !dialog.isConfirmed && !dialog.isServer);
   }
 
   remove(dialog: Dialog): void {
     dialog.sessionTimers?.cancel();
     dialog.sessionTimers = null;
     this.#byId.delete(dialog.id);
-    this.#byKey.delete(keyOf(dialog.callId, dialog.localTag));
+    const key = keyOf(dialog.callId, dialog.localTag);
+    const others = this.#byKey.get(key);
+    others?.delete(dialog);
+    if (others?.size === 0) this.#byKey.delete(key);
   }
 
   /** The server stops. */

@@ -1,10 +1,10 @@
 /** Requests from the network: retransmissions absorbed, CANCEL and ACK matched, new INVITEs admitted and routed, the rest handed to the dialog's application (RFC 3261 §8.2, §9.2, §12.2.2). */
 import { admissionRequestOf } from './admission.ts';
 import type { App } from './app-protocol.ts';
-import { ALLOW, REASONS, SUPPORTED, sendResponse } from './app-side.ts';
 import { type Core, deliver, loseDialog, newTag, ownHostPort } from './core.ts';
 import type { Dialog } from './dialog.ts';
 import { contactUri, formatMessage, header, headerList, longName, parameter, parseCseq, type SipHeader, type SipMessage, uriOf } from './message.ts';
+import { ALLOW, EXTENSIONS, REASONS, SUPPORTED, sendResponse } from './responses.ts';
 import { isTooShort, MIN_SESSION_SECONDS } from './session-timer.ts';
 import { ServerTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
@@ -119,7 +119,7 @@ function knowsScheme({ start }: SipMessage): boolean {
 
 /** Extensions the sender insists on that the server does not understand (RFC 3261 §8.2.2.3). */
 function requiredOptions(request: SipMessage): string[] {
-  return headerList(request, 'require').filter((option) => option.toLowerCase() !== SUPPORTED);
+  return headerList(request, 'require').filter((option) => !EXTENSIONS.includes(option.toLowerCase()));
 }
 
 /** True when the body of an INVITE or UPDATE is a session description, as it stands (RFC 3261 §8.2.3). */
@@ -193,7 +193,14 @@ function onInDialog(
     onInterregnum(core, transaction, dialog);
     return;
   }
-  if (from.method === 'INVITE') reply(core, transaction, 100);
+  if (from.method === 'PRACK') {
+    onPrack(core, transaction, dialog);
+    return;
+  }
+  if (from.method === 'INVITE') {
+    dialog.theirInvite = transaction;
+    reply(core, transaction, 100);
+  }
   if (isRefresh(from.method)) dialog.target = contactUri(request) ?? dialog.target;
   hand(core, transaction, dialog.app, dialog);
 }
@@ -210,8 +217,24 @@ function isRefusedInDialog(core: Core, transaction: ServerTransaction, { dialog,
   else if (method === 'UPDATE' && !dialog.isConfirmed) {
     // The offer of the INVITE has no answer yet (RFC 3311 §5.2).
     reply(core, transaction, 500, [{ name: 'Retry-After', value: '2' }]);
-  } else return false;
+  } else if (isRefresh(method) && dialog.ownInvite !== null && dialog.ownInvite.state !== 'completed') reply(core, transaction, 491);
+  else if (isRefresh(method) && dialog.theirInvite?.isFinal === false) reply(core, transaction, 500, [{ name: 'Retry-After', value: '2' }]);
+  else return false;
   return true;
+}
+
+/** The other side has heard a reliable provisional response (RFC 3262 §3); a PRACK of anything else is of no use. */
+function onPrack(core: Core, transaction: ServerTransaction, dialog: Dialog): void {
+  const invite = dialog.unpracked;
+  const [rseq, cseq, method] = (header(transaction.request, 'rack') ?? '').trim().split(/\s+/);
+  const isMeant = invite !== null && Number(rseq) === invite.rseq && Number(cseq) === parseCseq(invite.request)?.number && method === 'INVITE';
+  if (!isMeant) {
+    reply(core, transaction, 481);
+    return;
+  }
+  dialog.unpracked = null;
+  if (!invite.isFinal) invite.acknowledge();
+  reply(core, transaction, 200);
 }
 
 /** True for what refreshes a session, and may move its target. */
@@ -285,6 +308,7 @@ function openTransaction(
     { key: from.key, message, method: from.method, peer: replyPeer(message, from.source) },
     {
       onAckTimeout: () => onAckTimeout(core, transaction),
+      onPrackTimeout: () => giveUp(core, transaction, 504),
       onUnanswered: () => onUnanswered(core, transaction),
       onDone: () => forget(core, transaction),
     },
@@ -302,9 +326,16 @@ function onAckTimeout(core: Core, transaction: ServerTransaction): void {
   loseDialog(core, dialog);
 }
 
+/** Refuses an INVITE that its application may still have in hand: it is told as if the caller had cancelled. */
+function giveUp(core: Core, invite: ServerTransaction, status: number): void {
+  const app = core.owners.get(invite)?.app;
+  reply(core, invite, status);
+  if (app) deliverCancel(core, invite, app, cancelOf(invite.request));
+}
+
 /** A request that is no INVITE is past its time, and needs no answer any more (RFC 4320 §4.1). */
 function onUnanswered(core: Core, transaction: ServerTransaction): void {
-  if (transaction.method === 'INVITE') reply(core, transaction, 500);
+  if (transaction.method === 'INVITE') giveUp(core, transaction, 500);
   else forget(core, transaction);
 }
 

@@ -1,5 +1,6 @@
 /** Responses from the network, and requests that got none: matched to what was sent, acknowledged where the server must, handed to the application. */
-import { type Core, deliver, loseDialog } from './core.ts';
+import type { App } from './app-protocol.ts';
+import { type Core, deliver, dialogPeer, dialogRequest, hangUp, loseDialog } from './core.ts';
 import type { Dialog } from './dialog.ts';
 import { contactUri, formatMessage, header, headerList, parameter, parseCseq, type SipMessage } from './message.ts';
 import { restartTimer, timerOfResponse } from './session-timer.ts';
@@ -16,13 +17,23 @@ export function onResponse(core: Core, message: SipMessage, source: Peer): void 
   }
   const { status } = message.start;
   const transaction = core.clients.byKey.get(`${branch}\n${cseq.method}`);
-  if (!transaction?.receive(status)) return;
+  if (transaction?.method === 'INVITE' && isLateAnswer(core, transaction, message)) endOther(core, transaction, { message, source });
+  else if (transaction?.receive(status)) onNews(core, transaction, { message, source, status });
+}
+
+/** Something nobody has heard yet. */
+function onNews(
+  core: Core,
+  transaction: ClientTransaction,
+  { message, source, status }: { message: SipMessage; source: Peer; status: number },
+): void {
   if (transaction.method === 'INVITE' && status >= 300) acknowledgeRefusal(transaction, message);
   if (status === 100) return;
   const owner = core.owners.get(transaction);
   if (owner && !owner.app && transaction.method === 'UPDATE') onRefreshed(core, owner.dialog, { message, status });
   if (!owner?.app) return;
   if (transaction.method === 'INVITE') owner.dialog = followInvite(core, transaction, { message, source, status });
+  if (status < 200 && owner.dialog && !isNext(owner.dialog, message)) return;
   deliver(owner.app, core, message, { peer: source, transactionId: transaction.id, dialogId: owner.dialog?.id ?? '', receivedOn: [] });
 }
 
@@ -30,8 +41,45 @@ export function onResponse(core: Core, message: SipMessage, source: Peer): void 
 function followInvite(core: Core, transaction: ClientTransaction, response: { message: SipMessage; source: Peer; status: number }): Dialog | null {
   if (response.status < 300) return updateDialog(core, transaction, response);
   const dialog = core.owners.get(transaction)?.dialog ?? null;
-  if (dialog && (!dialog.isConfirmed || isGone(response.status))) core.dialogs.remove(dialog);
+  if (dialog?.isConfirmed === false) forgetEarly(core, dialog);
+  else if (dialog && isGone(response.status)) core.dialogs.remove(dialog);
   return dialog;
+}
+
+/** Whoever else was rung by the same INVITE, and is not any more; `except` has answered. */
+function forgetEarly(core: Core, { callId, localTag }: Dialog, except: Dialog | null = null): void {
+  for (const early of core.dialogs.early(callId, localTag)) if (early !== except) core.dialogs.remove(early);
+}
+
+/** True once for each provisional response, in order: a reliable one comes again until its PRACK has (RFC 3262 §4). */
+function isNext(dialog: Dialog, message: SipMessage): boolean {
+  const rseq = Number(header(message, 'rseq') ?? Number.NaN);
+  if (!Number.isSafeInteger(rseq)) return true;
+  if (dialog.remoteRseq !== 0 && rseq !== dialog.remoteRseq + 1) return false;
+  dialog.remoteRseq = rseq;
+  return true;
+}
+
+/** True for a 2xx of somebody else than the one whose answer was taken, or one that comes when there is no call any more (RFC 3261 §13.2.2.4). */
+function isLateAnswer(core: Core, transaction: ClientTransaction, { start, headers }: SipMessage): boolean {
+  if (transaction.state !== 'completed' || start.kind !== 'response' || start.status < 200 || start.status >= 300) return false;
+  const taken = core.owners.get(transaction)?.dialog;
+  return !taken?.isConfirmed || taken.remoteTag !== parameter(header({ headers }, 'to') ?? '', 'tag');
+}
+
+/** Acknowledges such an answer, and hangs up. */
+function endOther(core: Core, transaction: ClientTransaction, { message: answer, source }: Pick<Answer, 'message' | 'source'>): void {
+  const app = core.owners.get(transaction)?.app;
+  const tag = parameter(header(answer, 'to') ?? '', 'tag') ?? '';
+  const known = transaction.otherAcks.get(tag);
+  if (known !== undefined) core.send(known, source);
+  if (known !== undefined || !app) return;
+  const dialog = dialogOf(core, transaction, { app, message: answer, source });
+  const { message } = dialogRequest(core, dialog, { method: 'ACK', cseq: dialog.inviteCseq, headers: [], body: '' });
+  const ack = formatMessage(message);
+  transaction.otherAcks.set(tag, ack);
+  core.send(ack, dialogPeer(core, dialog));
+  hangUp(core, dialog);
 }
 
 /** The answer to a refresh of ours. A refusal leaves the interval to run out, unless the call is unknown there. */
@@ -84,40 +132,12 @@ function acknowledgeRefusal(transaction: ClientTransaction, refusal: SipMessage)
 /** The dialog a provisional response or a 2xx makes or moves on (RFC 3261 §12.1.2, §13.2.2.4). */
 function updateDialog(core: Core, transaction: ClientTransaction, response: { message: SipMessage; source: Peer; status: number }): Dialog | null {
   const owner = core.owners.get(transaction);
-  const to = header(response.message, 'to') ?? '';
-  const from = header(transaction.request, 'from') ?? '';
   if (!owner?.app) return null;
-  const cseq = parseCseq(transaction.request)?.number ?? 1;
-  const dialog =
-    owner.dialog ??
-    core.dialogs.add({
-      app: owner.app,
-      callId: header(transaction.request, 'call-id') ?? '',
-      localTag: parameter(from, 'tag') ?? '',
-      localParty: from,
-      remoteTag: null,
-      remoteParty: to,
-      target: transaction.request.start.kind === 'request' ? transaction.request.start.uri : '',
-      routes: [],
-      localCseq: cseq,
-      inviteCseq: cseq,
-      remoteCseq: null,
-      isServer: false,
-      isConfirmed: false,
-      hasLeft: false,
-      peer: response.source,
-      pendingInvite: null,
-      acceptedInvite: null,
-    });
-  const isFirst = !dialog.isConfirmed;
-  if (isFirst && !dialog.isServer) {
-    dialog.remoteParty = to;
-    dialog.remoteTag = parameter(to, 'tag');
-    dialog.routes = headerList(response.message, 'record-route').reverse();
-  }
+  const dialog = owner.dialog?.isConfirmed ? owner.dialog : earlyDialog(core, transaction, { app: owner.app, ...response });
   dialog.target = contactUri(response.message) ?? dialog.target;
   dialog.peer = response.source;
   if (response.status >= 200) {
+    if (!dialog.isConfirmed) forgetEarly(core, dialog, dialog);
     dialog.isConfirmed = true;
     dialog.acceptedInvite = transaction;
     // We did not offer to refresh.
@@ -125,4 +145,48 @@ function updateDialog(core: Core, transaction: ClientTransaction, response: { me
     restartTimer(core, dialog, timer?.isOurs ? null : timer);
   }
   return dialog;
+}
+
+interface Answer {
+  readonly app: App;
+  readonly message: SipMessage;
+  readonly source: Peer;
+}
+
+/** The dialog with whoever sent this response: an INVITE that is forked rings several, each under a tag of its own (RFC 3261 §12.1.2). */
+function earlyDialog(core: Core, transaction: ClientTransaction, answer: Answer): Dialog {
+  const to = header(answer.message, 'to') ?? '';
+  const tag = parameter(to, 'tag');
+  const localTag = parameter(header(transaction.request, 'from') ?? '', 'tag') ?? '';
+  const known = core.dialogs.early(header(transaction.request, 'call-id') ?? '', localTag);
+  const dialog = known.find(({ remoteTag }) => remoteTag === tag || remoteTag === null) ?? dialogOf(core, transaction, answer);
+  dialog.remoteParty = to;
+  dialog.remoteTag = tag;
+  dialog.routes = headerList(answer.message, 'record-route').reverse();
+  return dialog;
+}
+
+function dialogOf(core: Core, transaction: ClientTransaction, { app, message, source }: Answer): Dialog {
+  const [from, to] = [header(transaction.request, 'from') ?? '', header(message, 'to') ?? ''];
+  const cseq = parseCseq(transaction.request)?.number ?? 1;
+  const uri = transaction.request.start.kind === 'request' ? transaction.request.start.uri : '';
+  return core.dialogs.add({
+    app,
+    callId: header(transaction.request, 'call-id') ?? '',
+    localTag: parameter(from, 'tag') ?? '',
+    localParty: from,
+    remoteTag: parameter(to, 'tag'),
+    remoteParty: to,
+    target: contactUri(message) ?? uri,
+    routes: headerList(message, 'record-route').reverse(),
+    localCseq: cseq,
+    inviteCseq: cseq,
+    remoteCseq: null,
+    isServer: false,
+    isConfirmed: false,
+    hasLeft: false,
+    peer: source,
+    pendingInvite: null,
+    acceptedInvite: null,
+  });
 }

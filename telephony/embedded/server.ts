@@ -4,13 +4,14 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type App, openAppPort } from './app-protocol.ts';
-import { onAppCommand, REASONS, sendResponse } from './app-side.ts';
+import { onAppCommand } from './app-side.ts';
 import { type Core, hangUp, ownHostPort, type SignallingMetrics, type SignallingOptions } from './core.ts';
 import { DialogTable } from './dialog.ts';
 import { FloodGate } from './flood-gate.ts';
 import { onRequest, refuseUnkept } from './network-requests.ts';
 import { onResponse } from './network-responses.ts';
 import { readMessage } from './read-message.ts';
+import { REASONS, sendResponse } from './responses.ts';
 import { openTransports, type Peer } from './transport.ts';
 
 /** A running server. */

@@ -2,7 +2,7 @@
  * The four transaction machines of RFC 3261 §17 (with the 2xx retransmission of §13.3.1.4): what is sent again, until when, and what is absorbed.
  * Time and sending are handed in.
  */
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { SipMessage } from './message.ts';
 import type { Peer } from './transport.ts';
@@ -23,6 +23,8 @@ export interface TransactionDeps {
 export interface ServerHooks {
   /** The ACK of a 2xx has not come. */
   onAckTimeout(): void;
+  /** The PRACK of a reliable provisional response has not come. */
+  onPrackTimeout(): void;
   /** Nobody has answered it, nor let it ring; whoever sent it has given it up, or waits in vain. */
   onUnanswered(): void;
   onDone(): void;
@@ -40,6 +42,8 @@ export class ServerTransaction {
   status = 0;
   readonly #deps: TransactionDeps;
   readonly #hooks: ServerHooks;
+  /** Counts reliable provisional responses (RFC 3262 §3). */
+  rseq = randomInt(1, 2 ** 30);
   #lastResponse: string | null = null;
   #retransmission: Timer | null = null;
   #end: Timer | null = null;
@@ -70,6 +74,8 @@ export class ServerTransaction {
     this.status = status;
     this.#lastResponse = text;
     this.#deps.send(text, this.peer);
+    // A later response takes the place of a reliable one that was still sent again.
+    this.acknowledge();
     if (status < 200) return;
     this.#end?.cancel();
     if (this.method === 'INVITE') this.#retransmit(T1_MS);
@@ -81,12 +87,29 @@ export class ServerTransaction {
     });
   }
 
+  /** Sends a provisional response again and again until its PRACK, for 32 s at most (RFC 3262 §3). */
+  respondReliably(status: number, text: string): void {
+    this.respond(status, text);
+    const sendAgain = (ms: number, sinceMs: number) => {
+      this.#retransmission = this.#deps.clock.after(ms, () => {
+        if (sinceMs + ms >= TRANSACTION_MS) {
+          this.acknowledge();
+          this.#hooks.onPrackTimeout();
+          return;
+        }
+        this.receiveAgain();
+        sendAgain(ms * 2, sinceMs + ms);
+      });
+    };
+    if (!this.isFinal) sendAgain(T1_MS, 0);
+  }
+
   /** The same request came again. */
   receiveAgain(): void {
     if (this.#lastResponse !== null) this.#deps.send(this.#lastResponse, this.peer);
   }
 
-  /** The ACK came: nothing is sent again. */
+  /** The ACK or PRACK came: nothing is sent again. */
   acknowledge(): void {
     this.#retransmission?.cancel();
     this.#retransmission = null;
@@ -130,6 +153,8 @@ export class ClientTransaction {
   #limit: Timer | null = null;
   #onProvisional: (() => void) | null = null;
   #ack: { readonly text: string; readonly peer: Peer } | null = null;
+  /** ACKs of answers that came beside the one that was taken, by the tag of whoever gave them. */
+  readonly otherAcks = new Map<string, string>();
 
   constructor(
     deps: TransactionDeps,

@@ -11,7 +11,10 @@ const line = (rest: string) => `a=crypto:1 ${rest}`;
 
 describe('keys of protected media in descriptions (RFC 4568)', () => {
   it.each(['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'])('%s is accepted under its own tag, with a key of ours', (suite) => {
-    const { sdp, remote } = answerAudio(offer('RTP/SAVP', 'a=crypto:7 F8_128_HMAC_SHA1_80 inline:AAAA', `a=crypto:9 ${suite} inline:${THEIR_KEY}`), local);
+    const { sdp, remote } = answerAudio(
+      offer('RTP/SAVP', 'a=crypto:7 F8_128_HMAC_SHA1_80 inline:AAAA', `a=crypto:9 ${suite} inline:${THEIR_KEY}`),
+      local,
+    );
     expect(sdp).toContain('m=audio 20000 RTP/SAVP 0\r\n');
     expect(sdp.match(/^a=crypto:.*$/gm)).toEqual([`a=crypto:9 ${suite} inline:${OUR_KEY}`]);
     expect(remote.srtp).toEqual({ suite, sendKey: OUR_KEY, receiveKey: THEIR_KEY, receiveMkiBytes: 0 });

@@ -79,7 +79,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
 
   it('an interval is agreed to, the caller refreshes, and without a refresh the call ends with a BYE a little before its end', async () => {
     const ok = await answered(TIMED);
-    expect([header(ok, 'session-expires'), header(ok, 'require'), header(ok, 'supported')]).toEqual(['120;refresher=uac', 'timer', 'timer']);
+    expect([header(ok, 'session-expires'), header(ok, 'require'), header(ok, 'supported')]).toEqual(['120;refresher=uac', 'timer', 'timer, 100rel']);
     await clock.advance(87_000);
     expect(hasEnded).toBe(false);
     await clock.advance(2_000);
@@ -168,7 +168,7 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
     const ok = await answered([...TIMED, 'Require: timer']);
     expect(header(ok, 'require')).toBe('timer');
     caller.request({ method: 'OPTIONS', cseq: 9, callId: 'options' });
-    expect(header(await responseTo('9 OPTIONS'), 'supported')).toBe('timer');
+    expect(header(await responseTo('9 OPTIONS'), 'supported')).toBe('timer, 100rel');
   });
 
   it('an UPDATE with an offer before the answer is for later (RFC 3311 §5.2)', async () => {
