@@ -132,13 +132,16 @@ function givenUp(session: SessionFacts, at: Date, held: number): Partial<Session
   };
 }
 
-/** A dial resolves once; what comes after its first word is not news. Ringing is free: the call begins with the answer (supplement 4.5). */
+/**
+ * A dial resolves once; what comes after its first word is not news. Ringing is free: the call begins with the answer (supplement 4.5).
+ * One that was not answered is told with its end, so that the only event of such a call has its end reason (S§6.1).
+ */
 function dialled(session: SessionFacts, { at, dialStatus }: Extract<SessionEvent, { type: 'dialled' }>): SessionChange | null {
   if (session.direction !== 'outbound' || session.dial_status !== null || !isLive(session.status)) return null;
   const begins = dialStatus === 'answered' && session.status === 'pending';
   return {
     set: { ...dialFields(dialStatus), ...(begins ? { status: 'active', status_at: at, started_at: at } : {}) },
-    events: tell(session, ['phone_call.dial_finished']),
+    events: dialStatus === 'answered' ? tell(session, ['phone_call.dial_finished']) : [],
   };
 }
 
@@ -164,7 +167,7 @@ function neverJoined(session: SessionFacts, event: Extract<SessionEvent, { type:
       billing: dueBilling(session.billing, event.at, session.billing.hold),
       ...(isUnresolvedDial ? dialFields(reason === 'dial_failed' ? 'failed' : 'no_answer') : {}),
     },
-    events: isUnresolvedDial ? tell(session, ['phone_call.dial_finished']) : [],
+    events: session.direction === 'outbound' && session.dial_status !== 'answered' ? tell(session, ['phone_call.dial_finished']) : [],
   };
 }
 

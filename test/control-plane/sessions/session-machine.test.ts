@@ -144,6 +144,11 @@ describe('the session machine', () => {
       { type: 'ended', at: at(5), reason: 'dial_failed' },
     ]);
     expect([busy.told, busy.session.dial_status, busy.session.status]).toEqual([['phone_call.dial_finished'], 'busy', 'failed']);
+    const told = step({ ...outbound, dial_status: 'busy' }, { type: 'ended', at: at(5), reason: 'dial_failed' });
+    expect(told, 'its only event comes with the end of the call').toMatchObject({
+      set: { status: 'failed', end_reason: 'dial_failed' },
+      events: ['phone_call.dial_finished'],
+    });
     const answered = run(outbound, [
       { type: 'dialled', at: at(5), dialStatus: 'answered' },
       { type: 'joined', at: at(5) },
