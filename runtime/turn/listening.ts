@@ -48,8 +48,13 @@ export function onVoiceStarted(draft: Draft, startMs: number): void {
     talk(draft, caller.speech);
     return;
   }
-  talk(draft, newSpeech(startMs));
+  talk(draft, { ...newSpeech(startMs), unheardMs: unheardBefore(draft, startMs) });
   if (draft.late?.is !== 'committed') draft.late = null;
+}
+
+function unheardBefore({ late }: Draft, startMs: number): number {
+  if (late?.is !== 'unheard' || startMs - late.endMs >= PROGRESS_MS) return 0;
+  return late.speech.unheardMs + late.speech.voicedMs;
 }
 
 function talk(draft: Draft, speech: Speech): void {
@@ -260,7 +265,7 @@ function commit(draft: Draft, caller: Stopped): void {
   if (text === '') {
     dropSpeculation(draft);
     settleOverlap(draft);
-    if (speech.voicedMs >= WORDLESS_INTERRUPTION_MS) emit(draft, { do: 'startTimer', name: 'unheard', atMs: endMs + PROGRESS_MS });
+    if (speech.unheardMs + speech.voicedMs >= WORDLESS_INTERRUPTION_MS) emit(draft, { do: 'startTimer', name: 'unheard', atMs: endMs + PROGRESS_MS });
     // What waited for the caller to have spoken waits no longer.
     if (draft.phase.is === 'listening') freeFloor(draft);
     return;
@@ -414,6 +419,7 @@ function newSpeech(startMs: number): Speech {
     hasReached: false,
     wasIgnored: false,
     voicedMs: 0,
+    unheardMs: 0,
     movedMs: startMs,
     wasPressed: false,
     speculations: 0,

@@ -21,6 +21,8 @@ export interface Speech {
   /** The agent has already waited for its words and gone on. */
   readonly wasIgnored: boolean;
   readonly voicedMs: number;
+  /** Voice just before it whose words have not come either: a sentence with a breath in it. */
+  readonly unheardMs: number;
   /** When it began or last had new words. */
   readonly movedMs: number;
   /** The recogniser was asked for its words since, although the voice went on. */

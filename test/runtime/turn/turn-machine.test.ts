@@ -339,6 +339,16 @@ describe('design §5 failure', () => {
     expect(script.all('generate')).toHaveLength(2);
   });
 
+  it('a sentence with a breath in it whose words never come is asked for again, as one without is', () => {
+    const script = TurnScript.listening().voice(500).after(1_100).voice(500);
+    const endMs = script.nowMs;
+    script.after(5_000);
+    expect(script.last('say')).toMatchObject({ text: script.state.config.phrases.trouble, atMs: endMs + 3_500 });
+    // Sounds of which none could have been meant are not added up.
+    const coughs = TurnScript.listening().voice(500).after(10_000).voice(500).after(10_000);
+    expect(coughs.last('say')).toBeUndefined();
+  });
+
   it('a lost recogniser is opened again, more slowly after three failures, and given up when it refuses for good', () => {
     const script = TurnScript.listening();
     const lost: TurnFact = { type: 'recognizer.failed', isRetryable: true };
