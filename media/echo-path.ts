@@ -23,12 +23,12 @@ const FIRST_DECIDE_EVERY_SLOTS = 5;
 const CERTAIN_FROM_SLOTS = 150;
 /** Correlation of an echo; levels of unrelated speech stay below the second. */
 const ECHO_CORRELATION = 0.7;
+const NO_ECHO_CORRELATION = 0.5;
 /** An echo must not cut off the greeting: a clear one, weak and always as weak, is believed in at once, on trial. */
 const EARLY_CORRELATION = 0.9;
 const EARLY_LOSS_DB = 10;
 const EARLY_STEADY_SHARE = 0.7;
 const STEADY_DB = 2;
-const NO_ECHO_CORRELATION = 0.5;
 /** Audio may be heard this far ahead of its time: arrivals wander. What a burst brings beyond it is not learned from, as nobody knows when it was heard. */
 const AHEAD_SLOTS = 4;
 /** Levels that vary by less than this (dB²) are the line's own noise. */
