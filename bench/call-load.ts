@@ -13,7 +13,8 @@ import { HEARD_LINE } from './stand-ins.ts';
 export const RESPONSE_WAIT_MS = 300;
 /** Voiced audio that interrupts at sensitivity `high` (design §5). */
 const BARGE_IN_WAIT_MS = 128;
-const PORTS = { first: 42_000, last: 42_299 };
+/** Two for each of three hundred calls. */
+const PORTS = { first: 42_000, last: 42_599 };
 const SAMPLE_MS = 500;
 /** What the product spends on nothing is measured for this long before the calls. */
 const IDLE_MS = 4_000;
@@ -43,9 +44,11 @@ export interface LoadOptions {
   readonly turns: number;
   /** Number of the agent to call. */
   readonly number: string;
+  /** The calls come evenly within this time; default one second. */
+  readonly placedWithinMs?: number;
 }
 
-/** Places the calls within one second, plays their scenes and measures. */
+/** Places the calls, plays their scenes and measures. */
 export async function runCallLoad(product: Product, options: LoadOptions): Promise<LoadResult> {
   const scenes = Array.from({ length: options.calls }, (_, index) => sceneOf(index, options.turns));
   const caller = new PhoneCaller({ ports: PORTS });
@@ -63,7 +66,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   const sampling = setInterval(sample, SAMPLE_MS);
   const records = await Promise.all(
     scenes.map(async (scene, index) => {
-      await new Promise((resolve) => setTimeout(resolve, (1_000 * index) / scenes.length));
+      await new Promise((resolve) => setTimeout(resolve, ((options.placedWithinMs ?? 1_000) * index) / scenes.length));
       const placedMs = performance.now();
       const record = await caller.call({ target, scene });
       return { record, placedMs, endedMs: performance.now() };
@@ -86,6 +89,12 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
     cpu: cpuCost(samples, spans, idlePerSecond),
     residentBytes: peakBytes,
   };
+}
+
+/** Says what went wrong in a load, a line for each kind with how often. */
+export function printTroubles({ troubles, unanswered }: LoadResult): void {
+  for (const trouble of new Set(troubles)) console.log(`  ${troubles.filter((each) => each === trouble).length} × a call was ${trouble}`);
+  if (unanswered > 0) console.log(`  ${unanswered} lines were never answered`);
 }
 
 /** CPU seconds a second of a product without calls. */

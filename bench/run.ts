@@ -7,7 +7,8 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startProduct } from '#test/journeys/product.ts';
 import { runApiLoad } from './api-load.ts';
-import { createMeasuredAgent, type LoadResult, runCallLoad } from './call-load.ts';
+import { callFigures } from './call-figures.ts';
+import { createMeasuredAgent, type LoadResult, printTroubles, runCallLoad } from './call-load.ts';
 import { fdatasyncP50Ms } from './disk.ts';
 import { type Figure, judged, type Results, toText } from './figures.ts';
 import { measureRecordings } from './recording-alignment.ts';
@@ -66,8 +67,7 @@ async function measureCalls(standIns: StandIns): Promise<{ loads: LoadResult[]; 
     for (const calls of LOADS) {
       console.log(`${calls} simultaneous call${calls === 1 ? '' : 's'} …`);
       const result = await runCallLoad(product, { calls, turns: calls === 1 ? LONE_CALL_TURNS : TURNS, number });
-      for (const trouble of result.troubles) console.log(`  a call was ${trouble}`);
-      if (result.unanswered > 0) console.log(`  ${result.unanswered} lines were never answered`);
+      printTroubles(result);
       loads.push(result);
     }
     console.log('recordings …');
@@ -78,28 +78,6 @@ async function measureCalls(standIns: StandIns): Promise<{ loads: LoadResult[]; 
   } finally {
     await product.close();
   }
-}
-
-function callFigures(result: LoadResult): Figure[] {
-  const load = `${result.calls} call${result.calls === 1 ? '' : 's'}`;
-  const { turnShareMs, bargeInMs, offGridMs, inviteToAnswerMs, answerToGreetingMs } = result;
-  const of = (values: readonly number[], limits: Readonly<Record<string, number>>) =>
-    Object.entries(limits).map(([name, limit]) => ({ name, limit, value: quantile(values, Number(name.slice(1)) / 100) }));
-  const about = (what: string, samples: readonly number[], unit = 'ms') => ({ what, load, unit, samples: samples.length });
-  return [
-    judged(about('own share of a turn', turnShareMs), of(turnShareMs, { p50: 30, p95: 50, p99: 80 })),
-    judged(about('barge-in to silence', bargeInMs), of(bargeInMs, { p95: 60, p99: 90 })),
-    judged({ ...about('packets off the 20 ms grid', offGridMs), digits: 2 }, of(offGridMs, { p99: 2.5, 'p99.9': 6 })),
-    judged(about('longest gap between packets', offGridMs), [{ name: '', value: result.longestGapMs, limit: 40 }]),
-    judged(about('INVITE to 200', inviteToAnswerMs), of(inviteToAnswerMs, { p95: 150 })),
-    judged(about('200 to the greeting', answerToGreetingMs), of(answerToGreetingMs, { p95: 200 })),
-    judged({ what: 'CPU of all threads per call-minute, phone', load, unit: 's', samples: result.calls, digits: 2 }, [
-      { name: '', value: result.cpu.perCallMinute, limit: 0.3 },
-    ]),
-    judged({ what: 'CPU of all threads to set a call up, phone', load, unit: 's', samples: result.calls, digits: 2 }, [
-      { name: '', value: result.cpu.perCallSetUp, limit: 0.3 },
-    ]),
-  ];
 }
 
 /** Memory per call is the slope between the smallest load of several calls and the largest: what one call more costs. */

@@ -1,0 +1,55 @@
+/**
+ * `npm run bench:calls`: two hundred inbound phone calls at twenty a second, of half a minute each, through one worker as it is set by default: none is refused or
+ * dropped. Before it a hundred, at which the pacing budget holds (design §8). `npm run bench:calls -- 20 50` makes 20 and then 50 calls instead.
+ */
+import { startProduct } from '#test/journeys/product.ts';
+import { callFigures } from './call-figures.ts';
+import { createMeasuredAgent, type LoadResult, printTroubles, runCallLoad } from './call-load.ts';
+import { type Figure, judged, toText } from './figures.ts';
+import { startStandIns } from './stand-ins.ts';
+
+const NUMBER = '+15550100043';
+const DEFAULT_LOADS = [100, 200];
+const CALLS_PER_SECOND = 20;
+/** Four questions and two interruptions: half a minute. */
+const TURNS = 4;
+
+async function run(loads: readonly number[]): Promise<void> {
+  if (!loads.every((calls) => Number.isInteger(calls) && calls >= 1 && calls <= 300)) throw new Error('name how many calls at once, 1 to 300');
+  const standIns = await startStandIns();
+  const figures: Figure[] = [];
+  try {
+    const product = await startProduct({ environment: { ...standIns.environment, STARTING_CREDIT: '1000000.00', LOG_LEVEL: 'warn' } });
+    try {
+      const takers = product.parts('worker').length;
+      if (takers > 1) console.log(`${takers} workers share the calls: for one, run on two cores (taskset -c 0,1)`);
+      const number = await createMeasuredAgent(product, NUMBER);
+      // The first call of a process compiles code and opens connections; every later one is like the next.
+      await runCallLoad(product, { calls: 1, turns: 1, number });
+      for (const calls of loads) {
+        console.log(`${calls} calls, ${CALLS_PER_SECOND} a second …`);
+        const result = await runCallLoad(product, { calls, turns: TURNS, number, placedWithinMs: (1_000 * calls) / CALLS_PER_SECOND });
+        printTroubles(result);
+        figures.push(lostFigure(result), ...callFigures(result));
+      }
+    } finally {
+      await product.close();
+    }
+  } finally {
+    await standIns.close();
+  }
+  console.log(`\n${toText(figures)}`);
+  process.exitCode = figures.every(({ verdict }) => verdict === 'met') ? 0 : 1;
+}
+
+function lostFigure({ calls, troubles }: LoadResult): Figure {
+  return judged({ what: 'calls refused or dropped', load: `${calls} calls`, unit: 'calls', samples: calls, digits: 0 }, [
+    { name: '', value: troubles.length, limit: 0 },
+  ]);
+}
+
+const named = process.argv.slice(2).map(Number);
+run(named.length > 0 ? named : DEFAULT_LOADS).catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});
