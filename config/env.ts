@@ -6,6 +6,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { parseMoney } from './money.ts';
+import { isAllowListEntry, isPort } from './public-address.ts';
 
 const port = z.coerce
   .number('must be a port number')
@@ -18,6 +19,8 @@ const count = z.coerce
   .min(1, 'must be a whole number of at least 1');
 const flag = z.enum(['true', 'false', '1', '0', '']).transform((value) => value === 'true' || value === '1');
 const secret = z.string().min(1);
+const host = z.string().regex(/^[A-Za-z0-9._:%-]+$/, 'must be an address or a host name');
+const ipAddress = z.union([z.ipv4(), z.ipv6()], 'must be an IP address');
 const commaList = z.string().transform((value) =>
   value
     .split(',')
@@ -26,6 +29,9 @@ const commaList = z.string().transform((value) =>
 );
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''));
 const vendorUrl = z.url({ protocol: /^(https?|wss?)$/ }).transform((value) => value.replace(/\/+$/, ''));
+const blobsUrl = z
+  .string()
+  .refine((value) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(value) || /^file:|^s3:\/\/[^/?]/.test(value), 'must be a directory or s3://bucket?endpoint=…');
 const redisUrl = z.url({ protocol: /^rediss?$/ });
 const price = z.string().transform((value, context) => {
   const micros = parseMoney(value);
@@ -71,7 +77,7 @@ const vendorSettings = {
 
 const environmentSchema = z.object({
   PORT: port.default(8080),
-  HOST: z.string().min(1).default('127.0.0.1'),
+  HOST: host.default('127.0.0.1'),
   PUBLIC_URL: httpUrl.optional(),
   DATA_DIR: z.string().min(1).default('./.data'),
   ROOT_API_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
@@ -83,36 +89,41 @@ const environmentSchema = z.object({
   LIVEKIT_URL: z.url({ protocol: /^(https?|wss?)$/ }).optional(),
   LIVEKIT_API_KEY: secret.optional(),
   LIVEKIT_API_SECRET: secret.optional(),
-  DRACHTIO_HOST: z.string().min(1).optional(),
+  DRACHTIO_HOST: host.optional(),
   DRACHTIO_PORT: port.default(9022),
   DRACHTIO_SECRET: secret.default('cymru'),
-  SIP_HOST: z.string().min(1).optional(),
+  SIP_HOST: host.optional(),
   SIP_PORT: port.default(5060),
   SIP_TLS_PORT: port.default(5061),
   SIP_TLS_CERT: z.string().min(1).optional(),
   SIP_TLS_KEY: z.string().min(1).optional(),
   SIP_TLS_CA: z.string().min(1).optional(),
   SIP_SRTP: z.enum(['auto', 'off']).default('auto'),
-  SIP_PUBLIC_IP: z.union([z.ipv4(), z.ipv6()]).optional(),
-  SIP_TRUSTED: commaList.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))).prefault('127.0.0.0/8'),
+  SIP_PUBLIC_IP: ipAddress.optional(),
+  SIP_TRUSTED: commaList
+    .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be a comma list of IP addresses and CIDRs')))
+    .prefault('127.0.0.0/8'),
   SIP_TRUNK_URI: z
     .string()
     .regex(/^[^\s/:;]+(:\d{1,5})?(;transport=(udp|tcp|tls))?$/, 'must be host or host:port, with ;transport=tls for TLS')
+    .refine((value) => isPort(Number(/:(\d+)/.exec(value)?.[1] ?? 1)), 'must have a port from 1 to 65535')
     .optional(),
   SIP_TRUNK_USERNAME: z.string().min(1).optional(),
   SIP_TRUNK_PASSWORD: secret.optional(),
   RTP_PORT_MIN: port.default(20_000),
   RTP_PORT_MAX: port.default(29_999),
   ICE_SERVERS: iceServers.prefault('[]'),
-  MEDIA_PUBLIC_IP: z.union([z.ipv4(), z.ipv6()]).optional(),
-  BLOBS_URL: z.string().min(1).optional(),
+  MEDIA_PUBLIC_IP: ipAddress.optional(),
+  BLOBS_URL: blobsUrl.optional(),
   TWILIO_ACCOUNT_SID: z
     .string()
     .regex(/^AC[A-Za-z0-9]+$/, 'must be an account id, starting with AC')
     .optional(),
   TWILIO_AUTH_TOKEN: secret.optional(),
   TWILIO_BASE_URL: httpUrl.optional(),
-  EGRESS_ALLOW: commaList.prefault(''),
+  EGRESS_ALLOW: commaList
+    .pipe(z.array(z.string().refine(isAllowListEntry, 'must be a comma list of host names, addresses and CIDRs, each with an optional :port')))
+    .prefault(''),
   TTS_PROVIDER: z.enum(['local', 'openai', 'elevenlabs', 'cartesia', 'deepgram']).default('local'),
   ASR_PROVIDER: z.enum(['local', 'deepgram', 'openai', 'assemblyai']).default('local'),
   MODELS_URL: httpUrl.default('https://huggingface.co'),
@@ -138,7 +149,8 @@ const environmentSchema = z.object({
   TLS_KEY: z.string().min(1).optional(),
   SIGNUP_URL: httpUrl.optional(),
   OUTBOUND_COUNTRIES: commaList.pipe(z.array(z.string().regex(/^[A-Z]{2}$/, 'must be two-letter country codes'))).prefault('US,CA,JP,GB,IT,AU,MX'),
-  DRAIN_SECONDS: z.coerce.number().min(0).default(20),
+  OUTBOUND_CALLS_PER_MINUTE: count.default(60),
+  DRAIN_SECONDS: z.coerce.number('must be a number of seconds').min(0, 'must be a number of seconds').default(20),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   // Told by the supervisor to the processes it starts; of no use to a person.

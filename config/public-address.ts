@@ -5,6 +5,9 @@ import ipaddr from 'ipaddr.js';
 /** Public by range, yet answered by a cloud's own machinery. */
 const CLOUD_INTERNAL = new Set(['168.63.129.16']);
 
+/** Labels of letters, digits, dashes and, as container networks have them, underscores. */
+const HOST_NAME = /^[\p{L}\p{N}_]([\p{L}\p{N}_.-]*[\p{L}\p{N}_.])?$/u;
+
 /** One entry of `EGRESS_ALLOW`: a name as written, or an address range; with a port it holds for that port only. */
 interface Allowance {
   readonly host: string;
@@ -38,6 +41,17 @@ export function parseAllowList(entries: readonly string[]): AllowList {
       return allowances.some((entry) => entry.range !== null && fits(entry, port) && matches(parsed, entry.range));
     },
   };
+}
+
+/** True for an entry `parseAllowList` can hold to: neither a range no address is in nor a name no host has. */
+export function isAllowListEntry(entry: string): boolean {
+  const { host, range, port } = parseAllowance(entry);
+  return (range !== null || (HOST_NAME.test(host) && !/^[\d.]+$/.test(host))) && (port === null || isPort(port));
+}
+
+/** True for a port somebody can be reached at. */
+export function isPort(port: number): boolean {
+  return Number.isInteger(port) && port >= 1 && port <= 65_535;
 }
 
 function parseAllowance(entry: string): Allowance {

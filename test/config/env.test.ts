@@ -56,6 +56,24 @@ describe('settings', () => {
     for (const problem of problems) expect(problem).not.toContain('\n');
   });
 
+  it.each([
+    ['HOST', 'not a host!', '::1'],
+    ['SIP_TRUNK_URI', 'trunk.example:99999', 'trunk.example:5061;transport=tls'],
+    ['SIP_TRUSTED', '10.0.0.0/99', '10.0.0.0/8,fd00::/8'],
+    ['SIP_PUBLIC_IP', 'nowhere', '203.0.113.9'],
+    ['BLOBS_URL', 's3://', 's3://bucket?endpoint=http://127.0.0.1:9000'],
+    ['BLOBS_URL', 'http://bucket', '/var/blobs'],
+    ['EGRESS_ALLOW', '10.0.0.0/77', '10.0.0.0/8,[fd00::1]:8080,fd00::/8'],
+    ['EGRESS_ALLOW', '10.0.0', '10.0.0.1:8080'],
+    ['EGRESS_ALLOW', 'tools.internal other.internal', 'tools.internal,other_one:8080'],
+    ['EGRESS_ALLOW', 'http://tools.internal', 'tools.internal'],
+    ['EGRESS_ALLOW', 'tools.internal:99999', 'tools.internal:65535'],
+    ['DRAIN_SECONDS', 'soon', '0'],
+  ])('%s is refused as %j, told what it must be, and taken as %j', (name, bad, good) => {
+    expect(problemsOf({ [name]: bad })).toEqual([expect.stringMatching(new RegExp(`^${name}: must `))]);
+    expect(problemsOf({ [name]: good })).toEqual([]);
+  });
+
   it('a Twilio account is known by its form, which the SDK insists on', () => {
     const account = (TWILIO_ACCOUNT_SID: string) => problemsOf({ TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN: 'a-secret' });
     expect(account('SK0123')).toEqual(['TWILIO_ACCOUNT_SID: must be an account id, starting with AC']);
