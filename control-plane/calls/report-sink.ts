@@ -12,8 +12,11 @@ export type ReportOutcome =
 
 /** Takes what workers tell. Reports of one session are handed over one after another, in the order they came. */
 export interface ReportSink {
-  /** Stores reports of one session and epoch, one or more, in the guarded update that advances the session's `last_seq`; resolves once they are durable. */
-  apply(envelopes: readonly ReportEnvelope[]): Promise<ReportOutcome>;
+  /**
+   * Stores reports of one session and epoch, one or more, in the guarded update that advances the session's `last_seq`; resolves once they are durable.
+   * `instanceId` is the worker that handed them over: another one than the session's has them from the spool of a dead one, and they are no sign of life.
+   */
+  apply(envelopes: readonly ReportEnvelope[], instanceId: string): Promise<ReportOutcome>;
   /** The link to this worker is down: its live sessions read `unknown` and go on. */
   workerLost(instanceId: string): Promise<void>;
   /** The worker is back with these sessions (the list grows by what it accepts meanwhile); any other live session of it is settled as `heartbeat_timeout`. */

@@ -33,10 +33,10 @@ const NO_CHANGE: SessionChange = { set: {}, events: [] };
 export function createReportSink(context: Context): ReportSink {
   const reported = new ReportedSessions();
   return {
-    apply: async (envelopes) => {
+    apply: async (envelopes, instanceId) => {
       let result: ReportOutcome = { outcome: 'stale' };
       for (const step of stepsOf(envelopes)) {
-        result = await applyStep(context, reported, step);
+        result = await applyStep(context, reported, { step, instanceId });
         if (result.outcome !== 'stored') break;
       }
       return result;
@@ -129,12 +129,18 @@ function stepsOf(envelopes: readonly ReportEnvelope[]): Step[] {
   return steps;
 }
 
-async function applyStep(context: Context, reported: ReportedSessions, step: Step): Promise<ReportOutcome> {
-  const [first] = step;
+/** A step and the worker that handed it over. */
+interface Told {
+  readonly step: Step;
+  readonly instanceId: string;
+}
+
+async function applyStep(context: Context, reported: ReportedSessions, told: Told): Promise<ReportOutcome> {
+  const [first] = told.step;
   if (first.report.type === 'agent_test') return applyTestReport(context, first, first.report.result);
-  if (isAddition(first.report)) return applyAdditions(context, reported, step);
+  if (isAddition(first.report)) return applyAdditions(context, reported, told);
   reported.take(first);
-  return applyChange(context, first);
+  return applyChange(context, first, told.instanceId);
 }
 
 /** What becomes of a report without being stored: of another epoch, there already, or ahead of one that is missing. */
@@ -145,7 +151,7 @@ function refusalOf(session: SessionHead, { epoch, seq }: ReportEnvelope): Report
 }
 
 /** One trip to the store for the many reports of a running call: the guard of the update tells when what is remembered is no longer true. */
-async function applyAdditions(context: Context, reported: ReportedSessions, envelopes: Step): Promise<ReportOutcome> {
+async function applyAdditions(context: Context, reported: ReportedSessions, { step: envelopes, instanceId }: Told): Promise<ReportOutcome> {
   const [first] = envelopes;
   for (;;) {
     const session = reported.take(first) ?? (await loadSessionHead(context, first.session_id));
@@ -153,8 +159,7 @@ async function applyAdditions(context: Context, reported: ReportedSessions, enve
     const next = envelopes.find((envelope) => envelope.seq > session.last_seq) ?? first;
     const refusal = refusalOf(session, next);
     if (refusal) return refusal;
-    if (session.status === 'unknown') {
-      // Whatever a worker reports, it is still there.
+    if (session.status === 'unknown' && isFromItsWorker(session, instanceId)) {
       await changeSession(context, session._id, { type: 'link.back', at: now(context) });
       continue;
     }
@@ -185,18 +190,31 @@ async function additionsOf(context: Context, session: SessionHead, envelopes: re
   return { set, push };
 }
 
-async function applyChange(context: Context, envelope: ReportEnvelope): Promise<ReportOutcome> {
+async function applyChange(context: Context, envelope: ReportEnvelope, instanceId: string): Promise<ReportOutcome> {
   for (;;) {
     const session = await loadSession(context, envelope.session_id);
     if (!session) return { outcome: 'stale' };
     const refusal = refusalOf(session, envelope);
     if (refusal) return refusal;
     const { change, amendment } = changeOf(context, session, envelope.report);
-    const stored = await storeChange(context, session, change ?? signOfLife(session, now(context)), { ...amendment, lastSeq: envelope.seq });
+    const seen = isFromItsWorker(session, instanceId) ? (change ?? signOfLife(session, now(context))) : unseen(session, change ?? NO_CHANGE);
+    const stored = await storeChange(context, session, seen, { ...amendment, lastSeq: envelope.seq });
     if (!stored) continue;
     if (change) await announce(context, stored, envelope.report);
     return { outcome: 'stored', seq: envelope.seq };
   }
+}
+
+/** Whatever a worker reports of its own session, it is still there; what another one found in a dead worker's spool says nothing of now. */
+function isFromItsWorker({ worker }: SessionHead, instanceId: string): boolean {
+  return worker?.instance_id === instanceId;
+}
+
+/** A session that began by a report of a dead worker was last seen then. */
+function unseen(session: SessionDocument, change: SessionChange): SessionChange {
+  if (change.set.status !== 'active') return change;
+  const begun = { ...session, ...change.set };
+  return { ...change, set: { ...change.set, ...step(begun, { type: 'link.lost', at: begun.status_at })?.set } };
 }
 
 /** A session we had lost sight of is active again. */

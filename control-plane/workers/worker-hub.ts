@@ -364,7 +364,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   async #apply(worker: WorkerConnection, envelopes: readonly ReportEnvelope[]): Promise<void> {
     const { session_id, epoch } = envelopes[0] as ReportEnvelope;
     try {
-      const result = await this.#deps.sink().apply(envelopes);
+      const result = await this.#deps.sink().apply(envelopes, worker.registration.instance_id);
       if (envelopes.some(({ report }) => report.type === 'ended')) this.#speaking.delete(session_id);
       if (result.outcome === 'stored') worker.send({ type: 'ack', session_id, epoch, seq: result.seq });
       else if (result.outcome === 'gap') worker.send({ type: 'resend', session_id, epoch, from_seq: result.fromSeq });

@@ -12,8 +12,8 @@ export interface TestCalls extends TestApi {
   readonly sink: ReportSink;
   /** Creates and publishes an agent of a user; `profile` is patched in. */
   publishAgent(user: TestUser, config?: Record<string, unknown>, profile?: Record<string, unknown>): Promise<string>;
-  /** Sends the next report of a session's current epoch, as its worker would. */
-  report(sessionId: string, report: DurableReport): Promise<ReportOutcome>;
+  /** Sends the next report of a session's current epoch, as its worker would, or another one that holds the worker's spool. */
+  report(sessionId: string, report: DurableReport, instanceId?: string): Promise<ReportOutcome>;
   /** Balance of a user's wallet in micro-dollars. */
   balance(userId: string): Promise<number>;
   /** Wall time as reports write it, `ms` from now. */
@@ -38,10 +38,11 @@ export async function openTestCalls(environment: Record<string, string> = {}, ov
       if (published.status !== 200) throw new Error(`agent not published: ${published.text}`);
       return id;
     },
-    report: async (sessionId, report) => {
+    report: async (sessionId, report, instanceId) => {
       const session = await api.context.models.sessions.findById(sessionId).lean();
       if (!session) throw new Error('no such session');
-      return sink.apply([{ session_id: sessionId, epoch: session.epoch, seq: session.last_seq + 1, report }]);
+      const envelope = { session_id: sessionId, epoch: session.epoch, seq: session.last_seq + 1, report };
+      return sink.apply([envelope], instanceId ?? session.worker?.instance_id ?? '');
     },
     balance: async (userId) => (await api.context.ledger.wallet(userId))?.newest.balanceMicros ?? 0,
     at: (ms = 0) => new Date(api.clock.wallTime() + ms).toISOString(),

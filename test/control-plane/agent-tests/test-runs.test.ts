@@ -58,7 +58,8 @@ async function run(agentId: string, body?: Record<string, unknown>) {
 /** Reports the result of the newest job that was placed. */
 async function finish(result: AgentTestResult = PASSED, at = -1) {
   const { key } = api.dispatch.tests.at(at) ?? { key: { sessionId: '', epoch: 0 } };
-  const outcome = await api.sink.apply([{ session_id: key.sessionId, epoch: key.epoch, seq: 1, report: { type: 'agent_test', result } }]);
+  const envelope = { session_id: key.sessionId, epoch: key.epoch, seq: 1, report: { type: 'agent_test' as const, result } };
+  const outcome = await api.sink.apply([envelope], 'worker-1');
   await runner.idle();
   return outcome.outcome;
 }

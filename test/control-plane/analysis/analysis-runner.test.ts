@@ -93,7 +93,7 @@ describe('post-call analysis', () => {
       seq: 1,
       report: { type: 'analysis' as const, job_id: first?.job.job_id ?? '', result: RESULT },
     };
-    expect((await api.sink.apply([late])).outcome).toBe('stale');
+    expect((await api.sink.apply([late], 'worker-1')).outcome).toBe('stale');
     expect((await analysis(id)).status).toBe('error');
   });
 

@@ -168,11 +168,11 @@ describe('a worker’s reports', () => {
   it('a report counts once however often it comes; a gap asks for what is missing; another epoch changes nothing', async () => {
     const id = await joined();
     const envelope = { session_id: id, epoch: 1, seq: 2, report: { type: 'items' as const, items: [message('once', api.at())] } };
-    expect(await api.sink.apply([envelope])).toEqual({ outcome: 'stored', seq: 2 });
-    expect(await api.sink.apply([envelope])).toEqual({ outcome: 'stored', seq: 2 });
-    expect(await api.sink.apply([{ ...envelope, seq: 5 }])).toEqual({ outcome: 'gap', fromSeq: 3 });
-    for (const epoch of [0, 2]) expect(await api.sink.apply([{ ...envelope, epoch, seq: 3 }])).toEqual({ outcome: 'stale' });
-    expect(await api.sink.apply([{ ...envelope, session_id: 'unknown' }])).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([envelope], 'worker-1')).toEqual({ outcome: 'stored', seq: 2 });
+    expect(await api.sink.apply([envelope], 'worker-1')).toEqual({ outcome: 'stored', seq: 2 });
+    expect(await api.sink.apply([{ ...envelope, seq: 5 }], 'worker-1')).toEqual({ outcome: 'gap', fromSeq: 3 });
+    for (const epoch of [0, 2]) expect(await api.sink.apply([{ ...envelope, epoch, seq: 3 }], 'worker-1')).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([{ ...envelope, session_id: 'unknown' }], 'worker-1')).toEqual({ outcome: 'stale' });
     expect((await read(id)).items.length).toBe(1);
   });
 
@@ -181,9 +181,9 @@ describe('a worker’s reports', () => {
     const told = (seq: number, report: DurableReport) => ({ session_id: id, epoch: 1, seq, report });
     const said = (seq: number, words: string) => told(seq, { type: 'items', items: [message(words, api.at(seq))] });
     const turn = told(3, { type: 'turn', latency: LATENCY });
-    expect(await api.sink.apply([said(2, 'one'), turn, turn, said(4, 'two'), said(6, 'four')])).toEqual({ outcome: 'gap', fromSeq: 5 });
+    expect(await api.sink.apply([said(2, 'one'), turn, turn, said(4, 'two'), said(6, 'four')], 'worker-1')).toEqual({ outcome: 'gap', fromSeq: 5 });
     const rest = [said(4, 'two'), said(5, 'three'), said(6, 'four'), told(7, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' })];
-    expect(await api.sink.apply(rest)).toEqual({ outcome: 'stored', seq: 7 });
+    expect(await api.sink.apply(rest, 'worker-1')).toEqual({ outcome: 'stored', seq: 7 });
     const stored = await read(id);
     expect(stored.items.map((item: { content: string }) => item.content)).toEqual(['one', 'two', 'three', 'four']);
     expect(stored).toMatchObject({ status: 'completed', turns: [LATENCY] });
@@ -192,8 +192,8 @@ describe('a worker’s reports', () => {
   it('ended comes twice, after an API end and from a late spool: settled once, told once', async () => {
     const id = await joined();
     const ended = { session_id: id, epoch: 1, seq: 2, report: { type: 'ended' as const, at: api.at(20_000), end_reason: 'agent_hangup' as const } };
-    await Promise.all([api.sink.apply([ended]), api.sink.apply([ended]), lose('worker-1')]);
-    await api.sink.apply([ended]);
+    await Promise.all([api.sink.apply([ended], 'worker-1'), api.sink.apply([ended], 'worker-1'), lose('worker-1')]);
+    await api.sink.apply([ended], 'worker-1');
     expect(await api.context.models.ledger.countDocuments({ user_id: user.userId, kind: 'settle' })).toBe(1);
     expect((await read(id)).status).toBe('completed');
   });
@@ -242,6 +242,31 @@ describe('workers lost and found', () => {
     await lose('worker-1');
   });
 
+  it('a dead worker’s reports, found in its spool by another one, are no sign of life: nothing after the loss is charged', async () => {
+    const id = await joined();
+    await api.clock.advance(10_000);
+    await api.sink.workerLost('worker-1');
+    const lostAt = api.at();
+    await api.clock.advance(25_000);
+    await api.report(id, { type: 'turn', latency: LATENCY }, 'worker-2');
+    await api.report(id, { type: 'dial', at: api.at(), dial_status: 'answered', sip_call_id: 'late@host' }, 'worker-2');
+    expect(await read(id)).toMatchObject({ status: 'unknown', turns: [LATENCY], sip_call_id: 'late@host' });
+    await lose('worker-1');
+    expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout', ended_at: lostAt, duration_seconds: 10 });
+    expect(await api.balance(user.userId)).toBe(10_000_000 - 10_000);
+  });
+
+  it('a call that is known to have begun only from a dead worker’s spool was last seen when it began', async () => {
+    const id = await session();
+    const begunAt = api.at();
+    await api.clock.advance(25_000);
+    await api.report(id, { type: 'joined', at: begunAt }, 'worker-2');
+    expect(await read(id)).toMatchObject({ status: 'unknown', started_at: begunAt });
+    await lose('worker-1');
+    expect(await read(id)).toMatchObject({ status: 'completed', end_reason: 'heartbeat_timeout', ended_at: begunAt, duration_seconds: 0 });
+    expect(await api.balance(user.userId)).toBe(10_000_000);
+  });
+
   it('a session its returned worker no longer runs ends heartbeat_timeout once its spool has had its time', async () => {
     const [kept, lost, spooled] = [await joined(), await joined(), await joined()];
     const back = api.sink.workerBack('worker-1', [{ sessionId: kept, epoch: 1 }]);
@@ -288,9 +313,9 @@ describe('workers lost and found', () => {
     expect(given?.handover?.items.map((item) => item.type === 'message' && item.content)).toEqual(said);
     expect(await read(id)).toMatchObject({ status: 'active', end_reason: null, takeovers: [{ lost_at: api.at(), taken_over_at: api.at() }] });
     const late = { type: 'ended' as const, at: api.at(5_000), end_reason: 'internal_error' as const };
-    expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 3, report: late }])).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 3, report: late }], 'worker-1')).toEqual({ outcome: 'stale' });
     const ended = { type: 'ended' as const, at: api.at(30_000), end_reason: 'user_hangup' as const };
-    await api.sink.apply([{ session_id: id, epoch: 2, seq: 1, report: ended }]);
+    await api.sink.apply([{ session_id: id, epoch: 2, seq: 1, report: ended }], 'worker-2');
     const session = await read(id);
     expect(session).toMatchObject({ status: 'completed', end_reason: 'user_hangup', duration_seconds: 30 });
     expect(session.items.map((item: SessionItem) => item.type === 'message' && item.content)).toEqual(said);
@@ -306,7 +331,7 @@ describe('workers lost and found', () => {
     expect(await read(id)).toMatchObject({ status: 'pending', end_reason: null });
     expect(await loadSession(api.context, id)).toMatchObject({ epoch: 2, last_seq: 0, worker: { instance_id: 'successor' } });
     const joining = { type: 'joined' as const, at: api.at(1_000) };
-    expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 1, report: joining }])).toEqual({ outcome: 'stale' });
+    expect(await api.sink.apply([{ session_id: id, epoch: 1, seq: 1, report: joining }], 'worker-1')).toEqual({ outcome: 'stale' });
     expect(await api.report(id, joining)).toEqual({ outcome: 'stored', seq: 1 });
     await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });
     expect(await read(id)).toMatchObject({ status: 'completed', duration_seconds: 30 });
