@@ -92,7 +92,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     const mute = await launchBrowser();
     const visitor = await TalkPage.open(mute, stage.product);
     await visitor.press('Start talking');
-    expect(await visitor.problem()).toBe('The microphone is not available; allow it for this page, or type instead');
+    expect(await visitor.problem()).toBe('No microphone was found; connect one and start again, or type instead');
     await visitor.press('Type instead');
     await visitor.line('Agent', GREETING);
     await mute.close();

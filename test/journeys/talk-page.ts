@@ -17,8 +17,8 @@ const RECEIVED_ENERGY = `(async () => {
   return inbound.reduce((sum, item) => sum + item.totalAudioEnergy, 0);
 })()`;
 
-/** Starts Chromium. With a WAV file its microphone plays that once; without one there is no microphone at all. */
-export function launchBrowser(microphoneFile: string | null = null): Promise<Browser> {
+/** Starts Chromium. With a WAV file its microphone plays that once; `blocked` has one that no page is given; without either there is no microphone at all. */
+export function launchBrowser(microphone: string | 'blocked' | null = null): Promise<Browser> {
   return chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: [
@@ -30,9 +30,11 @@ export function launchBrowser(microphoneFile: string | null = null): Promise<Bro
       '--disable-component-update',
       '--disable-sync',
       '--autoplay-policy=no-user-gesture-required',
-      ...(microphoneFile === null
+      ...(microphone === null ? [] : ['--use-fake-device-for-media-stream']),
+      // Without this nobody says yes when a page asks.
+      ...(microphone === null || microphone === 'blocked'
         ? []
-        : ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${microphoneFile}%noloop`]),
+        : ['--use-fake-ui-for-media-stream', `--use-file-for-fake-audio-capture=${microphone}%noloop`]),
     ],
   });
 }

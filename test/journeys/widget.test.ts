@@ -170,15 +170,21 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     await empty.close();
   });
 
-  itNeeds(NEEDS)('tells a visitor without a microphone what to do', PATIENCE, async () => {
-    const mute = await launchBrowser();
-    const guest = await site.visit(mute, element());
-    await guest.press('Talk to Parley demo');
-    await guest.press('Start a call');
-    expect(await guest.problem()).toContain('The microphone is blocked. Allow it for this page');
-    await guest.press('Type instead');
-    await guest.line(GREETING);
-    await mute.close();
+  itNeeds(NEEDS)('tells a visitor whose microphone is blocked, or who has none, what to do', PATIENCE, async () => {
+    for (const [microphone, told] of [
+      ['blocked', 'The microphone is blocked. Allow it for this page'],
+      [null, 'No microphone was found. Connect one and start again'],
+    ] as const) {
+      const mute = await launchBrowser(microphone);
+      const guest = await site.visit(mute, element());
+      await guest.press('Talk to Parley demo');
+      await guest.press('Start a call');
+      expect(await guest.problem()).toContain(told);
+      expect((await guest.told()).at(-1)).toMatchObject({ code: 'mic_permission_denied' });
+      await guest.press('Type instead');
+      await guest.line(GREETING);
+      await mute.close();
+    }
   });
 
   itNeeds(NEEDS)('has one conversation at a time on a page, and hangs up when its element is removed', PATIENCE, async () => {

@@ -31,8 +31,8 @@ export class SessionError extends Error {
   readonly code: SessionErrorCode;
   readonly statusCode: number | null;
 
-  constructor(code: SessionErrorCode, message: string, statusCode: number | null = null) {
-    super(message);
+  constructor(code: SessionErrorCode, message: string, statusCode: number | null = null, options: ErrorOptions = {}) {
+    super(message, options);
     this.name = 'SessionError';
     this.code = code;
     this.statusCode = statusCode;

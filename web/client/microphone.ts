@@ -16,8 +16,8 @@ export class Microphone {
   static async open(deviceId?: string): Promise<Microphone> {
     try {
       return new Microphone(await capture(deviceId));
-    } catch {
-      throw new SessionError('mic_permission_denied', whyNoMicrophone());
+    } catch (error) {
+      throw new SessionError('mic_permission_denied', whyNoMicrophone(error), null, { cause: error });
     }
   }
 
@@ -61,7 +61,11 @@ function stop(stream: MediaStream): void {
   for (const track of stream.getTracks()) track.stop();
 }
 
-function whyNoMicrophone(): string {
+/** By what the browser names it (W3C mediacapture-streams, getUserMedia). */
+function whyNoMicrophone(error: unknown): string {
   if (!isSecureContext) return 'Browsers give no microphone to pages without https; serve the page with TLS, or type instead';
-  return 'The microphone is not available; allow it for this page, or type instead';
+  const { name } = (error ?? {}) as { readonly name?: string };
+  if (name === 'NotFoundError' || name === 'OverconstrainedError') return 'No microphone was found; connect one and start again, or type instead';
+  if (name === 'NotReadableError') return 'Another program uses the microphone; close that and start again, or type instead';
+  return 'The microphone is blocked; allow it for this page in your browser and start again, or type instead';
 }

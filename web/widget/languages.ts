@@ -28,6 +28,7 @@ export interface Texts {
   readonly terms: string;
   readonly privacy: string;
   readonly microphoneBlocked: string;
+  readonly microphoneMissing: string;
   readonly connectionLost: string;
   readonly unreachable: string;
   readonly notAllowed: string;
@@ -67,6 +68,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: 'Terms',
     privacy: 'Privacy',
     microphoneBlocked: 'The microphone is blocked. Allow it for this page in your browser and start again, or type instead.',
+    microphoneMissing: 'No microphone was found. Connect one and start again, or type instead.',
     connectionLost: 'The connection was lost. Check your network and start again.',
     unreachable: 'The service cannot be reached. Check your network and try again.',
     notAllowed: 'This page may not use this agent.',
@@ -103,6 +105,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: '条款',
     privacy: '隐私',
     microphoneBlocked: '麦克风被阻止。请在浏览器中允许此页面使用麦克风后重新开始，或改用文字。',
+    microphoneMissing: '未找到麦克风。请连接麦克风后重新开始，或改用文字。',
     connectionLost: '连接已中断。请检查网络后重新开始。',
     unreachable: '无法连接服务。请检查网络后重试。',
     notAllowed: '此页面无权使用该客服。',
@@ -139,6 +142,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: 'शर्तें',
     privacy: 'गोपनीयता',
     microphoneBlocked: 'माइक्रोफ़ोन अवरुद्ध है। ब्राउज़र में इस पेज के लिए अनुमति दें और फिर शुरू करें, या लिखें।',
+    microphoneMissing: 'कोई माइक्रोफ़ोन नहीं मिला। एक जोड़ें और फिर शुरू करें, या लिखें।',
     connectionLost: 'कनेक्शन टूट गया। नेटवर्क जाँचें और फिर शुरू करें।',
     unreachable: 'सेवा तक पहुँचा नहीं जा सका। नेटवर्क जाँचें और फिर कोशिश करें।',
     notAllowed: 'यह पेज इस एजेंट का उपयोग नहीं कर सकता।',
@@ -175,6 +179,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: 'Condiciones',
     privacy: 'Privacidad',
     microphoneBlocked: 'El micrófono está bloqueado. Permítelo para esta página en el navegador y empieza de nuevo, o escribe.',
+    microphoneMissing: 'No se ha encontrado ningún micrófono. Conecta uno y empieza de nuevo, o escribe.',
     connectionLost: 'Se perdió la conexión. Comprueba la red y empieza de nuevo.',
     unreachable: 'No se puede acceder al servicio. Comprueba la red e inténtalo de nuevo.',
     notAllowed: 'Esta página no puede usar este agente.',
@@ -211,6 +216,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: 'Conditions',
     privacy: 'Confidentialité',
     microphoneBlocked: 'Le micro est bloqué. Autorisez-le pour cette page dans le navigateur et recommencez, ou écrivez.',
+    microphoneMissing: 'Aucun micro n’a été trouvé. Branchez-en un et recommencez, ou écrivez.',
     connectionLost: 'La connexion a été perdue. Vérifiez le réseau et recommencez.',
     unreachable: 'Le service est injoignable. Vérifiez le réseau et réessayez.',
     notAllowed: 'Cette page ne peut pas utiliser cet agent.',
@@ -247,6 +253,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: 'الشروط',
     privacy: 'الخصوصية',
     microphoneBlocked: 'الميكروفون محظور. اسمح به لهذه الصفحة في المتصفح وابدأ من جديد، أو اكتب.',
+    microphoneMissing: 'لم يُعثر على ميكروفون. صِل واحدًا وابدأ من جديد، أو اكتب.',
     connectionLost: 'انقطع الاتصال. تحقق من الشبكة وابدأ من جديد.',
     unreachable: 'تعذّر الوصول إلى الخدمة. تحقق من الشبكة وحاول مجدداً.',
     notAllowed: 'لا يمكن لهذه الصفحة استخدام هذا الوكيل.',
@@ -283,6 +290,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: 'Termos',
     privacy: 'Privacidade',
     microphoneBlocked: 'O microfone está bloqueado. Permita-o para esta página no navegador e comece de novo, ou escreva.',
+    microphoneMissing: 'Nenhum microfone foi encontrado. Ligue um e comece de novo, ou escreva.',
     connectionLost: 'A conexão foi perdida. Verifique a rede e comece de novo.',
     unreachable: 'O serviço está inacessível. Verifique a rede e tente de novo.',
     notAllowed: 'Esta página não pode usar este agente.',
@@ -319,6 +327,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: 'Условия',
     privacy: 'Конфиденциальность',
     microphoneBlocked: 'Микрофон заблокирован. Разрешите его для этой страницы в браузере и начните снова или пишите.',
+    microphoneMissing: 'Микрофон не найден. Подключите его и начните снова или пишите.',
     connectionLost: 'Связь прервалась. Проверьте сеть и начните снова.',
     unreachable: 'Сервис недоступен. Проверьте сеть и попробуйте снова.',
     notAllowed: 'Эта страница не может использовать этого агента.',
@@ -355,6 +364,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: '利用規約',
     privacy: 'プライバシー',
     microphoneBlocked: 'マイクがブロックされています。ブラウザーでこのページに許可してやり直すか、文字で入力してください。',
+    microphoneMissing: 'マイクが見つかりません。接続してやり直すか、文字で入力してください。',
     connectionLost: '接続が切れました。ネットワークを確認してやり直してください。',
     unreachable: 'サービスに接続できません。ネットワークを確認してもう一度お試しください。',
     notAllowed: 'このページではこのエージェントを利用できません。',
@@ -391,6 +401,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: 'Bedingungen',
     privacy: 'Datenschutz',
     microphoneBlocked: 'Das Mikrofon ist gesperrt. Erlauben Sie es im Browser für diese Seite und starten Sie neu, oder tippen Sie.',
+    microphoneMissing: 'Es wurde kein Mikrofon gefunden. Schließen Sie eines an und starten Sie neu, oder tippen Sie.',
     connectionLost: 'Die Verbindung ist abgerissen. Prüfen Sie das Netz und starten Sie neu.',
     unreachable: 'Der Dienst ist nicht erreichbar. Prüfen Sie das Netz und versuchen Sie es erneut.',
     notAllowed: 'Diese Seite darf diesen Agenten nicht benutzen.',
@@ -427,6 +438,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: 'Condizioni',
     privacy: 'Privacy',
     microphoneBlocked: 'Il microfono è bloccato. Consentilo per questa pagina nel browser e riavvia, oppure scrivi.',
+    microphoneMissing: 'Nessun microfono trovato. Collegane uno e riavvia, oppure scrivi.',
     connectionLost: 'La connessione è caduta. Controlla la rete e riavvia.',
     unreachable: 'Il servizio non è raggiungibile. Controlla la rete e riprova.',
     notAllowed: 'Questa pagina non può usare questo agente.',
@@ -463,6 +475,7 @@ export const LANGUAGES: Readonly<Record<string, Texts>> = {
     terms: '약관',
     privacy: '개인정보',
     microphoneBlocked: '마이크가 차단되었습니다. 브라우저에서 이 페이지에 허용한 뒤 다시 시작하거나 글로 입력하세요.',
+    microphoneMissing: '마이크를 찾을 수 없습니다. 마이크를 연결한 뒤 다시 시작하거나 글로 입력하세요.',
     connectionLost: '연결이 끊겼습니다. 네트워크를 확인하고 다시 시작하세요.',
     unreachable: '서비스에 연결할 수 없습니다. 네트워크를 확인하고 다시 시도하세요.',
     notAllowed: '이 페이지에서는 이 상담원을 사용할 수 없습니다.',

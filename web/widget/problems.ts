@@ -29,6 +29,11 @@ export function problemOf(error: unknown): Problem {
   };
 }
 
+/** True where there is no microphone that could be allowed. */
+export function lacksMicrophone(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof DOMException && error.cause.name === 'NotFoundError';
+}
+
 /** Which text tells the visitor. */
 export function visitorText({ code, statusCode }: Problem): keyof Texts {
   const text = TEXT_OF[code];

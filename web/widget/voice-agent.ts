@@ -5,7 +5,7 @@ import type { StartOptions } from '../client/options.ts';
 import type { SessionGrant } from '../client/wire.ts';
 import { consentGiven, keepConsent } from './consent.ts';
 import { loadClient, ownServer } from './media-client.ts';
-import { developerHint, type Problem, problemOf, visitorText } from './problems.ts';
+import { developerHint, lacksMicrophone, type Problem, problemOf, visitorText } from './problems.ts';
 import { ATTRIBUTES, readSettings, type Settings } from './settings.ts';
 import { type Actions, FRESH, isRunning, type Surroundings, type WidgetState } from './state.ts';
 import { textsIn } from './texts.ts';
@@ -124,7 +124,7 @@ export class VoiceAgent extends HTMLElement {
       if (isCalledOff()) return session.end();
       this.#follow(session);
     } catch (error) {
-      if (!isCalledOff()) this.#failed(problemOf(error));
+      if (!isCalledOff()) this.#failed(error);
     }
   }
 
@@ -165,9 +165,10 @@ export class VoiceAgent extends HTMLElement {
     this.#tell('disconnect', { reason });
   }
 
-  #failed(problem: Problem): void {
+  #failed(error: unknown): void {
+    const problem = problemOf(error);
     this.#free();
-    this.#change({ stage: 'idle', problem: visitorText(problem) });
+    this.#change({ stage: 'idle', problem: lacksMicrophone(error) ? 'microphoneMissing' : visitorText(problem) });
     this.#report(problem);
   }
 
