@@ -79,9 +79,11 @@ export class ConsolePage {
     return [...light, ...dark.map((finding) => `dark ${finding}`)];
   }
 
-  /** True when the page is wider than its window. */
+  /** True when the page is wider than its window, or a table than its card. */
   overflows(): Promise<boolean> {
-    return this.page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+    return this.page.evaluate<boolean>(
+      `[document.documentElement, ...document.querySelectorAll('section:has(> table)')].some((box) => box.scrollWidth > box.clientWidth)`,
+    );
   }
 
   close(): Promise<void> {

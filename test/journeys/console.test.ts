@@ -11,8 +11,9 @@ import { recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 
-/** Long enough to hear the greeting out, and then the answer. */
-const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
+const QUESTION = 'What are your opening hours?';
+/** Hears the greeting out and asks; asks again, as people do, where a busy machine took too long to understand. */
+const MICROPHONE = [11, QUESTION, 40, QUESTION, 40, QUESTION, 40] as const;
 const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
 const SILENCE_MS = 12_000;
 const PHONE = { width: 390, height: 844 };
@@ -48,6 +49,36 @@ describeNeeds(['chromium'])('the console', () => {
     await visitor.press('Sign out');
     await visitor.see('Sign in with an API key of your account.');
     await visitor.close();
+  });
+
+  itNeeds(['chromium'])('says that a key was revoked elsewhere, and goes on where somebody was with another one', { timeout: 180_000 }, async () => {
+    const { key_id, api_key } = await product.ask('POST', '/v1/keys', { name: 'Of somebody who left' });
+    const visitor = await ConsolePage.open(browser, product);
+    await visitor.go('/tools');
+    await visitor.fill('API key', api_key);
+    await visitor.press('Sign in');
+    await visitor.page.getByRole('heading', { level: 1, name: 'Tools' }).waitFor();
+    await product.ask('DELETE', `/v1/keys/${key_id}`);
+    await visitor.page.getByRole('link', { name: 'Phone numbers' }).click();
+    await visitor.see('Your key was revoked or has expired.');
+    await visitor.fill('API key', product.rootKey);
+    await visitor.press('Sign in');
+    await visitor.page.getByRole('heading', { level: 1, name: 'Phone numbers' }).waitFor();
+    await visitor.close();
+  });
+
+  itNeeds(['chromium'])('says what is not there, and where the others are', { timeout: 180_000 }, async () => {
+    const person = await ConsolePage.open(browser, product, { key: product.rootKey });
+    for (const [path, title, way] of [
+      ['/calls/0123456789abcdef0123456789abcdef', 'There is no such call', 'All calls'],
+      ['/agents/0123456789abcdef0123456789abcdef', 'There is no such agent', 'All agents'],
+      ['/nowhere', 'There is no page at this address', 'Overview'],
+    ] as const) {
+      await person.go(path);
+      await person.page.getByRole('heading', { level: 1, name: title }).waitFor();
+      await person.page.getByRole('main').getByRole('link', { name: way }).waitFor();
+    }
+    await person.close();
   });
 
   itNeeds(['chromium', 'pocketsphinx_continuous'])(
@@ -166,6 +197,7 @@ async function answerForTheCall(person: ConsolePage, sessionId: string): Promise
   await transcript.getByRole('button', { name: new RegExp(OPENING_HOURS) }).click();
   await person.page.getByRole('button', { name: 'Pause' }).waitFor();
   await transcript.locator('[aria-current="true"]').waitFor();
+  await openByLink(person);
   const replay = person.page.getByRole('region', { name: 'Replay with other settings' });
   await replay.getByLabel('Hang up after silence of').fill('10');
   await person.press('Replay', replay);
@@ -176,8 +208,23 @@ async function answerForTheCall(person: ConsolePage, sessionId: string): Promise
   await deliveries.getByText('call.ended').waitFor();
   await deliveries.getByText('Delivered').first().waitFor();
   const before = receiver.received.length;
-  await person.press('Send call.ended again');
+  await person.press('Send again: call.ended');
   await product.until('the webhook came once more', () => receiver.received.length > before);
+}
+
+/** A link to a turn, and one to a second, lead to what was said then. */
+async function openByLink(person: ConsolePage): Promise<void> {
+  const { page } = person;
+  const current = page.getByRole('list', { name: 'Transcript' }).locator('[aria-current="true"]');
+  const address = page.url();
+  const turn = page.getByRole('link', { name: /^Turn \d+ in the transcript$/ }).first();
+  await page.goto(new URL((await turn.getAttribute('href')) ?? '', address).href);
+  await current.filter({ hasText: 'Caller' }).waitFor();
+  await page.getByRole('slider', { name: 'Position in the recording' }).waitFor();
+  await expect.poll(() => page.getByRole('slider').getAttribute('aria-valuenow'), { timeout: 30_000 }).not.toBe('0');
+  await page.goto(`${address}?t=600`);
+  await current.waitFor();
+  expect(await current.textContent()).toBe(await page.getByRole('list', { name: 'Transcript' }).locator('.line').last().textContent());
 }
 
 /** Every page of the console, with something on it where the journey so far has left something. */
@@ -206,5 +253,6 @@ async function everyPage(): Promise<string[]> {
     '/agent-tests',
     '/wallet',
     '/keys',
+    '/nowhere',
   ];
 }

@@ -7,7 +7,7 @@ import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, AgentConfig } from '../api/types.ts';
 import { Id } from '../parts/copy.tsx';
 import { Page } from '../parts/page.tsx';
-import { Loaded } from '../parts/states.tsx';
+import { Loaded, LoadedPage } from '../parts/states.tsx';
 import { TestCall } from '../test-call/test-call.tsx';
 import { AccessTab } from './access-tab.tsx';
 import { PublicationBadge } from './agents-page.tsx';
@@ -38,14 +38,20 @@ export default function AgentPage() {
   const agent = useRead<Agent>(`/v1/agent/agents/${agentId}`);
   const config = useRead<AgentConfig>(`/v1/agent/agents/${agentId}/config`);
   return (
-    <Loaded query={agent}>
+    <LoadedPage query={agent} what="agent" all={['/agents', 'All agents']}>
       {(profile) => <Loaded query={config}>{(draft) => <Editor key={draft.config_hash} agent={profile} saved={draft} />}</Loaded>}
-    </Loaded>
+    </LoadedPage>
   );
 }
 
+/** On a phone the tabs scroll: the one that is open must be in sight. */
+function showTab(tab: HTMLElement | null): void {
+  tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+}
+
 function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
-  const { tab = 'prompt' } = useParams<{ tab?: string }>();
+  const { tab: named } = useParams<{ tab?: string }>();
+  const tab = TABS.find(([value]) => value === named)?.[0] ?? 'prompt';
   const [, navigate] = useLocation();
   const [config, setConfig] = useState(saved);
   const set: SetSection = (name, patch) => setConfig((before) => ({ ...before, [name]: { ...before[name], ...patch } }));
@@ -77,9 +83,9 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
       }
     >
       <Tabs value={tab} onChange={(to) => navigate(`/agents/${agent.agent_id}/${to}`)} keepMounted={false}>
-        <Tabs.List mb="lg" style={{ flexWrap: 'nowrap', overflowX: 'auto', overflowY: 'hidden' }}>
+        <Tabs.List mb="lg" className="tabs">
           {TABS.map(([value, label]) => (
-            <Tabs.Tab key={value} value={value}>
+            <Tabs.Tab key={value} value={value} px="sm" ref={value === tab ? showTab : undefined}>
               <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
                 {label}
               </Text>

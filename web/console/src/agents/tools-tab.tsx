@@ -38,6 +38,7 @@ function ToolsSection({ config, set }: EditorProps) {
             {rows.map((tool) => (
               <Checkbox
                 key={tool.tool_id}
+                className="break"
                 label={tool.name}
                 description={tool.description}
                 disabled={!tools.enabled}

@@ -22,6 +22,11 @@ export class ApiError extends Error {
   }
 }
 
+/** True when the key itself was not accepted: wrong, revoked or expired. */
+export function isKeyRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 401;
+}
+
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 /** Values of a query string; what is undefined or empty is left out. */

@@ -1,7 +1,7 @@
 /** The live event stream (`GET /v1/agent/events`): read with fetch, because an EventSource cannot send a key; opened again whenever it ends. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { request } from './client.ts';
+import { isKeyRefusal, request } from './client.ts';
 import type { SessionList } from './types.ts';
 
 /** A row of the list of sessions. */
@@ -23,8 +23,9 @@ export function useLiveEvents(): boolean {
       while (!abort.signal.aborted) {
         try {
           await readStream(abort.signal, { onReady: () => setIsLive(true), onSession });
-        } catch {
-          // The next attempt tells whether it is back.
+        } catch (error) {
+          // The next attempt tells whether it is back; a key that is refused is told by what reads the account.
+          if (isKeyRefusal(error)) void client.invalidateQueries({ queryKey: ['/v1/account'] });
         }
         setIsLive(false);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));

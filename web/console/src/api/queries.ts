@@ -1,7 +1,7 @@
 /** How pages read: one cached query per address, lists page by page, and changes that make the pages they touch load again. */
 import { notifications } from '@mantine/notifications';
 import { type QueryKey, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { ApiError, call, type Query, withQuery } from './client.ts';
+import { ApiError, call, isKeyRefusal, type Query, withQuery } from './client.ts';
 
 /** What every list answers beside its rows. */
 interface PageInfo {
@@ -50,6 +50,8 @@ export function useChange<Input = void, Answer = unknown>(
       options.onDone?.(answer);
     },
     onError: (error) => {
+      // What reads the account sees that too, and says so.
+      if (isKeyRefusal(error)) void client.invalidateQueries({ queryKey: ['/v1/account'] });
       if (!options.quiet) notifications.show({ title: 'That did not work', message: messageOf(error), color: 'red', autoClose: 10_000 });
     },
   });

@@ -4,11 +4,12 @@ import '@mantine/notifications/styles.css';
 import './console.css';
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
-import { Redirect, Route, Router, Switch } from 'wouter';
-import { ApiError } from '../api/client.ts';
+import { Link, Route, Router, Switch } from 'wouter';
+import { ApiError, isKeyRefusal } from '../api/client.ts';
 import { forgetKey, storedKey } from '../api/credentials.ts';
+import { Page } from '../parts/page.tsx';
 import { Loading } from '../parts/states.tsx';
 import { Shell } from './shell.tsx';
 import { SignInPage } from './sign-in-page.tsx';
@@ -37,10 +38,17 @@ const PAGES = {
 
 export default function ConsoleApp() {
   const [isSignedIn, setSignedIn] = useState(() => storedKey() !== null);
-  const [client] = useState(createClient);
+  const [isKeyRefused, setKeyRefused] = useState(false);
+  const [client] = useState(() =>
+    createClient(() => {
+      signOut();
+      setKeyRefused(true);
+    }),
+  );
   const signOut = () => {
     forgetKey();
     client.clear();
+    setKeyRefused(false);
     setSignedIn(false);
   };
   return (
@@ -55,14 +63,12 @@ export default function ConsoleApp() {
                   {Object.entries(PAGES).map(([path, Page]) => (
                     <Route key={path} path={path} component={Page} />
                   ))}
-                  <Route>
-                    <Redirect to="/" />
-                  </Route>
+                  <Route component={NoSuchPage} />
                 </Switch>
               </Suspense>
             </Shell>
           ) : (
-            <SignInPage onSignedIn={() => setSignedIn(true)} />
+            <SignInPage isKeyRefused={isKeyRefused} onSignedIn={() => setSignedIn(true)} />
           )}
         </Router>
       </QueryClientProvider>
@@ -70,8 +76,24 @@ export default function ConsoleApp() {
   );
 }
 
-function createClient(): QueryClient {
+function NoSuchPage() {
+  return (
+    <Page title="There is no page at this address" intro="The link may be cut off or out of date.">
+      <Link className="text-link" href="/">
+        Overview
+      </Link>
+    </Page>
+  );
+}
+
+/** `onKeyRefused` is told when the key was revoked or has expired since somebody signed in with it. */
+function createClient(onKeyRefused: () => void): QueryClient {
   return new QueryClient({
+    queryCache: new QueryCache({
+      onError: (error) => {
+        if (isKeyRefusal(error)) onKeyRefused();
+      },
+    }),
     defaultOptions: {
       queries: {
         staleTime: 5_000,

@@ -7,7 +7,8 @@ import { forgetKey, storeKey } from '../api/credentials.ts';
 import { messageOf } from '../api/queries.ts';
 import type { Account } from '../api/types.ts';
 
-export function SignInPage({ onSignedIn }: { onSignedIn: () => void }) {
+/** `isKeyRefused` when the key somebody was signed in with is not taken any more. */
+export function SignInPage({ isKeyRefused, onSignedIn }: { isKeyRefused: boolean; onSignedIn: () => void }) {
   const [key, setKey] = useState('');
   const [isRemembered, setRemembered] = useState(false);
   const signIn = useMutation({
@@ -43,6 +44,11 @@ export function SignInPage({ onSignedIn }: { onSignedIn: () => void }) {
             visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
           />
           <Checkbox label="Stay signed in on this device" checked={isRemembered} onChange={(event) => setRemembered(event.currentTarget.checked)} />
+          {isKeyRefused && !signIn.isError && (
+            <Alert color="yellow" role="alert" variant="outline" title="You were signed out">
+              Your key was revoked or has expired. Sign in with another one to go on where you were.
+            </Alert>
+          )}
           {signIn.isError && (
             <Alert color="red" role="alert" variant="outline">
               {messageOf(signIn.error)}

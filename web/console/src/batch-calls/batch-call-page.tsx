@@ -10,7 +10,7 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Id } from '../parts/copy.tsx';
 import { dateTime, words } from '../parts/format.ts';
 import { Page, Section } from '../parts/page.tsx';
-import { Loaded } from '../parts/states.tsx';
+import { LoadedPage } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { BatchRows } from './batch-rows.tsx';
 import { BatchProgress } from './progress.tsx';
@@ -22,7 +22,11 @@ export default function BatchCallPage() {
   const [isOver, setOver] = useState(false);
   const batch = useRead<BatchCall>(`/v1/agent/batch-calls/${batchId}`, { refetchMs: isOver ? false : POLL_MS });
   if (!isOver && batch.data?.finished_at) setOver(true);
-  return <Loaded query={batch}>{(record) => <Batch batch={record} />}</Loaded>;
+  return (
+    <LoadedPage query={batch} what="batch" all={['/batch-calls', 'All batches']}>
+      {(record) => <Batch batch={record} />}
+    </LoadedPage>
+  );
 }
 
 function Batch({ batch }: { batch: BatchCall }) {

@@ -1,7 +1,7 @@
 /** One call: what was heard and said, on its waveform and in words; how fast each turn was, what tools did, what came of it, and who was told. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
-import { Link, useParams } from 'wouter';
+import { useEffect, useState } from 'react';
+import { Link, useParams, useSearchParams } from 'wouter';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { Deliveries, ReplayedCall, SessionDetail } from '../api/types.ts';
@@ -10,13 +10,14 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Id } from '../parts/copy.tsx';
 import { words } from '../parts/format.ts';
 import { Page, Section } from '../parts/page.tsx';
-import { Loaded } from '../parts/states.tsx';
+import { Loaded, LoadedPage } from '../parts/states.tsx';
 import { DeliveriesTable } from '../webhooks/deliveries-table.tsx';
 import { AnalysisResult } from './analysis-result.tsx';
 import { CallFacts } from './call-facts.tsx';
 import { otherParty } from './calls-table.tsx';
 import { JoinCall } from './join-call.tsx';
-import { RecordingPlayer } from './recording-player.tsx';
+import { linkedMoment } from './linked-moment.ts';
+import { RecordingPlayer, type Seek } from './recording-player.tsx';
 import { momentOf, Replay } from './replay.tsx';
 import { Timeline } from './timeline.tsx';
 import { Waterfall } from './waterfall.tsx';
@@ -25,12 +26,22 @@ export default function CallPage() {
   const { sessionId = '' } = useParams<{ sessionId: string }>();
   const path = `/v1/agent/sessions/${sessionId}`;
   const session = useRead<SessionDetail>(path, { refetchMs: false });
-  return <Loaded query={session}>{(detail) => <Call path={path} session={detail} />}</Loaded>;
+  return (
+    <LoadedPage query={session} what="call" all={['/calls', 'All calls']}>
+      {(detail) => <Call key={sessionId} path={path} session={detail} />}
+    </LoadedPage>
+  );
 }
 
 function Call({ path, session }: { path: string; session: SessionDetail }) {
   const isLive = session.status === 'active' || session.status === 'unknown' || session.status === 'pending';
-  const [seek, setSeek] = useState<{ readonly atMs: number } | null>(null);
+  const [search] = useSearchParams();
+  const linkedMs = linkedMoment(search, session);
+  const [seek, setSeek] = useState<Seek | null>(null);
+  const listenFrom = (atMs: number) => setSeek({ atMs, plays: true });
+  useEffect(() => {
+    if (linkedMs !== null) setSeek({ atMs: linkedMs, plays: false });
+  }, [linkedMs]);
   const [divergence, setDivergence] = useState<ReplayedCall['divergence']>(null);
   const divergesAtMs = divergence && momentOf(divergence);
   const [nowMs, setNowMs] = useState<number | null>(null);
@@ -65,12 +76,12 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
       )}
       <CallFacts session={session} />
       <Section title="Transcript">
-        <Timeline session={session} nowMs={nowMs} divergesAtMs={divergesAtMs} onSeek={isLive ? null : (atMs) => setSeek({ atMs })} />
+        <Timeline session={session} nowMs={nowMs} linkedMs={linkedMs} divergesAtMs={divergesAtMs} onSeek={isLive ? null : listenFrom} />
       </Section>
       <Section title="How fast each turn was">
-        <Waterfall turns={session.turns} />
+        <Waterfall turns={session.turns} sessionId={session.session_id} />
       </Section>
-      {!isLive && <Replay session={session} divergence={divergence} onReplayed={setDivergence} onSeek={(atMs) => setSeek({ atMs })} />}
+      {!isLive && <Replay session={session} divergence={divergence} onReplayed={setDivergence} onSeek={listenFrom} />}
       <AnalysisSection path={path} session={session} />
       <DeliveriesSection path={path} />
       <Text size="sm">

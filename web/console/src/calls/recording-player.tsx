@@ -6,18 +6,28 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { ApiError, call } from '../api/client.ts';
 import { messageOf } from '../api/queries.ts';
 import type { Recording, SessionDetail } from '../api/types.ts';
+import { Copy } from '../parts/copy.tsx';
 import { duration } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { type AudioEvent, audioEvents } from './audio-events.ts';
 import { type DecodedRecording, decodeRecording } from './decode-recording.ts';
+import { linkToMoment } from './linked-moment.ts';
 import { EVENT_COLORS, Waveform } from './waveform.tsx';
 
 const SPEEDS = ['0.75', '1', '1.25', '1.5', '2'];
 
+/** Where to go to. */
+export interface Seek {
+  /** Wall time in ms. */
+  readonly atMs: number;
+  /** False only sets the position. */
+  readonly plays: boolean;
+}
+
 interface PlayerProps {
   readonly session: SessionDetail;
-  /** Where to go to, as wall time in ms; a new object seeks. */
-  readonly seek: { readonly atMs: number } | null;
+  /** A new object seeks. */
+  readonly seek: Seek | null;
   /** Where other settings would have taken the call another way, as wall time in ms; null where nothing was tried. */
   readonly divergesAtMs: number | null;
   /** Told where it plays, as wall time in ms; null while it is stopped. */
@@ -73,9 +83,11 @@ function Player({ session, recording, seek, divergesAtMs, onTime }: PlayerProps 
   };
   useEffect(() => {
     if (!seek || !audio.current) return;
-    audio.current.currentTime = Math.max(0, seek.atMs - recording.startMs) / 1_000;
-    void audio.current.play();
-  }, [seek, recording.startMs]);
+    const ms = Math.min(recording.durationMs, Math.max(0, seek.atMs - recording.startMs));
+    audio.current.currentTime = ms / 1_000;
+    setPosition(ms);
+    if (seek.plays) void audio.current.play();
+  }, [seek, recording]);
   useEffect(() => {
     tell.current(positionMs > 0 ? recording.startMs + positionMs : null);
   }, [positionMs, recording.startMs]);
@@ -111,6 +123,7 @@ function Player({ session, recording, seek, divergesAtMs, onTime }: PlayerProps 
           <Text size="sm" className="tabular">
             {duration(positionMs / 1_000)} / {duration(recording.durationMs / 1_000)}
           </Text>
+          <Copy value={linkToMoment(session, recording.startMs + positionMs)} what="a link to this moment" />
           <Select
             aria-label="Speed"
             size="xs"

@@ -1,8 +1,11 @@
 /** The transcript of a call with its tools, tied to the sound: a press on a line plays from there, and the line being heard is marked. */
-import { Stack, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
+import { useEffect, useRef } from 'react';
 import type { SessionDetail } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';
+import { Copy } from '../parts/copy.tsx';
 import { milliseconds, timeOfDay, words } from '../parts/format.ts';
+import { linkToMoment, startOf } from './linked-moment.ts';
 
 type Item = SessionDetail['items'][number];
 
@@ -13,25 +16,38 @@ interface TimelineProps {
   readonly session: SessionDetail;
   /** Wall time being heard, ms; null while nothing plays. */
   readonly nowMs: number | null;
+  /** Wall time the address leads to, ms; null where it leads to the whole call. */
+  readonly linkedMs: number | null;
   /** Where a replay with other settings would have gone another way, as wall time in ms. */
   readonly divergesAtMs: number | null;
   /** Null where there is nothing to listen to. */
   readonly onSeek: ((atMs: number) => void) | null;
 }
 
-export function Timeline({ session, nowMs, divergesAtMs, onSeek }: TimelineProps) {
+export function Timeline({ session, nowMs, linkedMs, divergesAtMs, onSeek }: TimelineProps) {
   const { items } = session;
+  const linkedLine = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (linkedMs !== null) linkedLine.current?.scrollIntoView({ block: 'center' });
+  }, [linkedMs]);
   if (items.length === 0) return <Text c="dimmed">Nothing was said{session.status === 'active' ? ' yet' : ''}.</Text>;
-  const current = nowMs === null ? -1 : items.findLastIndex((item) => startOf(item, session) <= nowMs);
+  const lineAt = (ms: number | null) => (ms === null ? -1 : items.findLastIndex((item) => startOf(item, session) <= ms));
+  const linked = lineAt(linkedMs);
+  const current = nowMs === null ? linked : lineAt(nowMs);
   const divergesBefore = divergesAtMs === null ? -1 : items.findIndex((item) => startOf(item, session) >= divergesAtMs);
   return (
     <Stack gap={6} component="ol" p={0} m={0} style={{ listStyle: 'none' }} aria-label="Transcript">
       {items.map((item, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: items are only ever added at the end.
-        <li key={index}>
+        <li key={index} ref={index === linked ? linkedLine : undefined}>
           {index === divergesBefore && <Divergence />}
           {item.type === 'message' ? (
-            <Message item={item} isNow={index === current} onSeek={onSeek && (() => onSeek(startOf(item, session)))} />
+            <Group className="said" gap={4} wrap="nowrap" align="flex-start">
+              <Message item={item} isNow={index === current} onSeek={onSeek && (() => onSeek(startOf(item, session)))} />
+              <span className="said-link">
+                <Copy value={linkToMoment(session, startOf(item, session))} what={`a link to ${timeOfDay(item.created_at)}`} />
+              </span>
+            </Group>
           ) : (
             <Note item={item} />
           )}
@@ -48,15 +64,6 @@ export function Timeline({ session, nowMs, divergesAtMs, onSeek }: TimelineProps
 
 function Divergence() {
   return <div className="note-line divergence">With the other settings the call would have gone another way from here</div>;
-}
-
-/** When an item began to be heard: what a caller said ended when its turn's speech ended. */
-function startOf(item: Item, session: SessionDetail): number {
-  const at = Date.parse(item.created_at);
-  if (item.type !== 'message' || item.role !== 'user') return at;
-  const turn = session.turns.find(({ turn_id }) => turn_id === item.turn_id);
-  // Two and a half words a second is how people speak.
-  return (turn ? Date.parse(turn.speech_ended_at) : at) - (item.content.split(/\s+/).length / 2.5) * 1_000;
 }
 
 function Message({ item, isNow, onSeek }: { item: Extract<Item, { type: 'message' }>; isNow: boolean; onSeek: (() => void) | null }) {

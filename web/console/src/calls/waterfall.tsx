@@ -1,8 +1,9 @@
 /** The latency waterfall: of each turn, what the time from the caller's end of speech to the agent's first sound was spent on. */
 import { Group, Stack, Table, Text } from '@mantine/core';
+import { Link } from 'wouter';
 import type { SessionDetail } from '../api/types.ts';
 import { milliseconds, timeOfDay, words } from '../parts/format.ts';
-import { Scrollable } from '../parts/table.tsx';
+import { headsOf, Scrollable } from '../parts/table.tsx';
 
 type Turn = SessionDetail['turns'][number];
 
@@ -16,7 +17,9 @@ const PARTS = [
   ['playout_ms', 'On the line', '#ef4444'],
 ] as const;
 
-export function Waterfall({ turns }: { turns: readonly Turn[] }) {
+const HEADS = ['Turn', 'From end of speech to first sound', 'Total', 'Decided by'] as const;
+
+export function Waterfall({ turns, sessionId }: { turns: readonly Turn[]; sessionId: string }) {
   if (turns.length === 0) return <Text c="dimmed">No spoken turn was answered. What is typed is answered at once and has no waterfall.</Text>;
   const slowest = Math.max(...turns.map(({ total_ms }) => total_ms), 1);
   return (
@@ -30,18 +33,19 @@ export function Waterfall({ turns }: { turns: readonly Turn[] }) {
         ))}
       </Group>
       <Scrollable label="Turns">
-        <Table verticalSpacing="xs" miw={520}>
+        <Table className="stacked" style={headsOf(HEADS)} verticalSpacing="xs">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Turn</Table.Th>
-              <Table.Th w="55%">From end of speech to first sound</Table.Th>
-              <Table.Th>Total</Table.Th>
-              <Table.Th>Decided by</Table.Th>
+              {HEADS.map((head, index) => (
+                <Table.Th key={head} {...(index === 1 ? { w: '55%' } : {})}>
+                  {head}
+                </Table.Th>
+              ))}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
             {turns.map((turn) => (
-              <TurnRow key={turn.turn_id} turn={turn} slowest={slowest} />
+              <TurnRow key={turn.turn_id} turn={turn} sessionId={sessionId} slowest={slowest} />
             ))}
           </Table.Tbody>
         </Table>
@@ -50,18 +54,20 @@ export function Waterfall({ turns }: { turns: readonly Turn[] }) {
   );
 }
 
-function TurnRow({ turn, slowest }: { turn: Turn; slowest: number }) {
+function TurnRow({ turn, sessionId, slowest }: { turn: Turn; sessionId: string; slowest: number }) {
   const told = PARTS.filter(([name]) => turn[name] > 0).map(([name, label]) => `${label} ${milliseconds(turn[name])}`);
   return (
     <Table.Tr>
       <Table.Td>
-        {turn.turn_id}
+        <Link className="text-link" href={`/calls/${sessionId}?turn=${turn.turn_id}`} aria-label={`Turn ${turn.turn_id} in the transcript`}>
+          {turn.turn_id}
+        </Link>
         <Text size="xs" c="dimmed">
           {timeOfDay(turn.speech_ended_at)}
         </Text>
       </Table.Td>
       <Table.Td>
-        <div className="bar" role="img" aria-label={told.join(', ')}>
+        <div className="bar" role="img" style={{ width: '100%' }} aria-label={told.join(', ')}>
           {PARTS.map(([name, label, color]) => (
             <span
               key={name}

@@ -3,7 +3,10 @@ import { Alert, Button, Center, Loader, Skeleton, Stack, Text, Title } from '@ma
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { ApiError } from '../api/client.ts';
 import { type ListQuery, messageOf } from '../api/queries.ts';
+import { Page } from './page.tsx';
 
 /** A page that is on its way. */
 export function Loading() {
@@ -52,6 +55,34 @@ export function Loaded<Answer>({ query, children }: { query: UseQueryResult<Answ
   if (query.data !== undefined) return children(query.data);
   if (query.error) return <Problem error={query.error} onRetry={() => void query.refetch()} />;
   return <Lines />;
+}
+
+/** Shows the page of one thing, or a page that says why it is not there and where the others are. */
+export function LoadedPage<Answer>({
+  query,
+  what,
+  all: [href, label],
+  children,
+}: {
+  query: UseQueryResult<Answer>;
+  what: string;
+  all: readonly [href: string, label: string];
+  children: (answer: Answer) => ReactNode;
+}) {
+  if (query.data !== undefined || !query.error) return <Loaded query={query}>{children}</Loaded>;
+  const isMissing = query.error instanceof ApiError && query.error.status === 404;
+  return (
+    <Page title={isMissing ? `There is no such ${what}` : `This ${what} cannot be shown`}>
+      {isMissing ? (
+        <Text>It was deleted, is another account’s, or the address is not complete.</Text>
+      ) : (
+        <Problem error={query.error} onRetry={() => void query.refetch()} />
+      )}
+      <Link className="text-link" href={href}>
+        {label}
+      </Link>
+    </Page>
+  );
 }
 
 /** Shows a list's rows with a button for more of them, or where it stands; `empty` when there are none. */

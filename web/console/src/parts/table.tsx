@@ -1,12 +1,12 @@
-/** Tables that scroll inside themselves where they are too wide, by keyboard too. */
+/** Tables: on a phone each row stands as a card of its own, elsewhere what is too wide scrolls inside itself, by keyboard too. */
 import { Table } from '@mantine/core';
-import type { ReactNode } from 'react';
+import type { CSSProperties, ReactNode } from 'react';
 
 export function DataTable({ label, heads, children }: { label: string; heads: readonly string[]; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1).
     <section className="card flush scroll-x" aria-label={label} tabIndex={0}>
-      <Table verticalSpacing="sm" horizontalSpacing="md" highlightOnHover miw={640}>
+      <Table className="stacked" style={headsOf(heads)} verticalSpacing="sm" horizontalSpacing="md" highlightOnHover>
         <Table.Thead>
           <Table.Tr>
             {heads.map((head) => (
@@ -20,6 +20,11 @@ export function DataTable({ label, heads, children }: { label: string; heads: re
       </Table>
     </section>
   );
+}
+
+/** The heads as what the style sheet writes before each cell of a card. */
+export function headsOf(heads: readonly string[]): CSSProperties {
+  return Object.fromEntries(heads.map((head, index) => [`--head-${index + 1}`, JSON.stringify(head)]));
 }
 
 /** What may be wider than its card. */

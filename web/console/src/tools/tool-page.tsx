@@ -9,7 +9,7 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Id } from '../parts/copy.tsx';
 import { Add, Remove } from '../parts/list-buttons.tsx';
 import { Page, Section } from '../parts/page.tsx';
-import { Loaded } from '../parts/states.tsx';
+import { LoadedPage } from '../parts/states.tsx';
 import { editableHeaders, Headers, type SentHeader } from './headers.tsx';
 import { ToolTester } from './tool-tester.tsx';
 
@@ -36,7 +36,11 @@ interface Edited
 export default function ToolPage() {
   const { toolId = '' } = useParams<{ toolId: string }>();
   const tool = useRead<Tool>(`/v1/agent/tools/${toolId}`);
-  return <Loaded query={tool}>{(saved) => <ToolEditor key={saved.updated_at} saved={saved} />}</Loaded>;
+  return (
+    <LoadedPage query={tool} what="tool" all={['/tools', 'All tools']}>
+      {(saved) => <ToolEditor key={saved.updated_at} saved={saved} />}
+    </LoadedPage>
+  );
 }
 
 function editedOf(tool: Tool): Edited {

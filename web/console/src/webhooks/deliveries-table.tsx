@@ -10,15 +10,21 @@ import { DataTable } from '../parts/table.tsx';
 
 type Delivery = Deliveries['deliveries'][number];
 
+/** `withCalls` makes each event the way to its call. */
 export function DeliveriesTable({ rows, withCalls = false }: { rows: readonly Delivery[]; withCalls?: boolean }) {
   return (
-    <DataTable
-      label="Webhook deliveries"
-      heads={['Event', 'Address', 'State', 'Attempts', 'Last answer', 'Created', ...(withCalls ? ['Call'] : []), '']}
-    >
+    <DataTable label="Webhook deliveries" heads={['Event', 'Address', 'State', 'Attempts', 'Last answer', 'Created', '']}>
       {rows.map((delivery) => (
         <Table.Tr key={delivery.delivery_id}>
-          <Table.Td className="mono nowrap">{delivery.event}</Table.Td>
+          <Table.Td className="mono nowrap">
+            {withCalls ? (
+              <Link className="text-link" href={`/calls/${delivery.session_id}`}>
+                {delivery.event}
+              </Link>
+            ) : (
+              delivery.event
+            )}
+          </Table.Td>
           <Table.Td className="mono" miw={160} maw={280}>
             {delivery.url}
           </Table.Td>
@@ -30,13 +36,6 @@ export function DeliveriesTable({ rows, withCalls = false }: { rows: readonly De
           <Table.Td className="nowrap">
             <Text size="sm">{dateTime(delivery.created_at)}</Text>
           </Table.Td>
-          {withCalls && (
-            <Table.Td>
-              <Link className="text-link" href={`/calls/${delivery.session_id}`}>
-                Open
-              </Link>
-            </Table.Td>
-          )}
           <Table.Td ta="right">
             <Resend delivery={delivery} />
           </Table.Td>
@@ -60,7 +59,7 @@ function Resend({ delivery }: { delivery: Delivery }) {
       disabled={!isOver}
       loading={resend.isPending}
       onClick={() => resend.mutate()}
-      aria-label={`Send ${delivery.event} again`}
+      aria-label={`Send again: ${delivery.event}`}
     >
       Send again
     </Button>
