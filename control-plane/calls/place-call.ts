@@ -14,6 +14,7 @@ import { type AllowedCall, checkOutbound, type OutboundCaller } from './check-ou
 import { outboundTransport } from './outbound-transport.ts';
 import type { PhoneCallRequest } from './phone-call-request.ts';
 import { sessionTimezone } from './session-timezone.ts';
+import { requireModestRate } from './toll-guard.ts';
 import { planTransfers } from './transfer-plan.ts';
 import { requireFreeTrunk } from './trunk-limits.ts';
 
@@ -34,7 +35,7 @@ export type CallRequest = PhoneCallRequest & { readonly batch?: BatchTerms };
 const SINGLE_CALL: BatchTerms = { endUserId: null, outreach: null };
 
 /**
- * Places the call under this session id. Throws `InvalidRequest` and the `Fault`s of `checkOutbound`, the spend limits and the trunk's, `insufficient_credit`, `no_capacity`, `draining`, `gateway_unreachable`;
+ * Places the call under this session id. Throws `InvalidRequest` and the `Fault`s of `checkOutbound`, the spend limits, the trunk's and the account's, `insufficient_credit`, `no_capacity`, `draining`, `gateway_unreachable`;
  * nothing stays charged then.
  */
 export async function placeCall(context: Context, caller: OutboundCaller, sessionId: string, request: CallRequest): Promise<void> {
@@ -44,6 +45,7 @@ export async function placeCall(context: Context, caller: OutboundCaller, sessio
   const { agent, version, toNumber } = allowed;
   await requireWithinLimits(context, agent, caller);
   await requireFreeTrunk(context, allowed.number);
+  await requireModestRate(context, caller, allowed.number);
   const timezone = sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber: toNumber });
   const plan = await planOf(context, { sessionId, request, allowed, transport, timezone, terms });
   refuseMissingVariables(plan);

@@ -7,6 +7,7 @@ import { openTestCalls, type TestCalls } from '../test-calls.ts';
 
 const CALLED = '+14155550123';
 const TRUNK = { SIP_TRUNK_URI: 'trunk.example.com:5080', SIP_TRUNK_USERNAME: 'parley', SIP_TRUNK_PASSWORD: 'a trunk password' };
+const CALLS_PER_MINUTE = 10;
 const HOLD = 70_000;
 const CREDIT = 10_000_000;
 
@@ -17,7 +18,7 @@ let managed: string;
 let next = 15_550_130_000;
 
 beforeAll(async () => {
-  api = await openTestCalls(TRUNK);
+  api = await openTestCalls({ ...TRUNK, OUTBOUND_CALLS_PER_MINUTE: String(CALLS_PER_MINUTE) });
 });
 beforeEach(async () => {
   api.dispatch.reset();
@@ -156,6 +157,19 @@ describe('supplement 4.5 an outbound call', () => {
     const { body } = await api.request('GET', '/v1/agent/refusals', { key: user.key });
     const told = { kind: 'outbound_call', reason: 'insufficient_credit', dialed_number: CALLED };
     expect(body.refusals).toContainEqual(expect.objectContaining(told));
+  });
+
+  it('from managed numbers is refused beyond the calls of a minute, which all numbers of an account share; imported ones and other accounts go on', async () => {
+    const numbers = [managed, await number({})];
+    for (let placed = 0; placed < CALLS_PER_MINUTE; placed++) expect((await call({ phone_number_id: numbers[placed % 2] })).status).toBe(201);
+    const { status, body } = await call();
+    expect([status, body.message]).toEqual([429, expect.stringMatching(/^Too many requests; try again in \d+ s$/)]);
+    expect([await sessions(), await api.balance(user.userId)]).toEqual([CALLS_PER_MINUTE, CREDIT - CALLS_PER_MINUTE * HOLD]);
+    const { refusals } = (await api.request('GET', '/v1/agent/refusals', { key: user.key })).body;
+    expect(refusals).toContainEqual(expect.objectContaining({ kind: 'outbound_call', reason: 'rate_limited', dialed_number: CALLED }));
+    expect((await call({ phone_number_id: await imported() })).status).toBe(201);
+    user = await api.createUser();
+    expect((await call({ agent_id: await api.publishAgent(user), phone_number_id: await number({}) })).status).toBe(201);
   });
 
   it('of another team’s agent or number is as if there were none', async () => {

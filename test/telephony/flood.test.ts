@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createLogger } from '#config/log.ts';
+import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { runSipp } from '#test/fakes/sipp.ts';
+import { describeNeeds } from '#test/needs.ts';
+
+/** What a source may send in one breath; on a clock that stands still nothing is added. */
+const SHARE = 1_200;
+
+describeNeeds(['sipp'])('a flood by sipp', () => {
+  let server: EmbeddedSignalling;
+
+  beforeEach(async () => {
+    server = await startEmbeddedSignalling({
+      sipHost: '127.0.0.1',
+      sipPort: 0,
+      publicIp: undefined,
+      appHost: '127.0.0.1',
+      appPort: 0,
+      secret: 'secret',
+      clock: new ManualClock(),
+      logger: createLogger({ level: 'silent', name: 'test' }),
+      admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
+    });
+  });
+  afterEach(() => server.close());
+
+  it('is answered up to the share of its source and then gets nothing, while another source is served', { timeout: 60_000 }, async () => {
+    const { screen } = await runSipp('options', server.sipPort, ['-m', '4000', '-r', '2000', '-l', '4000', '-recv_timeout', '1000']);
+    const answered = Number(/Successful call *\| +\d+ +\| +(\d+)/.exec(screen)?.[1]);
+    expect(answered, screen).toBeGreaterThan(0);
+    expect(answered).toBeLessThanOrEqual(SHARE);
+    const { flooded } = server.metrics();
+    expect(flooded).toBeGreaterThan(0);
+    const again = await runSipp('options', server.sipPort, ['-m', '1', '-recv_timeout', '1000']);
+    expect(again.code, again.screen).not.toBe(0);
+    expect(server.metrics().flooded).toBeGreaterThan(flooded);
+    const other = await runSipp('options', server.sipPort, ['-m', '1', '-i', '127.0.0.2']);
+    expect(other.code, other.screen).toBe(0);
+  });
+});
