@@ -3,9 +3,10 @@
  * `npm run simulate -- --seed 17` shows one call as a timeline: each input of the turn machine and what it led to;
  * with `--dies-after 40` its worker dies after so many steps, and what follows on the next one is shown.
  */
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { readFlightLog } from '#runtime/flight-log.ts';
 import { replay } from '#runtime/replay.ts';
 import { gapsOf } from './gaps.ts';
@@ -16,8 +17,16 @@ import { type AnsweredTwice, answeredTwice, FIRST_TOKEN_MS, medianSaving } from 
 /** Calls a thread is given at a time, and failures after which the rest tells nothing new. */
 const BATCH = 100;
 const ENOUGH_FAILURES = 20;
+/** Calls after which a word is said of how far it is. */
+const PROGRESS = 1_000;
 /** Of each batch this many calls run again with and without speculation. */
 const TWICE = 20;
+
+/** Calls with seeds that follow one another. */
+interface Batch {
+  readonly from: number;
+  readonly calls: number;
+}
 
 /** What a batch found. */
 interface Found {
@@ -28,7 +37,7 @@ interface Found {
 }
 
 if (isMainThread) await main();
-else parentPort?.postMessage(await runBatch(workerData as number, BATCH));
+else parentPort?.on('message', (batch: Batch) => void runBatch(batch).then((found) => parentPort?.postMessage(found)));
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -45,30 +54,38 @@ async function main(): Promise<void> {
 }
 
 /** Runs the calls with these seeds. */
-async function runBatch(from: number, calls: number): Promise<Found> {
+async function runBatch({ from, calls }: Batch): Promise<Found> {
   const found: Found = { failures: [], awaitedMs: [], answered: [] };
   for (let seed = from; seed < from + calls; seed++) {
     const call = await simulateCall(seed);
     for (const violation of violations(call)) found.failures.push(`${violation}\n    npm run simulate -- --seed ${seed}`);
     found.awaitedMs.push(...gapsOf(call).flatMap(({ awaitedMs, isExcused }) => (isExcused ? [] : [awaitedMs])));
   }
-  for (let seed = from; seed < from + TWICE; seed++) found.answered.push(...(await answeredTwice(seed)));
+  for (let seed = from; seed < from + Math.min(TWICE, calls); seed++) found.answered.push(...(await answeredTwice(seed)));
   return found;
 }
 
 async function runAll(from: number, calls: number): Promise<void> {
   const startedMs = performance.now();
   const all: Found = { failures: [], awaitedMs: [], answered: [] };
+  const end = from + calls;
   let next = from;
+  let done = 0;
+  const secondsSince = () => ((performance.now() - startedMs) / 1000).toFixed(1);
   const work = async () => {
-    while (next < from + calls && all.failures.length < ENOUGH_FAILURES) {
-      const batch = next;
-      next += BATCH;
-      const { answered, awaitedMs, failures } = await inThread(batch);
+    const thread = new Worker(new URL(import.meta.url));
+    while (next < end && all.failures.length < ENOUGH_FAILURES) {
+      const batch = { from: next, calls: Math.min(BATCH, end - next) };
+      next += batch.calls;
+      const { answered, awaitedMs, failures } = await runIn(thread, batch);
       all.failures.push(...failures);
       all.awaitedMs.push(...awaitedMs);
       all.answered.push(...answered);
+      const before = done;
+      done += batch.calls;
+      if (Math.floor(before / PROGRESS) < Math.floor(done / PROGRESS)) console.log(`${done} of ${calls} calls in ${secondsSince()} s`);
     }
+    await thread.terminate();
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
   const { answered, awaitedMs, failures } = all;
@@ -78,17 +95,16 @@ async function runAll(from: number, calls: number): Promise<void> {
   console.log(
     `speculation: in ${answered.length} turns the median answer came ${medianSaving(answered).toFixed(0)} ms sooner (the model's first token: ${FIRST_TOKEN_MS} ms)`,
   );
-  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-  console.log(`${next - from} calls in ${seconds} s, ${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`);
+  console.log(`${done} calls in ${secondsSince()} s, ${failures.length === 0 ? 'every invariant held' : `${failures.length} broken invariants`}`);
   process.exitCode = failures.length === 0 ? 0 : 1;
 }
 
-function inThread(batch: number): Promise<Found> {
-  return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL(import.meta.url), { workerData: batch });
-    thread.once('message', resolve);
-    thread.once('error', reject);
-  });
+/** One batch in a thread that is kept for the next: its modules are loaded and compiled once. */
+async function runIn(thread: Worker, batch: Batch): Promise<Found> {
+  thread.postMessage(batch);
+  // Rejects with what the thread trips over.
+  const [found] = await once(thread, 'message');
+  return found;
 }
 
 async function show(seed: number, given: Given): Promise<void> {
