@@ -1,6 +1,6 @@
 /**
  * `npm run docs:screenshots`: takes the pictures of the documentation from the real pages of a product it starts, after calls that were really had:
- * the talk page, every page of the console (some in the dark and on a phone too), the API reference, and the widget on a page of its own. Needs Chromium, and port 5060 free.
+ * the talk page, every page of the console (in the dark and on a phone too), the API reference, and the widget on a page of its own. Needs Chromium, and port 5060 free.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -51,10 +51,11 @@ async function run(): Promise<void> {
 
 interface Places {
   readonly agentId: string;
+  readonly batchId: string;
   readonly toolId: string;
 }
 
-/** What an account that is in use has: tools, knowledge, numbers, tests, a refused call. */
+/** What an account that is in use has: tools, knowledge, numbers, tests, a list to be called, a refused call. */
 async function seed(product: Product, webhookUrl: string): Promise<Places> {
   const agentId = await demoAgentId(product);
   const tool = await product.ask('POST', '/v1/agent/tools', {
@@ -82,7 +83,7 @@ async function seed(product: Product, webhookUrl: string): Promise<Places> {
   const form = new FormData();
   form.set('source', new File(['# Opening hours\n\nEvery day from noon until ten in the evening.\n'], 'opening-hours.md', { type: 'text/markdown' }));
   await fetch(`${product.url}/v1/agent/knowledge-sources`, { method: 'POST', headers: { authorization: `Bearer ${product.rootKey}` }, body: form });
-  await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: '+15550100042', label: 'Nobody answers here yet' });
+  const number = await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: '+15550100042', label: 'Nobody answers here yet' });
   await product.ask('POST', '/v1/agent/tests', {
     name: 'Tells the opening hours',
     test_type: 'next_reply',
@@ -95,7 +96,15 @@ async function seed(product: Product, webhookUrl: string): Promise<Places> {
   // Refused, for the page that tells why: this agent was never published.
   const { agents } = await product.ask('GET', '/v1/agent/agents?search=Night');
   await product.api('POST', '/v1/agent/sessions', { agent_id: agents[0].agent_id });
-  return { agentId, toolId: tool.tool_id };
+  const batch = await product.ask('POST', '/v1/agent/batch-calls', {
+    name: 'Remind guests of Saturday',
+    agent_id: agentId,
+    phone_number_id: number.phone_number_id,
+    recipients: ['+14155550123', '+14155550124', '+14155550125'].map((to_number) => ({ to_number })),
+    schedule: { start_at: '2099-01-01T10:00:00Z' },
+    disclosure: 'This is an automated call.',
+  });
+  return { agentId, batchId: batch.batch_call_id, toolId: tool.tool_id };
 }
 
 /** A call by voice, over; returns its session. */
@@ -137,7 +146,7 @@ async function takeTalk(browser: Browser, product: Product): Promise<void> {
   await visitor.close();
 }
 
-async function takeConsole(browser: Browser, product: Product, { agentId, toolId, callId }: Places & { readonly callId: string }): Promise<void> {
+async function takeConsole(browser: Browser, product: Product, { agentId, batchId, toolId, callId }: Places & { readonly callId: string }): Promise<void> {
   const pages: Readonly<Record<string, string>> = {
     overview: '',
     agents: '/agents',
@@ -157,6 +166,7 @@ async function takeConsole(browser: Browser, product: Product, { agentId, toolId
     calls: '/calls',
     call: `/calls/${callId}`,
     'batch-calls': '/batch-calls',
+    'batch-call': `/batch-calls/${batchId}`,
     analytics: '/analytics',
     webhooks: '/webhooks',
     'refused-calls': '/refusals',
@@ -166,8 +176,8 @@ async function takeConsole(browser: Browser, product: Product, { agentId, toolId
   };
   const visits = [
     { suffix: '', names: Object.keys(pages), options: { viewport: VIEWPORT } },
-    { suffix: '-dark', names: ['overview', 'agent-prompt', 'call', 'analytics'], options: { viewport: VIEWPORT, colorScheme: 'dark' } },
-    { suffix: '-phone', names: ['overview', 'agent-prompt', 'calls', 'call'], options: { viewport: PHONE } },
+    { suffix: '-dark', names: Object.keys(pages), options: { viewport: VIEWPORT, colorScheme: 'dark' } },
+    { suffix: '-phone', names: Object.keys(pages), options: { viewport: PHONE } },
   ] as const;
   for (const { suffix, names, options } of visits) {
     const person = await ConsolePage.open(browser, product, { key: product.rootKey, ...options });
