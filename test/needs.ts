@@ -21,6 +21,13 @@ export function describeNeeds(programs: readonly string[]): typeof describe | ty
   return gate(programs) ? describe : describe.skip;
 }
 
+/** `describeNeeds` for programs that not every system has a package of: skipped by name where one is missing, in CI too. */
+export function describeWhereThere(programs: readonly string[]): typeof describe | typeof describe.skip {
+  const absent = missing(programs);
+  if (absent.length > 0) console.warn(`skipped, not on this machine: ${absent.join(', ')}`);
+  return absent.length === 0 ? describe : describe.skip;
+}
+
 /** `describe` for what is installed otherwise than as a program: `isThere` says whether it is, `name` what it is. */
 export function describeInstalled(isThere: boolean, name: string): typeof describe | typeof describe.skip {
   return pass(isThere ? [] : [name]) ? describe : describe.skip;

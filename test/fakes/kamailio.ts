@@ -1,0 +1,62 @@
+/** Runs Kamailio, the SIP server many sites put in front: phones register with it, and calls to numbers are shared out among the servers behind it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freeUdpPort } from '../free-port.ts';
+
+/** A running Kamailio. */
+export interface Kamailio {
+  /** `host:port` */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/** Starts one that hands calls to the servers at these ports of 127.0.0.1 by turns. */
+export async function startKamailio(serverPorts: readonly number[]): Promise<Kamailio> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-kamailio-'));
+  const port = await freeUdpPort();
+  const dispatcherList = join(folder, 'dispatcher.list');
+  writeFileSync(dispatcherList, serverPorts.map((serverPort) => `1 sip:127.0.0.1:${serverPort}\n`).join(''));
+  writeFileSync(join(folder, 'kamailio.cfg'), configuration(port, dispatcherList));
+  const child = spawn('kamailio', ['-f', join(folder, 'kamailio.cfg'), '-DD', '-E', '-Y', folder, '-m', '16', '-M', '4'], { stdio: 'ignore' });
+  return {
+    address: `127.0.0.1:${port}`,
+    async close() {
+      // Told to stop, it ends its processes.
+      const ended = once(child, 'exit');
+      if (child.exitCode === null && child.kill('SIGTERM')) await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A registrar without passwords and a balancer that stays in the way of each dialog (Record-Route), as Kamailio's own examples have them. A phone is where its Contact says (no GRUU, RFC 5627), so that requests of a dialog need no look-up. */
+function configuration(port: number, dispatcherList: string): string {
+  return `#!KAMAILIO
+debug=0
+log_stderror=yes
+children=1
+disable_tcp=yes
+listen=udp:127.0.0.1:${port}
+${['tm', 'sl', 'rr', 'pv', 'maxfwd', 'textops', 'siputils', 'usrloc', 'registrar', 'dispatcher'].map((name) => `loadmodule "${name}.so"`).join('\n')}
+modparam("usrloc", "db_mode", 0)
+modparam("registrar", "gruu_enabled", 0)
+modparam("dispatcher", "list_file", "${dispatcherList}")
+request_route {
+  if (!mf_process_maxfwd_header("10")) { sl_send_reply("483", "Too Many Hops"); exit; }
+  if (has_totag()) {
+    if (loose_route()) t_relay();
+    else if (is_method("ACK") && t_check_trans()) t_relay();
+    exit;
+  }
+  if (is_method("CANCEL")) { if (t_check_trans()) t_relay(); exit; }
+  if (is_method("REGISTER")) { save("location"); exit; }
+  t_check_trans();
+  if (is_method("INVITE")) record_route();
+  if (!lookup("location") && !ds_select_dst("1", "4")) { sl_send_reply("503", "Nobody There"); exit; }
+  t_relay();
+}
+`;
+}

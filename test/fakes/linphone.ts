@@ -1,0 +1,91 @@
+/** Runs Linphone's console phone without a sound card: it registers, dials, answers whoever calls, speaks a WAV and keeps what it hears. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readWav, writeWav } from '#bench/caller/wav.ts';
+import { systemClock } from '#config/clock.ts';
+import { resample } from '#media/pcm.ts';
+import { freeUdpPort } from '../free-port.ts';
+
+const RATE_HZ = 8_000;
+const REGISTERED_MS = 30_000;
+const POLL_MS = 200;
+
+/** A registered phone. */
+export interface Linphone {
+  dial(uri: string): void;
+  hangUp(): void;
+  /** What it heard in its last call, 8 kHz mono; complete once that is over. */
+  heard(): Int16Array;
+  close(): Promise<void>;
+}
+
+/** Starts a phone as `user` at a registrar (`host:port`); `microphone` is 8 kHz mono. Resolves once it is registered; throws with what it printed when it never is. */
+export async function startLinphone(user: string, registrar: string, microphone: Int16Array): Promise<Linphone> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-linphone-'));
+  // Where it keeps its database.
+  mkdirSync(join(folder, '.local/share/linphone'), { recursive: true });
+  const [microphoneFile, heardFile] = [join(folder, 'microphone.wav'), join(folder, 'heard.wav')];
+  writeFileSync(microphoneFile, writeWav(microphone, RATE_HZ));
+  writeFileSync(join(folder, 'linphonerc'), configuration({ user, registrar, sipPort: await freeUdpPort(), mediaPort: await freeUdpPort() }));
+  const child = spawn('linphonec', ['-a', '-c', join(folder, 'linphonerc')], { env: { ...process.env, HOME: folder } });
+  const ended = once(child, 'exit');
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  const tell = (command: string) => child.stdin.write(`${command}\n`);
+  const close = async () => {
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  for (const command of ['soundcard use files', `play ${microphoneFile}`, `record ${heardFile}`]) tell(command);
+  const deadlineMs = systemClock.now() + REGISTERED_MS;
+  while (!printed.includes('registered, identity')) {
+    if (systemClock.now() > deadlineMs || child.exitCode !== null) {
+      await close();
+      throw new Error(`Linphone did not register:\n${printed}`);
+    }
+    tell('status register');
+    await systemClock.sleep(POLL_MS);
+  }
+  return {
+    dial(uri) {
+      rmSync(heardFile, { force: true });
+      tell(`call ${uri}`);
+    },
+    hangUp: () => tell('terminate all'),
+    heard() {
+      if (!existsSync(heardFile)) return new Int16Array(0);
+      const { samples, rateHz, channels } = readWav(readFileSync(heardFile));
+      return resample(
+        samples.filter((_, index) => index % channels === 0),
+        rateHz,
+        RATE_HZ,
+      );
+    },
+    close,
+  };
+}
+
+function configuration(of: { readonly user: string; readonly registrar: string; readonly sipPort: number; readonly mediaPort: number }): string {
+  return `[sip]
+sip_port=${of.sipPort}
+sip_tcp_port=0
+sip_tls_port=0
+default_proxy=0
+use_ipv6=0
+contact="${of.user}" <sip:${of.user}@127.0.0.1>
+[net]
+dns_srv_enabled=0
+[rtp]
+audio_rtp_port=${of.mediaPort}
+[proxy_0]
+reg_proxy=<sip:${of.registrar}>
+reg_identity=sip:${of.user}@127.0.0.1
+reg_expires=600
+reg_sendregister=1
+publish=0
+`;
+}
