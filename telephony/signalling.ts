@@ -416,6 +416,8 @@ class DrachtioDialog implements SipDialog {
       response.send(200);
       this.#referListener?.onNotify(sipfragStatus(request.body), /^\s*terminated\b/i.test(request.get('Subscription-State') ?? ''));
     });
+    // Whom the agent talks to is its own decision: without a listener drachtio-srf would say yes, and nobody would call (RFC 3515 §2.4.2).
+    dialog.on('refer', (_request, response) => response.send(603));
     dialog.on('modify', (request, response) => {
       this.#awaitsAnswer = request.body.trim() === '';
       this.#describe(dialog, response, this.#awaitsAnswer ? (this.#listener?.makeOffer() ?? null) : this.#answerTo(request.body));

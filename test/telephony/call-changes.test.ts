@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import { encodeG711 } from '#media/codecs.ts';
+import type { MediaHost } from '#media/media-host.ts';
+import { startMediaThread } from '#media/media-thread.ts';
+import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
+import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import { LegLog } from '#test/fakes/leg-log.ts';
+import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
+import { SilentMedia } from '#test/fakes/silent-media.ts';
+import { runSippSteps, type SippResult } from '#test/fakes/sipp.ts';
+import { tone } from '#test/fakes/tone.ts';
+import { describeNeeds } from '#test/needs.ts';
+import { audioAt, expectRequest, expectResponse, send } from './sipp-steps.ts';
+
+/** A-law silence, as it goes over the line. */
+const ALAW_SILENCE = 0xd5;
+const PATIENCE = { timeout: 30_000 };
+const logger = createLogger({ level: 'silent', name: 'test' });
+
+describeNeeds(['sipp'])('what a caller asks for inside a call', () => {
+  let server: EmbeddedSignalling;
+  let worker: Signalling;
+  let silent: SilentMedia;
+  let media: MediaHost;
+  let calls: InboundCall[];
+
+  beforeEach(async () => {
+    calls = [];
+    silent = new SilentMedia(systemClock);
+    media = silent;
+    server = await startEmbeddedSignalling({
+      sipHost: '127.0.0.1',
+      sipPort: 0,
+      publicIp: undefined,
+      appHost: '127.0.0.1',
+      appPort: 0,
+      secret: 'secret',
+      clock: systemClock,
+      logger,
+      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
+    });
+    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    worker.onInvite((invite) => {
+      const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
+      void answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then((call) => calls.push(call));
+    });
+  });
+
+  afterEach(async () => {
+    worker.close();
+    await server.close();
+  });
+
+  const expectSuccess = (result: SippResult) => expect(result.code, result.screen).toBe(0);
+  const begun = [send('INVITE', { cseq: 1, sdp: audioAt(4_000) }), expectResponse(200), send('ACK', { cseq: 1 })];
+  const ended = (cseq: number) => [send('BYE', { cseq }), expectResponse(200)];
+
+  it('a REFER is declined (RFC 3515 §2.4.2), and the call goes on', async () => {
+    const refer = send('REFER', { cseq: 2, lines: ['Refer-To: <sip:somebody@127.0.0.1:9>', 'Referred-By: <sip:sipp@127.0.0.1>'] });
+    const info = send('INFO', { cseq: 3 });
+    expectSuccess(await runSippSteps([...begun, refer, expectResponse(603), info, expectResponse(200), ...ended(4)], server.sipPort));
+  });
+
+  it('a re-INVITE with another codec and another address moves the audio there, both ways (RFC 3264 §8)', async () => {
+    const thread = await startMediaThread({ rtpPortMin: 23_200, rtpPortMax: 23_219, iceServers: [], clock: systemClock, logger });
+    media = thread;
+    const [first, second] = [await openRtpPeer(), await openRtpPeer()];
+    const change = [
+      send('INVITE', { cseq: 2, sdp: audioAt(second.port, '8 PCMA/8000') }),
+      expectResponse(200, ['m=audio [0-9]+ RTP/AVP 8', 'a=rtpmap:8 PCMA/8000']),
+      send('ACK', { cseq: 2 }),
+    ];
+    const begin = [
+      send('INVITE', { cseq: 1, sdp: audioAt(first.port) }),
+      expectResponse(200, ['m=audio [0-9]+ RTP/AVP 0']),
+      send('ACK', { cseq: 1 }),
+    ];
+    const sipp = runSippSteps([...begin, ...change, expectRequest('BYE')], server.sipPort);
+    try {
+      await expect.poll(() => calls.length, PATIENCE).toBe(1);
+      const { leg, dialog } = answered(calls[0]);
+      const log = new LegLog(leg);
+      leg.send({ do: 'play', replyId: 'long', pieceId: 1, samples: tone(440, 20_000), marks: new Int32Array(0), last: true });
+      const loud = () => second.heard.filter((packet) => packet.payloadType === 8 && packet.payload.some((byte) => byte !== ALAW_SILENCE)).length;
+      await expect.poll(loud, PATIENCE).toBeGreaterThan(10);
+      const toFirst = first.heard.length;
+      await expect.poll(loud, PATIENCE).toBeGreaterThan(25);
+      expect(first.heard.length).toBe(toFirst);
+      const voice = new Uint8Array(160);
+      encodeG711('PCMA', tone(700, 20), voice, 0);
+      const ourPort = Number(/^m=audio (\d+)/m.exec(dialog.localSdp)?.[1]);
+      let timestamp = 0;
+      const heard = () => log.all('audio').reduce((most, { samples }) => Math.max(most, ...samples), 0);
+      await expect
+        .poll(() => {
+          second.send(ourPort, 8, voice, { timestamp });
+          timestamp += voice.length;
+          return heard();
+        }, PATIENCE)
+        .toBeGreaterThan(1_000);
+      leg.send({ do: 'close' });
+      expectSuccess(await sipp);
+    } finally {
+      first.close();
+      second.close();
+      await thread.close();
+    }
+  });
+
+  it('an UPDATE moves the audio (RFC 3311); an offer nobody can carry is refused and leaves it where it was', async () => {
+    const moved = [send('UPDATE', { cseq: 2, sdp: audioAt(4_100, '8 PCMA/8000') }), expectResponse(200, ['RTP/AVP 8'])];
+    const refused = [send('UPDATE', { cseq: 3, sdp: audioAt(4_200, '18 G729/8000') }), expectResponse(488)];
+    const empty = [send('UPDATE', { cseq: 4 }), expectResponse(200, ['Content-Length: 0'])];
+    expectSuccess(await runSippSteps([...begun, ...moved, ...refused, ...empty, ...ended(5)], server.sipPort));
+    expect(silent.legs[0]?.remotes.map(({ port, codec }) => [port, codec])).toEqual([
+      [4_000, 'PCMU'],
+      [4_100, 'PCMA'],
+    ]);
+  });
+
+  it('RFC 4028 an interval too short is refused, a longer one agreed to, and refreshed by UPDATE and by re-INVITE', async () => {
+    const asks = (seconds: number) => ['Supported: timer', `Session-Expires: ${seconds};refresher=uac`, 'Min-SE: 90', 'Allow: INVITE, BYE, UPDATE'];
+    const agreed = ['Session-Expires: 120;refresher=uac', 'Require: timer'];
+    const sdp = audioAt(4_000);
+    const tooShort = [
+      send('INVITE', { cseq: 1, sdp, lines: ['Supported: timer', 'Session-Expires: 60'] }),
+      expectResponse(422, ['Min-SE: 90']),
+      send('ACK', { cseq: 1, branch: '[branch-2]' }),
+    ];
+    const begin = [send('INVITE', { cseq: 2, sdp, lines: asks(120), isFirst: true }), expectResponse(200, agreed), send('ACK', { cseq: 2 })];
+    const byUpdate = [send('UPDATE', { cseq: 3, lines: asks(120) }), expectResponse(200, agreed)];
+    const byInvite = [send('INVITE', { cseq: 4, sdp, lines: asks(120) }), expectResponse(200, agreed), send('ACK', { cseq: 4 })];
+    expectSuccess(await runSippSteps([...tooShort, ...begin, ...byUpdate, ...byInvite, ...ended(5)], server.sipPort));
+    await expect.poll(() => server.metrics().dialogs, PATIENCE).toBe(0);
+    expect(server.metrics().dialogsLost).toBe(0);
+  });
+
+  it('a call without an offer gets ours, and the ACK answers it (RFC 3261 §13.2.1)', async () => {
+    const begin = [
+      send('INVITE', { cseq: 1 }),
+      expectResponse(200, ['m=audio [0-9]+ RTP/AVP', 'a=sendrecv']),
+      send('ACK', { cseq: 1, sdp: audioAt(4_300, '8 PCMA/8000') }),
+    ];
+    // The response to an INFO proves that the ACK before it has been read; a BYE would overtake it.
+    const info = [send('INFO', { cseq: 2 }), expectResponse(200)];
+    expectSuccess(await runSippSteps([...begin, ...info, ...ended(3)], server.sipPort));
+    expect(silent.legs[0]?.remotes.map(({ port, codec }) => [port, codec])).toEqual([[4_300, 'PCMA']]);
+  });
+});
+
+function answered(call: InboundCall | undefined): Extract<InboundCall, { outcome: 'answered' }> {
+  if (call?.outcome !== 'answered') throw new Error(call?.outcome);
+  return call;
+}

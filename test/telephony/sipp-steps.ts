@@ -1,0 +1,63 @@
+/** Steps of a sipp scenario in which a caller says more than INVITE and BYE: each function writes the XML of one message sent or awaited. */
+
+/** What of a request differs from the usual. */
+export interface SentRequest {
+  readonly cseq: number;
+  /** Of the INVITE whose refusal an ACK acknowledges; a new one when absent. */
+  readonly branch?: string;
+  /** Outside a dialog though a refusal came before. */
+  readonly isFirst?: boolean;
+  /** Further header lines. */
+  readonly lines?: readonly string[];
+  /** A session description; none when absent. */
+  readonly sdp?: string;
+}
+
+/** A session description for audio at `port`; `codec` is its payload type and, where it needs one, its rtpmap. */
+export function audioAt(port: number, codec = '0 PCMU/8000'): string {
+  const [payloadType] = codec.split(' ');
+  return [
+    'v=0',
+    'o=sipp 1 1 IN IP4 127.0.0.1',
+    's=-',
+    'c=IN IP4 127.0.0.1',
+    't=0 0',
+    `m=audio ${port} RTP/AVP ${payloadType}`,
+    `a=rtpmap:${codec}`,
+    '',
+  ].join('\n');
+}
+
+/** Sends a request: the first INVITE of the call, or, with a peer's tag once it is known, any other. */
+export function send(method: string, { cseq, branch = '[branch]', isFirst = false, lines = [], sdp = '' }: SentRequest): string {
+  const text = [
+    `${method} sip:[service]@[remote_ip]:[remote_port] SIP/2.0`,
+    `Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=${branch}`,
+    'From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]',
+    `To: <sip:[service]@[remote_ip]:[remote_port]>${isFirst ? '' : '[peer_tag_param]'}`,
+    'Call-ID: [call_id]',
+    `CSeq: ${cseq} ${method}`,
+    'Contact: <sip:sipp@[local_ip]:[local_port];transport=[transport]>',
+    'Max-Forwards: 70',
+    ...lines,
+    ...(sdp === '' ? [] : ['Content-Type: application/sdp']),
+    'Content-Length: [len]',
+    '',
+    sdp,
+  ].join('\n');
+  // Nobody answers an ACK.
+  return `<send${method === 'ACK' ? '' : ' retrans="500"'}><![CDATA[\n${text}\n]]></send>`;
+}
+
+/** Awaits a final response, past any provisional ones; each of `has` is a regular expression that must be found in it. */
+export function expectResponse(status: number, has: readonly string[] = []): string {
+  const checks = has.map((regexp, index) => `<ereg regexp="${regexp}" search_in="msg" check_it="true" assign_to="found${index}"/>`);
+  const provisional = [100, 180].map((each) => `<recv response="${each}" optional="true"/>`);
+  return [...provisional, `<recv response="${status}" rrs="true"><action>${checks.join('')}</action></recv>`].join('\n');
+}
+
+/** Awaits a request and answers it 200. */
+export function expectRequest(method: string): string {
+  const copied = ['Via', 'From', 'To', 'Call-ID', 'CSeq'].map((name) => `[last_${name}:]`);
+  return `<recv request="${method}"/>\n<send><![CDATA[\n${['SIP/2.0 200 OK', ...copied, 'Content-Length: 0', '', ''].join('\n')}\n]]></send>`;
+}
