@@ -83,7 +83,11 @@ async function seed(product: Product, webhookUrl: string): Promise<Places> {
   const form = new FormData();
   form.set('source', new File(['# Opening hours\n\nEvery day from noon until ten in the evening.\n'], 'opening-hours.md', { type: 'text/markdown' }));
   await fetch(`${product.url}/v1/agent/knowledge-sources`, { method: 'POST', headers: { authorization: `Bearer ${product.rootKey}` }, body: form });
-  const number = await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'managed', phone_number: '+15550100042', label: 'Nobody answers here yet' });
+  const number = await product.ask('POST', '/v1/agent/phone-numbers', {
+    provider: 'managed',
+    phone_number: '+15550100042',
+    label: 'Nobody answers here yet',
+  });
   await product.ask('POST', '/v1/agent/tests', {
     name: 'Tells the opening hours',
     test_type: 'next_reply',
@@ -146,7 +150,11 @@ async function takeTalk(browser: Browser, product: Product): Promise<void> {
   await visitor.close();
 }
 
-async function takeConsole(browser: Browser, product: Product, { agentId, batchId, toolId, callId }: Places & { readonly callId: string }): Promise<void> {
+async function takeConsole(
+  browser: Browser,
+  product: Product,
+  { agentId, batchId, toolId, callId }: Places & { readonly callId: string },
+): Promise<void> {
   const pages: Readonly<Record<string, string>> = {
     overview: '',
     agents: '/agents',
