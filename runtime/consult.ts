@@ -6,6 +6,7 @@ import type { Clock, Timer } from '#config/clock.ts';
 import type { Leg, LegEvent } from '#media/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import { type ConsultPhrases, consultAnswer } from './consult-phrases.ts';
+import { VoicePace } from './turn/heard.ts';
 import { RecognitionFeed } from './turn/recognition-feed.ts';
 import { createPieceCutter } from './turn/reply.ts';
 import { SpokenReply, type SpokenReplyOptions } from './turn/spoken-reply.ts';
@@ -92,6 +93,7 @@ export class Consult {
   readonly outcome: Promise<ConsultOutcome>;
   readonly #deps: ConsultDeps;
   readonly #feed: RecognitionFeed;
+  readonly #pace = new VoicePace();
   #settle: (outcome: ConsultOutcome) => void = () => undefined;
   #state: ConsultState = { is: 'briefing' };
   #isOver = false;
@@ -173,6 +175,7 @@ export class Consult {
         replyId: `consult-${this.#lines}`,
         synthesizer,
         voice,
+        pace: this.#pace,
         rateHz: leg.outRateHz,
         send: (command) => leg.send(command),
         canSend: () => true,

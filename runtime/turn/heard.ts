@@ -1,10 +1,11 @@
 /**
  * What the caller has heard of a reply, to the word: one pure function of the playout position, used for transcript, model and captions alike.
- * Exact where the voice gave word times or a piece was played whole; otherwise estimated, words weighted by syllables over the piece's voiced frames.
+ * Exact where the voice gave word times or a piece was played whole; otherwise estimated: words weighted by letters over the piece's voiced frames, held to the
+ * pauses found at its punctuation, and while audio is still to come at the speed the voice had in the pieces before.
  * A word counts once it ended, or where that is an estimate once half of it was played: waiting for its end would keep half a word too little on average.
  */
 import type { Emotion } from '#media/speech/speech.ts';
-import { type SpeakableText, syllables } from './speakable-text.ts';
+import { type SpeakableText, spokenWeight } from './speakable-text.ts';
 
 /** One speakable piece with the audio made of it so far. */
 export interface VoicedPiece {
@@ -17,12 +18,17 @@ export interface VoicedPiece {
   isComplete: boolean;
   /** Audio of the piece in the order it goes to the leg. */
   readonly chunks: VoicedChunk[];
+  /** Energy of the loudest frame so far: what voice is measured by. */
+  loudest: number;
+  readonly pace: VoicePace;
 }
 
 /** A written word with its share of the piece. */
 export interface HeardWord {
   readonly textEnd: number;
-  readonly syllables: number;
+  readonly weight: number;
+  /** A mark follows, at which voices pause. */
+  readonly mayPause: boolean;
   readonly spokenEnd: number;
   /** End within the piece as the voice timed it, ms; null where it gives no times. */
   endMs: number | null;
@@ -48,20 +54,48 @@ export interface HeardText {
   readonly isExact: boolean;
 }
 
-/** Usual speed of a voice until a piece's length is known. */
-const SYLLABLES_PER_SECOND = 4.5;
 const FRAME_MS = 10;
+/** Usual speed of a voice until a piece of it was heard whole: voiced ms per letter. */
+const USUAL_LETTER_MS = 60;
+/** The usual speed counts as so many letters; a first word alone says little. */
+const USUAL_LETTERS = 10;
+/** From here on what was learned first is forgotten, letters. */
+const REMEMBERED_LETTERS = 1_000;
+/** Silence within a piece that is no closed consonant. */
+const PAUSE_MS = 100;
+/** How far a pause may lie from where its mark was expected, as a share of the way from the pause before. */
+const PAUSE_TOLERANCE = 0.35;
+const MARK = /[,;:.!?…—–，、；：。！？]["')\]”’»]*$/u;
+
+/** The speed of one voice, learned from the pieces that are complete. */
+export class VoicePace {
+  #letters = USUAL_LETTERS;
+  #voicedMs = USUAL_LETTERS * USUAL_LETTER_MS;
+
+  /** Voiced ms per letter. */
+  get letterMs(): number {
+    return this.#voicedMs / this.#letters;
+  }
+
+  /** Takes in a piece that was voiced to its end. */
+  learn(piece: VoicedPiece): void {
+    const voicedMs = voicedMsOf(piece);
+    if (voicedMs === 0) return;
+    this.#letters += weightOf(piece);
+    this.#voicedMs += voicedMs;
+    const kept = Math.min(1, REMEMBERED_LETTERS / this.#letters);
+    this.#letters *= kept;
+    this.#voicedMs *= kept;
+  }
+}
 
 /** A piece before any audio. */
-export function createPiece(text: string, speakable: SpeakableText, emotion: Emotion | null = null): VoicedPiece {
+export function createPiece(text: string, speakable: SpeakableText, pace: VoicePace, emotion: Emotion | null = null): VoicedPiece {
   const words = speakable.words.map(({ textEnd, spokenStart, spokenEnd }) => {
-    const weight = speakable.spoken
-      .slice(spokenStart, spokenEnd)
-      .split(' ')
-      .reduce((sum, word) => sum + syllables(word), 0);
-    return { textEnd, syllables: Math.max(0.5, weight), spokenEnd, endMs: null };
+    const said = speakable.spoken.slice(spokenStart, spokenEnd);
+    return { textEnd, weight: spokenWeight(said), mayPause: MARK.test(said), spokenEnd, endMs: null };
   });
-  return { text, spoken: speakable.spoken, emotion, words, isComplete: false, chunks: [] };
+  return { text, spoken: speakable.spoken, emotion, words, isComplete: false, chunks: [], loudest: 0, pace };
 }
 
 /** What was heard when playout stands at `position`; null: nothing was sent. */
@@ -116,15 +150,72 @@ export function wordEndsMs(piece: VoicedPiece): number[] {
 
 /** When this share of each word has been spoken, ms from the piece's start. */
 function estimatedMs(piece: VoicedPiece, share: number): number[] {
-  const voiced = piece.chunks.at(-1)?.voicedMs.at(-1) ?? 0;
-  const total = piece.words.reduce((sum, word) => sum + word.syllables, 0);
-  const totalVoicedMs = piece.isComplete ? voiced : Math.max(voiced, (total / SYLLABLES_PER_SECOND) * 1_000);
+  const anchors = anchorsOf(piece);
   let weight = 0;
   return piece.words.map((word) => {
-    const spoken = weight + share * word.syllables;
-    weight += word.syllables;
-    return timeOfVoicedMs(piece, (spoken / total) * totalVoicedMs);
+    const spoken = weight + share * word.weight;
+    weight += word.weight;
+    const next = Math.max(
+      1,
+      anchors.findIndex((anchor) => anchor.weight >= spoken - 0.001),
+    );
+    const [from, to] = [anchors[next - 1], anchors[next]];
+    if (!from || !to) return Number.POSITIVE_INFINITY;
+    return timeOfVoicedMs(piece, from.voicedMs + ((spoken - from.weight) / (to.weight - from.weight)) * (to.voicedMs - from.voicedMs));
   });
+}
+
+/** A place in a piece's text, by the weight before it, and in its voice. */
+interface Anchor {
+  readonly weight: number;
+  readonly voicedMs: number;
+}
+
+/** The piece's beginning, its marks whose pauses were found, and its end as far as that can be told. */
+function anchorsOf(piece: VoicedPiece): Anchor[] {
+  const { letterMs } = piece.pace;
+  const marks: number[] = [];
+  let weight = 0;
+  for (const word of piece.words) {
+    weight += word.weight;
+    if (word.mayPause) marks.push(weight);
+  }
+  let last: Anchor = { weight: 0, voicedMs: 0 };
+  const anchors = [last];
+  for (const voicedMs of pausesOf(piece)) {
+    const off = (mark: number) => Math.abs(last.voicedMs + (mark - last.weight) * letterMs - voicedMs);
+    const [mark] = marks.filter((at) => at > last.weight && at < weight).sort((one, other) => off(one) - off(other));
+    if (mark === undefined || off(mark) > PAUSE_TOLERANCE * (voicedMs - last.voicedMs)) continue;
+    last = { weight: mark, voicedMs };
+    anchors.push(last);
+  }
+  const voiced = voicedMsOf(piece);
+  anchors.push({ weight, voicedMs: piece.isComplete ? voiced : Math.max(voiced, last.voicedMs + (weight - last.weight) * letterMs) });
+  return anchors;
+}
+
+/** Voiced time before each pause that lies between voices, ms. */
+function pausesOf(piece: VoicedPiece): number[] {
+  const pauses: number[] = [];
+  let quietMs = 0;
+  for (const { voicedMs } of piece.chunks)
+    for (let frame = 1; frame < voicedMs.length; frame++) {
+      const before = voicedMs[frame - 1] ?? 0;
+      if (voicedMs[frame] === before) quietMs += FRAME_MS;
+      else {
+        if (quietMs >= PAUSE_MS && before > 0) pauses.push(before);
+        quietMs = 0;
+      }
+    }
+  return pauses;
+}
+
+function voicedMsOf({ chunks }: VoicedPiece): number {
+  return chunks.at(-1)?.voicedMs.at(-1) ?? 0;
+}
+
+function weightOf({ words }: VoicedPiece): number {
+  return words.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 /** The moment by which a piece has `voicedMs` of voice; beyond its audio, infinity. */
@@ -155,8 +246,8 @@ export function completePiece(piece: VoicedPiece): void {
   }
 }
 
-/** Voiced time along a chunk, after `beforeMs` of voice: 10 ms frames whose energy stands above a twentieth of the loudest. */
-export function voicedAlong(samples: Int16Array, rateHz: number, beforeMs: number): number[] {
+/** Appends audio: voiced are its 10 ms frames whose energy stands above a sixtieth of the loudest. */
+export function addAudio(piece: VoicedPiece, legPieceId: number, samples: Int16Array, rateHz: number): void {
   const frame = Math.max(1, Math.round((rateHz * FRAME_MS) / 1_000));
   const energies: number[] = [];
   for (let start = 0; start < samples.length; start += frame) {
@@ -165,8 +256,13 @@ export function voicedAlong(samples: Int16Array, rateHz: number, beforeMs: numbe
     for (let index = start; index < end; index++) sum += Math.abs(samples[index] ?? 0);
     energies.push(sum / (end - start));
   }
-  const floor = Math.max(1, Math.max(0, ...energies) / 20);
-  const along = [beforeMs];
-  for (const energy of energies) along.push((along.at(-1) ?? 0) + (energy >= floor ? FRAME_MS : 0));
-  return along;
+  piece.loudest = Math.max(piece.loudest, ...energies);
+  const floor = Math.max(1, piece.loudest / 60);
+  let voiced = voicedMsOf(piece);
+  const voicedMs = [voiced];
+  for (const energy of energies) {
+    voiced += energy >= floor ? FRAME_MS : 0;
+    voicedMs.push(voiced);
+  }
+  piece.chunks.push({ legPieceId, durationMs: (samples.length * 1_000) / rateHz, voicedMs });
 }

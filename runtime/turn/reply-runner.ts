@@ -7,6 +7,7 @@ import type { AgentEvent } from '#config/session-events.ts';
 import type { LegCommand, LegEvent } from '#media/leg.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
 import { type ChatDelta, type ChatRequest, type ChatUsage, type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
+import { VoicePace } from './heard.ts';
 import { createPieceCutter, type Piece } from './reply.ts';
 import { SpokenReply } from './spoken-reply.ts';
 import type { Effect } from './turn-effects.ts';
@@ -61,6 +62,7 @@ export class ReplyRunner {
   readonly #options: ReplyRunnerOptions;
   readonly #runs = new Map<string, Run>();
   readonly #callIds = new Set<string>();
+  readonly #pace = new VoicePace();
   #lastPieceId = 0;
   /** Replies given to the leg and not over, oldest first: what `playout.cleared` is about. */
   #onLeg: string[] = [];
@@ -175,6 +177,7 @@ export class ReplyRunner {
       replyId,
       synthesizer,
       voice,
+      pace: this.#pace,
       rateHz: outRateHz(),
       send: (command: LegCommand) => {
         if (!this.#onLeg.includes(replyId)) this.#onLeg.push(replyId);

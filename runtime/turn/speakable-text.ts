@@ -79,12 +79,15 @@ function unspacedWords(stretch: string, language: string): { word: string; end: 
   return words;
 }
 
-/** Syllables of a spoken word, roughly: what an unmeasured word weighs. */
-export function syllables(word: string): number {
-  const letters = word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
-  if (letters === '') return 0;
-  const wide = letters.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu)?.length ?? 0;
-  const digits = letters.match(/\p{N}/gu)?.length ?? 0;
-  const groups = letters.replace(/[\p{N}]/gu, '').match(/[aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüýœаеёиоуыэюяіїєαεηιουω]+/gu)?.length ?? 0;
-  return Math.max(1, wide + digits + groups - (/[^aeiouy]e$/.test(letters) && groups > 1 ? 1 : 0));
+/** A digit, or a character that is a syllable, takes as long as so many letters. */
+const LETTERS_OF_ONE = 3;
+/** A word before a mark is drawn out by so many letters. */
+const LETTERS_OF_MARK = 1.5;
+
+/** How long what is spoken for a word takes, in letters: steadier over voices than counted syllables. */
+export function spokenWeight(said: string): number {
+  const letters = said.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
+  const wide = said.match(/[\p{N}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu)?.length ?? 0;
+  const marks = said.match(/[,;:.!?](?=\s|$)/g)?.length ?? 0;
+  return Math.max(1, letters + (LETTERS_OF_ONE - 1) * wide + LETTERS_OF_MARK * marks);
 }

@@ -6,7 +6,18 @@
 import type { LegCommand, PlayoutPosition } from '#media/leg.ts';
 import { resample } from '#media/pcm.ts';
 import { type SpeechChunk, SpeechError, type Synthesizer } from '#media/speech/speech.ts';
-import { addWordTime, completePiece, createPiece, type HeardText, heardText, type VoicedPiece, voicedAlong, wholeText, wordEndsMs } from './heard.ts';
+import {
+  addAudio,
+  addWordTime,
+  completePiece,
+  createPiece,
+  type HeardText,
+  heardText,
+  type VoicedPiece,
+  type VoicePace,
+  wholeText,
+  wordEndsMs,
+} from './heard.ts';
 import type { Piece } from './reply.ts';
 import { speakable } from './speakable-text.ts';
 
@@ -20,6 +31,8 @@ export interface SpokenReplyOptions {
   readonly replyId: string;
   readonly synthesizer: Synthesizer;
   readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number; readonly isExpressive?: boolean };
+  /** What is known of the voice's speed; every whole piece adds to it. */
+  readonly pace: VoicePace;
   readonly rateHz: number;
   readonly send: (command: LegCommand) => void;
   /** False while the call has no leg: audio is kept until `goOn`. */
@@ -79,9 +92,9 @@ export class SpokenReply {
   /** Appends a piece of readable text. What comes after a piece that failed is never said. */
   add({ text, emotion }: Piece): void {
     if (this.#isComplete) return;
-    const { synthesizer, voice } = this.#options;
+    const { pace, synthesizer, voice } = this.#options;
     const speech = speakable(text, { language: voice.language, needsWords: synthesizer.needsWords === true });
-    const piece = createPiece(text, speech, voice.isExpressive === true ? emotion : null);
+    const piece = createPiece(text, speech, pace, voice.isExpressive === true ? emotion : null);
     this.#pieces.push(piece);
     this.#waiting.push(piece);
     this.#work();
@@ -171,7 +184,9 @@ export class SpokenReply {
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#voice(piece);
+        if (this.#abort.signal.aborted) return;
         completePiece(piece);
+        this.#options.pace.learn(piece);
         return;
       } catch (error) {
         if (this.#abort.signal.aborted) return;
@@ -212,7 +227,7 @@ export class SpokenReply {
     const durationMs = (samples.length * 1_000) / rateHz;
     const legPieceId = nextPieceId();
     for (const word of chunk.words ?? []) addWordTime(piece, word.textEnd, word.endMs);
-    piece.chunks.push({ legPieceId, durationMs, voicedMs: voicedAlong(samples, rateHz, piece.chunks.at(-1)?.voicedMs.at(-1) ?? 0) });
+    addAudio(piece, legPieceId, samples, rateHz);
     const marks = marksWithin(wordEndsMs(piece), startMs, durationMs, rateHz);
     this.#madeMs += durationMs;
     this.#sent.set(legPieceId, { rateHz, marks });

@@ -10,7 +10,7 @@ import {
 } from '#media/speech/speech.ts';
 import { type ChatDelta, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import type { ToolRunner } from '#runtime/tools/tool-runner.ts';
-import { syllables } from '#runtime/turn/speakable-text.ts';
+import { spokenWeight } from '#runtime/turn/speakable-text.ts';
 import type { Random } from './random.ts';
 import { SIMULATED_RATE_HZ, type SpokenWords } from './simulated-leg.ts';
 
@@ -27,8 +27,8 @@ export function createSimulatedVoice(options: { clock: Clock; random: Random; wo
       if (random.chance(0.01)) throw new SpeechError('connectivity', 'the voice was lost');
       let elapsedMs = 0;
       for (const match of text.matchAll(/\S+/g)) {
-        // A voice without word times is judged by its syllables, so it speaks by them.
-        const samples = Math.round(givesWordTimes ? random.between(120, 400) : Math.max(1, syllables(match[0])) * random.between(180, 260));
+        // A voice without word times is judged by its letters, so it speaks by them.
+        const samples = Math.round(givesWordTimes ? random.between(120, 400) : spokenWeight(match[0]) * random.between(50, 75));
         const number = words.add(match[0], samples);
         const audio = new Int16Array(samples).fill(number);
         const word: SpokenWord = { textStart: match.index, textEnd: match.index + match[0].length, startMs: elapsedMs, endMs: elapsedMs + samples };

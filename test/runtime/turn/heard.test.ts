@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addWordTime, completePiece, createPiece, heardText, type VoicedPiece, voicedAlong } from '#runtime/turn/heard.ts';
+import { addAudio, addWordTime, completePiece, createPiece, heardText, type VoicedPiece, VoicePace } from '#runtime/turn/heard.ts';
 import { speakable } from '#runtime/turn/speakable-text.ts';
 
 const RATE_HZ = 1_000;
@@ -8,16 +8,11 @@ const READING = { language: 'en', needsWords: true };
 /** A piece voiced at `msPerWord`, one leg piece a word, numbered from `firstId`. */
 function voiced(text: string, firstId: number, options: { timed: boolean; msPerWord?: number }): VoicedPiece {
   const speech = speakable(text, READING);
-  const piece = createPiece(text, speech);
+  const piece = createPiece(text, speech, new VoicePace());
   const msPerWord = options.msPerWord ?? 200;
   speech.words.forEach(({ spokenEnd }, index) => {
     if (options.timed) addWordTime(piece, spokenEnd, (index + 1) * msPerWord);
-    const before = piece.chunks.at(-1)?.voicedMs.at(-1) ?? 0;
-    piece.chunks.push({
-      legPieceId: firstId + index,
-      durationMs: msPerWord,
-      voicedMs: voicedAlong(new Int16Array(msPerWord).fill(1_000), RATE_HZ, before),
-    });
+    addAudio(piece, firstId + index, new Int16Array(msPerWord).fill(1_000), RATE_HZ);
   });
   completePiece(piece);
   return piece;
@@ -49,16 +44,16 @@ describe('what was heard', () => {
       }
   });
 
-  it('without word times it is estimated by syllables, in whole words, and says so', () => {
+  it('without word times it is estimated by letters, in whole words, and says so', () => {
     const estimated = [voiced('one extraordinary two', 1, { timed: false, msPerWord: 300 })];
-    // 1 + 5 + 1 syllables over 900 ms: the first word ends at about 130 ms, the second at about 770; half of it was heard at 450.
+    // 3 + 13 + 3 letters over 900 ms: the first word ends at about 140 ms, the second at about 760; half of it was heard at 450.
     expect(heardText(estimated, { legPieceId: 1, offsetMs: 250 })).toEqual({ text: 'one', isExact: false });
     expect(heardText(estimated, { legPieceId: 2, offsetMs: 100 })).toEqual({ text: 'one', isExact: false });
     expect(heardText(estimated, { legPieceId: 2, offsetMs: 200 })).toEqual({ text: 'one extraordinary', isExact: false });
   });
 
   it('an estimate is neither too long nor too short on average', () => {
-    const words = 'the old red house has one door'.split(' ');
+    const words = 'the old red car has one key'.split(' ');
     const piece = voiced(words.join(' '), 1, { timed: false, msPerWord: 300 });
     const off = Array.from({ length: 210 }, (_, at) => {
       const [index, offsetMs] = [Math.floor(at / 30), (at % 30) * 10];
@@ -71,10 +66,10 @@ describe('what was heard', () => {
 
   it('silence inside a piece is nobody’s word', () => {
     const text = 'one two';
-    const piece = createPiece(text, speakable(text, READING));
+    const piece = createPiece(text, speakable(text, READING), new VoicePace());
     const samples = new Int16Array(800);
     samples.fill(1_000, 0, 200).fill(1_000, 600, 800);
-    piece.chunks.push({ legPieceId: 1, durationMs: 800, voicedMs: voicedAlong(samples, RATE_HZ, 0) });
+    addAudio(piece, 1, samples, RATE_HZ);
     completePiece(piece);
     expect(heardText([piece], { legPieceId: 1, offsetMs: 90 }).text).toBe('');
     expect(heardText([piece], { legPieceId: 1, offsetMs: 500 }).text).toBe('one');
@@ -82,14 +77,14 @@ describe('what was heard', () => {
 
   it('an address counts as heard once its last spoken word was', () => {
     const text = 'Mail a@b.co now';
-    const piece = createPiece(text, speakable(text, READING));
+    const piece = createPiece(text, speakable(text, READING), new VoicePace());
     // "Mail a at b dot co now": the voice times seven words.
     let endMs = 0;
     for (const match of 'Mail a at b dot co now'.matchAll(/\S+/g)) {
       endMs += 100;
       addWordTime(piece, match.index + match[0].length, endMs);
     }
-    piece.chunks.push({ legPieceId: 1, durationMs: 700, voicedMs: voicedAlong(new Int16Array(700).fill(9), RATE_HZ, 0) });
+    addAudio(piece, 1, new Int16Array(700).fill(9), RATE_HZ);
     completePiece(piece);
     expect(heardText([piece], { legPieceId: 1, offsetMs: 500 }).text).toBe('Mail');
     expect(heardText([piece], { legPieceId: 1, offsetMs: 600 }).text).toBe('Mail a@b.co');
@@ -99,21 +94,21 @@ describe('what was heard', () => {
     const text = 'It costs €12.50 today';
     const speech = speakable(text, READING);
     expect(speech.spoken).toBe('It costs 12 euros 50 today');
-    const piece = createPiece(text, speech);
+    const piece = createPiece(text, speech, new VoicePace());
     let endMs = 0;
     for (const match of speech.spoken.matchAll(/\S+/g)) {
       endMs += 100;
       addWordTime(piece, match.index + match[0].length, endMs);
     }
-    piece.chunks.push({ legPieceId: 1, durationMs: 600, voicedMs: voicedAlong(new Int16Array(600).fill(9), RATE_HZ, 0) });
+    addAudio(piece, 1, new Int16Array(600).fill(9), RATE_HZ);
     completePiece(piece);
     expect([400, 500, 600].map((offsetMs) => heardText([piece], { legPieceId: 1, offsetMs }).text)).toEqual(['It costs', 'It costs €12.50', text]);
   });
 
   it('in a script without spaces it is heard to the word, too', () => {
     const text = '予約は明日の七時です。';
-    const piece = createPiece(text, speakable(text, { language: 'ja', needsWords: false }));
-    piece.chunks.push({ legPieceId: 1, durationMs: 1_100, voicedMs: voicedAlong(new Int16Array(1_100).fill(9), RATE_HZ, 0) });
+    const piece = createPiece(text, speakable(text, { language: 'ja', needsWords: false }), new VoicePace());
+    addAudio(piece, 1, new Int16Array(1_100).fill(9), RATE_HZ);
     completePiece(piece);
     const heard = [0, 550, 1_100].map((offsetMs) => heardText([piece], { legPieceId: 1, offsetMs }).text);
     expect([heard[0], heard[2]]).toEqual(['', text]);
