@@ -58,7 +58,13 @@ describe('reliable provisional responses (RFC 3262) and forked answers (RFC 3261
   });
 
   it('who is called and rings reliably gets one PRACK; the second to answer a forked INVITE gets its ACK and a BYE', async () => {
-    const call = worker.dial({ toUri: `sip:+15550199@127.0.0.1:${caller.port}`, fromNumber: '+15550100', sdpOffer: sdp, headers: {}, credentials: null });
+    const call = worker.dial({
+      toUri: `sip:+15550199@127.0.0.1:${caller.port}`,
+      fromNumber: '+15550100',
+      sdpOffer: sdp,
+      headers: {},
+      credentials: null,
+    });
     const invite = await caller.incoming('INVITE', PATIENCE.timeout);
     expect(header(invite, 'supported')).toBe('100rel');
     const as = (tag: string, more: SipMessage['headers'] = []): SipMessage => ({
@@ -77,7 +83,13 @@ describe('reliable provisional responses (RFC 3262) and forked answers (RFC 3261
     reliable('two');
     await expect.poll(() => new Set(pracks().map(tagOf)), PATIENCE).toEqual(new Set(['one', 'two']));
     expect(new Set(pracks().map((prack) => header(prack, 'rack')))).toEqual(new Set([`41 ${header(invite, 'cseq')}`]));
-    expect(new Set(pracks().filter((prack) => tagOf(prack) === 'one').map((prack) => header(prack, 'cseq'))).size).toBe(1);
+    expect(
+      new Set(
+        pracks()
+          .filter((prack) => tagOf(prack) === 'one')
+          .map((prack) => header(prack, 'cseq')),
+      ).size,
+    ).toBe(1);
     for (const prack of pracks()) caller.answer(prack, 200);
     caller.answer(as('two'), 200, sdp);
     const dialog = await call.answered;

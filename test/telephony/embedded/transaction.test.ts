@@ -24,7 +24,12 @@ describe('transactions (RFC 3261 §17)', () => {
     new ServerTransaction(
       deps(),
       { key: 'k', message, method, peer: peer(transport) },
-      { onAckTimeout: () => told.push('no ack'), onPrackTimeout: () => told.push('no prack'), onUnanswered: () => told.push('unanswered'), onDone: () => told.push('done') },
+      {
+        onAckTimeout: () => told.push('no ack'),
+        onPrackTimeout: () => told.push('no prack'),
+        onUnanswered: () => told.push('unanswered'),
+        onDone: () => told.push('done'),
+      },
     );
   const client = (method: string, transport: 'udp' | 'tcp' = 'udp') => {
     const transaction = new ClientTransaction(
