@@ -9,7 +9,7 @@ const headerValue = z.string().max(2_048);
 /** A new INVITE outside any dialog. */
 export const admissionRequest = z.object({
   call_id: z.string().min(1).max(512),
-  /** User part of the From URI, decoded; empty when anonymous. */
+  /** User part of the From URI, decoded: what the carrier wrote, `anonymous` too; empty where there is none. */
   from_user: z.string().max(256),
   /** User part of the Request-URI, decoded. */
   to_user: z.string().max(256),

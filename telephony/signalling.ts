@@ -418,10 +418,10 @@ class DrachtioDialog implements SipDialog {
     });
     // Whom the agent talks to is its own decision: without a listener drachtio-srf would say yes, and nobody would call (RFC 3515 §2.4.2).
     dialog.on('refer', (_request, response) => response.send(603));
-    dialog.on('modify', (request, response) => {
-      this.#awaitsAnswer = request.body.trim() === '';
-      this.#describe(dialog, response, this.#awaitsAnswer ? (this.#listener?.makeOffer() ?? null) : this.#answerTo(request.body));
-    });
+    // Said yes to as well, where nobody reads it (RFC 3261 §21.4.6).
+    for (const method of ['message', 'publish']) dialog.on(method as 'message', (_request, response) => response.send(405));
+    // Like drachtio-srf with everything but INVITE and BYE: whoever waits for the dialog listens to it first, and an ACK before it in the same read is heard before it.
+    dialog.on('modify', (request, response) => setImmediate(() => this.#modify(dialog, request, response)));
     dialog.on('update', (request: Srf.SrfRequest, response: Srf.SrfResponse) => {
       // Without a description it only says that the other side is still there (RFC 4028 §7.4).
       if (request.body.trim() === '') response.send(200);
@@ -432,6 +432,11 @@ class DrachtioDialog implements SipDialog {
       this.#awaitsAnswer = false;
       this.#listener?.onAnswer(request.body);
     });
+  }
+
+  #modify(dialog: Srf.Dialog, request: Srf.SrfRequest, response: Srf.SrfResponse): void {
+    this.#awaitsAnswer = request.body.trim() === '';
+    this.#describe(dialog, response, this.#awaitsAnswer ? (this.#listener?.makeOffer() ?? null) : this.#answerTo(request.body));
   }
 
   #answerTo(offer: string): string | null {

@@ -70,7 +70,7 @@ function onNew(core: Core, request: SipMessage, from: { readonly source: Peer; r
   else {
     const app = [...core.apps].find((candidate) => candidate.verbs.has(from.method.toLowerCase()));
     if (app) hand(core, transaction, app, null);
-    else reply(core, transaction, 405, [{ name: 'Allow', value: ALLOW }]);
+    else reply(core, transaction, 405);
   }
 }
 
@@ -273,11 +273,15 @@ function onCancel(core: Core, request: SipMessage, from: { readonly source: Peer
     reply(core, transaction, 481);
     return;
   }
-  reply(core, transaction, 200);
+  const owner = core.owners.get(invite);
+  // Both are answered under one tag (RFC 3261 §9.2).
+  const toTag = owner?.dialog?.localTag ?? newTag();
+  const answer = (asked: ServerTransaction, status: number) =>
+    sendResponse(core, asked, { start: { kind: 'response', status, reason: REASONS[status] ?? '' }, headers: [], body: '', toTag });
+  answer(transaction, 200);
   if (invite.isFinal) return;
-  const app = core.owners.get(invite)?.app;
-  reply(core, invite, 487);
-  if (app) deliverCancel(core, invite, app, request);
+  answer(invite, 487);
+  if (owner?.app) deliverCancel(core, invite, owner.app, request);
 }
 
 /** A CANCEL is told under the transaction of the INVITE it ends. */

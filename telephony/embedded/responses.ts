@@ -18,8 +18,8 @@ import {
 import { agreeTimer, restartTimer, type SessionTimer, timerHeaders } from './session-timer.ts';
 import type { ServerTransaction } from './transaction.ts';
 
-/** What is answered to OPTIONS, and to any method there is no application for. */
-export const ALLOW = 'INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, REFER, NOTIFY';
+/** What is taken: told by OPTIONS, by offers and answers, and with every 405. */
+export const ALLOW = 'INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, NOTIFY';
 /** The extensions that are spoken: session timers (RFC 4028), reliable provisional responses (RFC 3262). */
 export const EXTENSIONS = ['timer', '100rel'];
 export const SUPPORTED = EXTENSIONS.join(', ');
@@ -43,7 +43,11 @@ export function sendResponse(core: Core, transaction: ServerTransaction, respons
   if (isReliable) transaction.rseq += 1;
   const isRefreshed = refreshes(method, status);
   const timer = isRefreshed ? agreeTimer(request) : null;
-  const more = [...(isRefreshed ? refreshHeaders(timer, request) : []), ...(isReliable ? [rseqOf(transaction)] : [])];
+  const more = [
+    ...(isRefreshed ? refreshHeaders(timer, request) : []),
+    ...(isReliable ? [rseqOf(transaction)] : []),
+    ...(status === 405 ? [ALLOWED] : []),
+  ];
   const headers = [...response.headers, ...more];
   const text = formatMessage(writeResponse(core, transaction, { ...response, headers, localParty: side.localParty }));
   const dialog = dialogOf(core, transaction, { ...side, status });

@@ -15,6 +15,8 @@ export type PhoneManner =
   | { readonly does: 'hangUp'; readonly afterMs: number }
   /** Answers with audio nobody can carry, and is hung up on. */
   | { readonly does: 'answerBadly' }
+  /** Its answer crosses the CANCEL, and it is hung up on. */
+  | { readonly does: 'answerTooLate' }
   | { readonly does: 'refuse'; readonly status: number }
   /** Answers, responds to a REFER for `to` with `status`, sends a NOTIFY for each of `notifies`, and is hung up on. */
   | { readonly does: 'refer'; readonly to: string; readonly status: number; readonly notifies: readonly number[] }
@@ -78,6 +80,15 @@ function steps(manner: PhoneManner): string[] {
       return [...ringing, response('200 OK', { sdp: 0 }), '<recv request="ACK"/>', ...hungUpOn];
     case 'answerBadly':
       return [...ringing, response('200 OK', { sdp: 18 }), '<recv request="ACK"/>', ...hungUpOn];
+    case 'answerTooLate':
+      return [
+        ...ringing,
+        '<recv request="CANCEL"/>',
+        response('200 OK', { sdp: 0, cseq: '1 INVITE' }),
+        response('200 OK'),
+        '<recv request="ACK"/>',
+        ...hungUpOn,
+      ];
     case 'hangUp':
       return [
         ...ringing,

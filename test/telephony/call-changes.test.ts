@@ -4,15 +4,18 @@ import { createLogger } from '#config/log.ts';
 import { encodeG711 } from '#media/codecs.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
+import { header } from '#telephony/embedded/message.ts';
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
+import { type Link, openLink } from '#test/fakes/link.ts';
 import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
 import { SilentMedia } from '#test/fakes/silent-media.ts';
 import { runSippSteps, type SippResult } from '#test/fakes/sipp.ts';
 import { tone } from '#test/fakes/tone.ts';
 import { describeNeeds } from '#test/needs.ts';
+import { openRawCaller } from './embedded/raw-caller.ts';
 import { audioAt, expectRequest, expectResponse, send } from './sipp-steps.ts';
 
 /** A-law silence, as it goes over the line. */
@@ -22,6 +25,8 @@ const logger = createLogger({ level: 'silent', name: 'test' });
 
 describeNeeds(['sipp'])('what a caller asks for inside a call', () => {
   let server: EmbeddedSignalling;
+  /** Between the server and its worker. */
+  let link: Link;
   let worker: Signalling;
   let silent: SilentMedia;
   let media: MediaHost;
@@ -42,7 +47,8 @@ describeNeeds(['sipp'])('what a caller asks for inside a call', () => {
       logger,
       admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
     });
-    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    link = await openLink(server.appPort);
+    worker = await connectSignalling({ host: '127.0.0.1', port: link.port, secret: 'secret', tag: 'worker-1', logger });
     worker.onInvite((invite) => {
       const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
       void answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then((call) => calls.push(call));
@@ -51,6 +57,7 @@ describeNeeds(['sipp'])('what a caller asks for inside a call', () => {
 
   afterEach(async () => {
     worker.close();
+    await link.close();
     await server.close();
   });
 
@@ -62,6 +69,43 @@ describeNeeds(['sipp'])('what a caller asks for inside a call', () => {
     const refer = send('REFER', { cseq: 2, lines: ['Refer-To: <sip:somebody@127.0.0.1:9>', 'Referred-By: <sip:sipp@127.0.0.1>'] });
     const info = send('INFO', { cseq: 3 });
     expectSuccess(await runSippSteps([...begun, refer, expectResponse(603), info, expectResponse(200), ...ended(4)], server.sipPort));
+  });
+
+  it.each(['MESSAGE', 'PUBLISH'])('a %s nobody reads is refused with what is taken (RFC 3261 §21.4.6), and the call goes on', async (method) => {
+    const taken = ['Allow: INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, NOTIFY'];
+    const unread = [send(method, { cseq: 2, lines: ['Event: presence'] }), expectResponse(405, taken)];
+    const options = [send('OPTIONS', { cseq: 3 }), expectResponse(200)];
+    expectSuccess(await runSippSteps([...begun, ...unread, ...options, ...ended(4)], server.sipPort));
+  });
+
+  it('a change asked for while another one has no answer yet is for later (RFC 3261 §14.2), and changes nothing', async () => {
+    const caller = await openRawCaller(server.sipPort);
+    const sdp = (port: number) => audioAt(port).replaceAll('\n', '\r\n');
+    const responseTo = (cseq: string) =>
+      caller.next(({ start, headers }) => start.kind === 'response' && start.status >= 200 && header({ headers }, 'cseq') === cseq, PATIENCE.timeout);
+    try {
+      caller.request({ body: sdp(4_000) });
+      const toTag = /tag=(.+)/.exec(header(await responseTo('1 INVITE'), 'to') ?? '')?.[1] ?? '';
+      caller.request({ method: 'ACK', toTag });
+      await expect.poll(() => calls.length, PATIENCE).toBe(1);
+      link.hold();
+      caller.request({ toTag, cseq: 2, body: sdp(4_100) });
+      caller.request({ method: 'UPDATE', toTag, cseq: 3, body: sdp(4_200) });
+      caller.request({ toTag, cseq: 4, body: sdp(4_300), branch: 'z9hG4bK-second' });
+      for (const cseq of ['3 UPDATE', '4 INVITE']) {
+        const later = await responseTo(cseq);
+        expect([later.start, header(later, 'retry-after')]).toMatchObject([{ status: 500 }, '2']);
+      }
+      caller.request({ method: 'ACK', toTag, cseq: 4, branch: 'z9hG4bK-second' });
+      link.release();
+      expect(await responseTo('2 INVITE')).toMatchObject({ start: { status: 200 } });
+      caller.request({ method: 'ACK', toTag, cseq: 2 });
+      caller.request({ method: 'UPDATE', toTag, cseq: 5, body: sdp(4_400) });
+      expect(await responseTo('5 UPDATE')).toMatchObject({ start: { status: 200 } });
+      expect(silent.legs[0]?.remotes.map(({ port }) => port)).toEqual([4_000, 4_100, 4_400]);
+    } finally {
+      caller.close();
+    }
   });
 
   it('a re-INVITE with another codec and another address moves the audio there, both ways (RFC 3264 §8)', async () => {
@@ -126,9 +170,9 @@ describeNeeds(['sipp'])('what a caller asks for inside a call', () => {
     const agreed = ['Session-Expires: 120;refresher=uac', 'Require: timer'];
     const sdp = audioAt(4_000);
     const tooShort = [
-      send('INVITE', { cseq: 1, sdp, lines: ['Supported: timer', 'Session-Expires: 60'] }),
+      send('INVITE', { cseq: 1, sdp, branch: 'z9hG4bK-short', lines: ['Supported: timer', 'Session-Expires: 60'] }),
       expectResponse(422, ['Min-SE: 90']),
-      send('ACK', { cseq: 1, branch: '[branch-2]' }),
+      send('ACK', { cseq: 1, branch: 'z9hG4bK-short' }),
     ];
     const begin = [send('INVITE', { cseq: 2, sdp, lines: asks(120), isFirst: true }), expectResponse(200, agreed), send('ACK', { cseq: 2 })];
     const byUpdate = [send('UPDATE', { cseq: 3, lines: asks(120) }), expectResponse(200, agreed)];

@@ -9,9 +9,11 @@ import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/emb
 import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
+import { openLink } from '#test/fakes/link.ts';
 import { SilentMedia } from '#test/fakes/silent-media.ts';
-import { runSipp, type SippResult } from '#test/fakes/sipp.ts';
+import { runSipp, runSippSteps, type SippResult } from '#test/fakes/sipp.ts';
 import { describeNeeds } from '#test/needs.ts';
+import { audioAt, expectResponse, send } from './sipp-steps.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
@@ -21,12 +23,14 @@ describeNeeds(['sipp'])('inbound calls from sipp through the embedded signalling
   let worker: Signalling;
   let media: SilentMedia;
   let admit: (request: AdmissionRequest) => AdmissionAnswer | Promise<AdmissionAnswer>;
+  let asked: AdmissionRequest[];
   let ready: () => Promise<{ recordAudio: boolean }>;
   let calls: InboundCall[];
   let logs: LegLog[];
   let onLeg: (leg: Leg) => void;
 
   beforeEach(async () => {
+    asked = [];
     admit = () => route;
     ready = async () => ({ recordAudio: false });
     calls = [];
@@ -43,7 +47,10 @@ describeNeeds(['sipp'])('inbound calls from sipp through the embedded signalling
       takeOverMs: 300,
       clock: systemClock,
       logger,
-      admit: async (request) => admit(request),
+      admit: async (request) => {
+        asked.push(request);
+        return admit(request);
+      },
     });
     worker = await openWorker();
   });
@@ -67,6 +74,8 @@ describeNeeds(['sipp'])('inbound calls from sipp through the embedded signalling
     return signalling;
   }
 
+  /** The caller acknowledges the answer, and hangs up. */
+  const talked = [send('ACK', { cseq: 1 }), send('BYE', { cseq: 2 }), expectResponse(200)];
   const expectSuccess = (result: SippResult) => expect(result.code, result.screen).toBe(0);
   /** Every leg has ended for this reason, and the server has forgotten every dialog. */
   async function expectAllClosed(reason: 'local' | 'remote', count: number): Promise<void> {
@@ -116,6 +125,75 @@ describeNeeds(['sipp'])('inbound calls from sipp through the embedded signalling
     await expect.poll(() => calls).toEqual([{ outcome: 'cancelled' }]);
     expect(media.legs).toEqual([]);
     expect(server.metrics().dialogs).toBe(0);
+  });
+
+  it('a caller who gives up before the 100 opens no leg either', async () => {
+    ready = () => new Promise(() => undefined);
+    const branch = 'z9hG4bK-early';
+    const steps = [
+      send('INVITE', { cseq: 1, branch, sdp: audioAt(4_000), isHasty: true }),
+      send('CANCEL', { cseq: 1, branch, isFirst: true }),
+      expectResponse(200, ['CSeq: 1 CANCEL']),
+      expectResponse(487, ['CSeq: 1 INVITE']),
+      send('ACK', { cseq: 1, branch }),
+    ];
+    expectSuccess(await runSippSteps(steps, server.sipPort));
+    await expect.poll(() => calls, { timeout: 5000 }).toEqual([{ outcome: 'cancelled' }]);
+    expect(media.legs).toEqual([]);
+    expect(server.metrics().dialogs).toBe(0);
+  });
+
+  it('a CANCEL that crosses the answer changes nothing, and comes from the same one (RFC 3261 §9.2)', async () => {
+    const branch = 'z9hG4bK-crossed';
+    const steps = [
+      send('INVITE', { cseq: 1, branch, sdp: audioAt(4_000) }),
+      expectResponse(200, ['CSeq: 1 INVITE']),
+      send('CANCEL', { cseq: 1, branch, isFirst: true }),
+      // Its tag is the one that the ACK and the BYE name from here on.
+      expectResponse(200, ['CSeq: 1 CANCEL']),
+      ...talked,
+    ];
+    expectSuccess(await runSippSteps(steps, server.sipPort));
+    await expectAllClosed('remote', 1);
+  });
+
+  it('an INVITE of more than 8 KB that TCP brings in pieces is read whole', async () => {
+    const long = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`x-account-${index}`, `${index} für ${'ü'.repeat(400)}`]));
+    const lines = Object.entries(long).map(([name, value]) => `${name}: ${value}`);
+    const link = await openLink(server.sipPort, { pieceBytes: 101 });
+    try {
+      const steps = [send('INVITE', { cseq: 1, sdp: audioAt(4_000), lines }), expectResponse(200), ...talked];
+      expectSuccess(await runSippSteps(steps, link.port, ['-t', 't1']));
+      expect(asked).toMatchObject([{ transport: 'tcp', headers: long }]);
+      await expectAllClosed('remote', 1);
+    } finally {
+      await link.close();
+    }
+  });
+
+  it('a caller without a number is asked about with all that the carrier says of them', async () => {
+    const headers = {
+      'p-asserted-identity': '"Jo" <sip:+14155550123@carrier.example>',
+      privacy: 'id',
+      diversion: '<sip:+14155550199@carrier.example>;reason=unconditional',
+      'x-twilio-callsid': 'CA0123456789',
+    };
+    const lines = ['User-Agent: sipp', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
+    const invite = send('INVITE', { cseq: 1, sdp: audioAt(4_000), from: '"Anonymous" <sip:anonymous@anonymous.invalid>', lines });
+    expectSuccess(await runSippSteps([invite, expectResponse(200), ...talked], server.sipPort));
+    expect(asked).toEqual([
+      {
+        call_id: expect.any(String),
+        from_user: 'anonymous',
+        to_user: '+15550100',
+        source_address: '127.0.0.1',
+        source_port: expect.any(Number),
+        transport: 'udp',
+        headers,
+        is_answerable: true,
+      },
+    ]);
+    await expectAllClosed('remote', 1);
   });
 
   it('digits by INFO are the leg’s, a hold stops its sending, and taking it up again resumes it', async () => {

@@ -89,6 +89,8 @@ describeNeeds(['sipp'])('an outbound call through the embedded signalling', () =
     [600, 'busy'],
     [408, 'no_answer'],
     [480, 'no_answer'],
+    // Nobody is called in their stead.
+    [302, 'failed'],
     [404, 'failed'],
     [503, 'failed'],
     [603, 'failed'],
@@ -115,6 +117,12 @@ describeNeeds(['sipp'])('an outbound call through the embedded signalling', () =
     await systemClock.sleep(1_500);
     abort.abort();
     expect((await call).outcome).toBe('cancelled');
+    await expectOver();
+  });
+
+  it('given up in the moment it is answered is hung up on (RFC 3261 §9.1)', async () => {
+    abort.abort();
+    expect((await dial({ does: 'answerTooLate' })).outcome).toBe('cancelled');
     await expectOver();
   });
 

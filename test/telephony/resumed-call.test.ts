@@ -76,6 +76,8 @@ describe('an answered call whose worker goes', () => {
   }
 
   const reinvite = () => caller.incoming('INVITE', LONG_MS);
+  const responseTo = (cseq: string) =>
+    caller.next(({ start, headers }) => start.kind === 'response' && start.status >= 200 && header({ headers }, 'cseq') === cseq, LONG_MS);
 
   it('is another worker’s with a re-INVITE: the dialog’s own tags, a CSeq of its own, the new worker’s media; then BYE works both ways', async () => {
     const first = await openWorker('worker-1');
@@ -143,6 +145,41 @@ describe('an answered call whose worker goes', () => {
     expect(await resuming).toMatchObject({ outcome: 'failed' });
     caller.answer(await caller.incoming('BYE', LONG_MS), 200);
     await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+  });
+
+  it('refuses the caller’s own changes while its re-INVITE is open (491), and takes them afterwards (RFC 3261 §14.2)', async () => {
+    const first = await openWorker('worker-1');
+    const { call, toTag } = await answered();
+    const second = await openWorker('worker-2');
+    first.close();
+    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    const request = await reinvite();
+    caller.request({ toTag, cseq: 2, branch: 'z9hG4bK-glare', body: sdp(41_001) });
+    expect(await responseTo('2 INVITE')).toMatchObject({ start: { status: 491 } });
+    caller.request({ method: 'ACK', toTag, cseq: 2, branch: 'z9hG4bK-glare' });
+    caller.request({ method: 'UPDATE', toTag, cseq: 3, body: sdp(41_002) });
+    expect(await responseTo('3 UPDATE')).toMatchObject({ start: { status: 491 } });
+    caller.answer(request, 200, sdp(41_000));
+    expect(await resuming).toMatchObject({ outcome: 'answered' });
+    caller.request({ method: 'UPDATE', toTag, cseq: 4, body: sdp(41_003) });
+    expect(await responseTo('4 UPDATE')).toMatchObject({ start: { status: 200 } });
+    expect(media.legs.at(-1)?.remotes.map(({ port }) => port)).toEqual([41_000, 41_003]);
+  });
+
+  it('asks again when its re-INVITE has met the caller’s own (RFC 3261 §14.1)', async () => {
+    const first = await openWorker('worker-1');
+    const { call } = await answered();
+    const second = await openWorker('worker-2');
+    first.close();
+    const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
+    const request = await reinvite();
+    caller.answer(request, 491);
+    const cseqOf = (message: SipMessage) => Number.parseInt(header(message, 'cseq') ?? '', 10);
+    const again = await caller.next((message) => isOf(message, 'INVITE') && cseqOf(message) > cseqOf(request), LONG_MS);
+    caller.answer(again, 200, sdp(41_000));
+    expect(await resuming).toMatchObject({ outcome: 'answered' });
+    expect(media.legs.at(-1)?.remotes.at(-1)).toMatchObject({ port: 41_000 });
+    expect(caller.requests).not.toContain('BYE');
   });
 
   it('outlives the signalling: the new one learns of it from the worker, and hands on the caller’s BYE', async () => {

@@ -11,6 +11,8 @@ const headers = (cseq: string, toTag = '') =>
 const meta = (source: string) => [source, '1', 'udp', '127.0.0.1', '5090', '00:00:00.000000'];
 const invite = `INVITE sip:b@127.0.0.1 SIP/2.0\r\n${headers('1 INVITE')}Content-Length: ${sdp.length}\r\n\r\n${sdp}`;
 const bye = `BYE sip:b@127.0.0.1 SIP/2.0\r\n${headers('2 BYE', ';tag=b')}Content-Length: 0\r\n\r\n`;
+const ack = bye.replaceAll('BYE', 'ACK').replace('CSeq: 2', 'CSeq: 1');
+const reinvite = `INVITE sip:b@127.0.0.1 SIP/2.0\r\n${headers('2 INVITE', ';tag=b')}Content-Length: ${sdp.length}\r\n\r\n${sdp}`;
 const ok = `SIP/2.0 200 OK\r\n${headers('1 INVITE', ';tag=b')}Content-Length: ${sdp.length}\r\n\r\n${sdp}`;
 
 /** A SIP server as an application sees it, whose every word the test decides. */
@@ -65,6 +67,19 @@ describe('the worker’s end of signalling', () => {
       dialog.listen({ onEnded: resolve, onOffer: () => null, makeOffer: () => '', onAnswer: () => undefined, onInfo: () => undefined }),
     );
     await Promise.race([ended, systemClock.sleep(2000).then(() => Promise.reject(new Error('the BYE was missed')))]);
+  });
+
+  it('a re-INVITE in the same read as the answer’s receipt is answered by whoever listens, not refused', async () => {
+    const { invite: call } = await incoming();
+    onCommand = (app, command) => {
+      onCommand = (_app, { messageId }) => app.answer(messageId, true);
+      app.answer(command.messageId, true, [...meta('application'), 'txn-1', 'dialog-1', '', 'Msg sent:', ''], ok);
+      app.deliver(['sip', ...meta('network'), 'dialog-1', 'dialog-1', ''], ack);
+      app.deliver(['sip', ...meta('network'), 'txn-2', 'dialog-1', ''], reinvite);
+    };
+    const dialog = await call.answer(sdp);
+    dialog.listen({ onEnded: () => undefined, onOffer: () => sdp, makeOffer: () => '', onAnswer: () => undefined, onInfo: () => undefined });
+    await expect.poll(() => commands, { timeout: 10_000, interval: 5 }).toEqual(['SIP/2.0 200 OK', 'SIP/2.0 200 OK']);
   });
 
   it('an INVITE without a Contact is refused, never answered', async () => {

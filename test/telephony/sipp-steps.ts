@@ -3,12 +3,16 @@
 /** What of a request differs from the usual. */
 export interface SentRequest {
   readonly cseq: number;
-  /** Of the INVITE whose refusal an ACK acknowledges; a new one when absent. */
+  /** Of an INVITE, and of the CANCEL or the ACK of a refusal that belong to it; a new one when absent. */
   readonly branch?: string;
-  /** Outside a dialog though a refusal came before. */
+  /** The next step follows at once: it is not sent again, and what answers it comes later. */
+  readonly isHasty?: boolean;
+  /** Outside a dialog though a response came before. */
   readonly isFirst?: boolean;
   /** Further header lines. */
   readonly lines?: readonly string[];
+  /** Who calls, without the tag. */
+  readonly from?: string;
   /** A session description; none when absent. */
   readonly sdp?: string;
 }
@@ -29,11 +33,12 @@ export function audioAt(port: number, codec = '0 PCMU/8000'): string {
 }
 
 /** Sends a request: the first INVITE of the call, or, with a peer's tag once it is known, any other. */
-export function send(method: string, { cseq, branch = '[branch]', isFirst = false, lines = [], sdp = '' }: SentRequest): string {
+export function send(method: string, request: SentRequest): string {
+  const { cseq, branch = '[branch]', isHasty = false, isFirst = false, lines = [], from = '<sip:sipp@[local_ip]:[local_port]>', sdp = '' } = request;
   const text = [
     `${method} sip:[service]@[remote_ip]:[remote_port] SIP/2.0`,
     `Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=${branch}`,
-    'From: <sip:sipp@[local_ip]:[local_port]>;tag=[pid]SIPp[call_number]',
+    `From: ${from};tag=[pid]SIPp[call_number]`,
     `To: <sip:[service]@[remote_ip]:[remote_port]>${isFirst ? '' : '[peer_tag_param]'}`,
     'Call-ID: [call_id]',
     `CSeq: ${cseq} ${method}`,
@@ -46,7 +51,7 @@ export function send(method: string, { cseq, branch = '[branch]', isFirst = fals
     sdp,
   ].join('\n');
   // Nobody answers an ACK.
-  return `<send${method === 'ACK' ? '' : ' retrans="500"'}><![CDATA[\n${text}\n]]></send>`;
+  return `<send${method === 'ACK' || isHasty ? '' : ' retrans="500"'}><![CDATA[\n${text}\n]]></send>`;
 }
 
 /** Awaits a final response, past any provisional ones; each of `has` is a regular expression that must be found in it. */

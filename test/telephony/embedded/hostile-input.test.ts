@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import type { AdmissionAnswer } from '#config/sip-admission.ts';
+import { header } from '#telephony/embedded/message.ts';
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { connectSignalling, type IncomingInvite, type Signalling, type SipDialog } from '#telephony/signalling.ts';
 import { openRawCaller, type RawCaller } from './raw-caller.ts';
@@ -113,8 +114,10 @@ describe('what the network may send at the embedded signalling', () => {
     caller.request({ branch: 'z9hG4bK-early', body: sdp });
     await caller.response(100);
     caller.request({ method: 'CANCEL', branch: 'z9hG4bK-early', contact: null });
-    await caller.response(487);
+    const terminated = await caller.response(487);
     expect(caller.responses).toContain('200 CANCEL');
+    // RFC 3261 §9.2
+    expect(header(await caller.response(200), 'to')).toBe(header(terminated, 'to'));
     asked.resolve(route);
     await expect.poll(() => invites.length, { interval: 5 }).toBe(1);
     await new Promise<void>((resolve) => invites[0]!.onCancel(resolve));

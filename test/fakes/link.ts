@@ -1,0 +1,77 @@
+/** A TCP connection that can be cut, held up, or taken to pieces: what is told this address reaches the other one through it. */
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** A relay on the loopback. */
+export interface Link {
+  readonly port: number;
+  /** Breaks every connection, without a goodbye, and lets none through until `mend`. */
+  cut(): void;
+  mend(): void;
+  /** Nothing more passes through the connections there are, until `release`. */
+  hold(): void;
+  release(): void;
+  close(): Promise<void>;
+}
+
+/** Relays a port of its own to `targetPort`; no more than `pieceBytes` at once, where that is given. */
+export async function openLink(targetPort: number, { pieceBytes }: { readonly pieceBytes?: number } = {}): Promise<Link> {
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((near) => {
+    if (isCut) {
+      near.resetAndDestroy();
+      return;
+    }
+    const far = connect({ port: targetPort, host: '127.0.0.1', noDelay: true });
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+      if (pieceBytes === undefined) socket.pipe(other);
+      else socket.pipe(inPieces(pieceBytes)).pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.resetAndDestroy();
+    },
+    mend() {
+      isCut = false;
+    },
+    hold() {
+      for (const socket of sockets) socket.pause();
+    },
+    release() {
+      for (const socket of sockets) socket.resume();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** Each piece in a turn of its own, so that whoever reads has read the one before. */
+function inPieces(bytes: number): Transform {
+  return new Transform({
+    async transform(chunk: Buffer, _encoding, done) {
+      for (let at = 0; at < chunk.length; at += bytes) {
+        this.push(chunk.subarray(at, at + bytes));
+        await nextTurn();
+      }
+      done();
+    },
+  });
+}
