@@ -435,6 +435,11 @@ class DrachtioDialog implements SipDialog {
   }
 
   #modify(dialog: Srf.Dialog, request: Srf.SrfRequest, response: Srf.SrfResponse): void {
+    // The BYE came in the same read (RFC 3261 §15.1.2).
+    if (this.#isOver) {
+      response.send(487);
+      return;
+    }
     this.#awaitsAnswer = request.body.trim() === '';
     this.#describe(dialog, response, this.#awaitsAnswer ? (this.#listener?.makeOffer() ?? null) : this.#answerTo(request.body));
   }

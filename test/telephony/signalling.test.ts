@@ -82,6 +82,20 @@ describe('the worker’s end of signalling', () => {
     await expect.poll(() => commands, { timeout: 10_000, interval: 5 }).toEqual(['SIP/2.0 200 OK', 'SIP/2.0 200 OK']);
   });
 
+  it('a re-INVITE that a BYE overtakes in the same read is terminated (RFC 3261 §15.1.2)', async () => {
+    const { invite: call } = await incoming();
+    onCommand = (app, command) => {
+      onCommand = (_app, { messageId }) => app.answer(messageId, true);
+      app.answer(command.messageId, true, [...meta('application'), 'txn-1', 'dialog-1', '', 'Msg sent:', ''], ok);
+      app.deliver(['sip', ...meta('network'), 'txn-2', 'dialog-1', ''], reinvite);
+      app.deliver(['sip', ...meta('network'), 'txn-3', 'dialog-1', ''], bye.replace('CSeq: 2', 'CSeq: 3'));
+    };
+    await call.answer(sdp);
+    await expect
+      .poll(() => commands, { timeout: 10_000, interval: 5 })
+      .toEqual(['SIP/2.0 200 OK', 'SIP/2.0 200 OK', 'SIP/2.0 487 Request Terminated']);
+  });
+
   it('an INVITE without a Contact is refused, never answered', async () => {
     const [app] = [...port.apps];
     app?.deliver(['sip', ...meta('network'), 'txn-1', '', '127.0.0.1', '5060', ''], invite.replace(/Contact:.*\r\n/, ''));
