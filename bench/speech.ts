@@ -96,7 +96,7 @@ async function measureRequests(product: Product, format: string): Promise<Figure
   ];
 }
 
-/** How late the latest audio of a stream came for a listener that plays from the first piece on, ms; null when it was refused. */
+/** How late the latest audio of a stream came for a listener that plays from the first piece on, ms; null when it was refused, with 429 or at its start. */
 async function stream(product: Product): Promise<number | null> {
   const socket = new WebSocket(`${product.url.replace('http', 'ws')}/v1/tts/live`, { headers: { authorization: `Bearer ${product.rootKey}` } });
   return new Promise((resolve, reject) => {
@@ -115,7 +115,11 @@ async function stream(product: Product): Promise<number | null> {
     });
     socket.on('message', (data: Buffer) => {
       const event = decode(data) as { event: string; time?: number; reason?: string };
-      if (event.event === 'finish') return event.reason === 'stop' ? resolve(latestMs) : reject(new Error('stream failed'));
+      if (event.event === 'finish') {
+        if (event.reason === 'stop') return resolve(latestMs);
+        // All streams open at once: places that were free when a socket opened are taken when it starts.
+        return startedAt === null ? resolve(null) : reject(new Error('a stream broke off'));
+      }
       startedAt ??= performance.now();
       latestMs = Math.max(latestMs, performance.now() - startedAt - playedMs);
       playedMs += event.time ?? 0;
@@ -137,7 +141,7 @@ async function measureStreams(product: Product): Promise<Figure[]> {
   isOver = true;
   await asking;
   const late = streams.filter((value) => value !== null);
-  const load = `${STREAMS} streams, ${streams.length - late.length} refused with 429, ${availableParallelism()} cores`;
+  const load = `${STREAMS} streams, ${streams.length - late.length} refused, ${availableParallelism()} cores`;
   return [
     judged({ what: 'latest audio of a live stream behind its listener', load, unit: 'ms', samples: late.length }, [
       { name: 'worst', value: Math.max(...late), limit: 200 },

@@ -55,8 +55,11 @@ export interface SpeechPool {
   close(): Promise<void>;
 }
 
-/** Streams a core carries without one of them falling behind its listener: a second of MP3 costs 74 ms with the local voice, half of it the voice's. */
-const STREAMS_PER_CORE = { local: 10, vendor: 20 };
+/**
+ * Streams a core carries without one of them falling behind its listener, beside an API that is asked without a pause (`npm run bench:speech`): a second of MP3
+ * costs 74 ms with the local voice, half of it the voice's; with 8 a core the latest audio came 0.4 s late, with 6 none did.
+ */
+const STREAMS_PER_CORE = { local: 6, vendor: 20 };
 /** Encoding alone fills a thread with about as many. */
 const STREAMS_PER_THREAD = 20;
 /** A recording is decoded at full speed. */

@@ -14,8 +14,8 @@ function places(environment: Record<string, string>, cores: number): number {
 }
 
 it.each([
-  ['the local voice', {}, 1, 10],
-  ['the local voice', {}, 2, 20],
+  ['the local voice', {}, 1, 6],
+  ['the local voice', {}, 2, 12],
   ['the local voice', {}, 16, 80],
   ['a vendor’s voice', { TTS_PROVIDER: 'openai' }, 2, 40],
 ])('with %s a machine takes as many streams as it can keep in real time: %o, %i cores, %i streams', (_, environment, cores, streams) => {
