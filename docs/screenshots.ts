@@ -207,7 +207,7 @@ async function takeConsole(
 async function takeApi(browser: Browser, product: Product): Promise<void> {
   const page = await browser.newPage({ viewport: VIEWPORT });
   await page.goto(`${product.url}/docs`);
-  await page.getByText('/v1/agent/sessions', { exact: false }).first().waitFor();
+  await page.locator('.opblock-summary-path').first().waitFor();
   await take(page, 'api');
 }
 
