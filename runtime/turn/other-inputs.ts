@@ -9,14 +9,14 @@ import { forgetQuiet } from './silence.ts';
 import { overhear } from './taken-over.ts';
 import type { Turn } from './turn-state.ts';
 
-/** A key of the phone. Digits are never dropped once keypad input is on; the first one stops the agent. */
+/** A key of the phone. Digits are never dropped once keypad input is on; the first one stops the agent, a key that begins no entry does not: nothing would follow. */
 export function onDigit(draft: Draft, digit: string): void {
   const { keypad } = draft.config;
   if (!keypad) return;
   forgetQuiet(draft);
   emit(draft, { do: 'stopTimer', name: 'idle' });
-  if (draft.digits === '' && isInterruptible(draft)) cut(draft, 'keypad');
   const { digits, isComplete } = pressKey(draft.digits, digit, keypad);
+  if (draft.digits === '' && digits !== '' && isInterruptible(draft)) cut(draft, 'keypad');
   draft.digits = digits;
   if (isComplete) onEntryEnded(draft);
   else if (digits !== '') emit(draft, { do: 'startTimer', name: 'keypad', atMs: draft.atMs + keypad.interDigitMs });

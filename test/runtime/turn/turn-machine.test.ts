@@ -387,6 +387,11 @@ describe('keys and typed messages', () => {
     expect(script.all('clear')).toHaveLength(1);
   });
 
+  it('a lone terminator does not stop the agent: nothing would be said after it', () => {
+    const script = press(TurnScript.speaking('The table is booked.', { keypad }), '#');
+    expect(script.all('clear')).toHaveLength(0);
+  });
+
   it('supplement 5 user.message interrupts and is answered, in writing when it asks for no audio', () => {
     const script = TurnScript.speaking().take({ type: 'user.message', text: 'typed', wantsAudio: false });
     script.take({ type: 'playout.cleared', replyId: 'r1', heard: 'The', isExact: true });
