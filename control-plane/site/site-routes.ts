@@ -20,41 +20,49 @@ const CONSOLE_POLICY = [
   "form-action 'self'",
 ].join('; ');
 
-/** What the browser client loads only when it needs it. */
-const CLIENT_PART = /^sdk-[a-z-]+\.js$/;
+/** The scripts other sites load, by names that never change. */
+const SCRIPT = /^(?:widget|sdk(?:-[a-z-]+)?)\.js$/;
 
-/** Registers the console, `/sdk.js` with its parts and `/widget.js` from the folder of built web files. */
+/** Names in `/assets` carry a hash of their content. Everything else is asked for again, by its ETag: the parts of the browser client must be of one build. */
+const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' };
+/** The widget is loaded with every page of a site, and talks to the rest through public names only. */
+const WIDGET_MAX_AGE = '5m';
+
+/** Registers the console, `/sdk.js` with its parts and `/widget.js` from the folder of built web files, which has each also compressed (web/precompressed.ts). */
 export async function registerSiteRoutes(app: ApiServer, distDirectory: string): Promise<void> {
   const consoleDirectory = join(distDirectory, 'console');
-  if (existsSync(join(consoleDirectory, 'index.html'))) await serveConsole(app, consoleDirectory);
-  else app.get('/', OPEN, (_request, reply) => reply.type('text/html; charset=utf-8').send(NOT_BUILT));
-  const parts = existsSync(distDirectory) ? readdirSync(distDirectory).filter((file) => CLIENT_PART.test(file)) : [];
-  for (const file of ['sdk.js', 'widget.js', ...parts]) {
-    answerPreflight(app, `/${file}`, 'GET');
-    app.get(`/${file}`, { config: { access: 'none', anyOrigin: true }, schema: { hide: true } }, (_request, reply) => {
-      reply.header('Cross-Origin-Resource-Policy', 'cross-origin');
-      if (existsSync(join(distDirectory, file))) return reply.sendFile(file, distDirectory, { maxAge: '5m' });
-      return reply.code(404).type('text/javascript; charset=utf-8').send('// Not built: run "npm run prepare" and start again.\n');
-    });
-  }
-}
-
-async function serveConsole(app: ApiServer, directory: string): Promise<void> {
+  const hasConsole = existsSync(join(consoleDirectory, 'index.html'));
   app.addHook('onRoute', (route) => {
     if (route.url === '/*') route.config = { ...route.config, access: 'none' };
   });
-  // Deep links into the console are the page's own to resolve.
-  for (const url of ['/console', '/console/*']) app.get(url, OPEN, (_request, reply) => reply.sendFile('index.html', directory, { maxAge: 0 }));
   await app.register(fastifyStatic, {
-    root: directory,
-    wildcard: true,
+    ...(hasConsole ? { root: consoleDirectory, wildcard: true } : { serve: false }),
+    preCompressed: true,
+    // Whoever asks for a part gets all of it, as any server may answer (RFC 9110 §14.2): these files are small.
+    acceptRanges: false,
     setHeaders: (reply, path) => {
-      reply.header('Content-Security-Policy', CONSOLE_POLICY);
-      reply.header('Referrer-Policy', 'no-referrer');
-      // Built files carry a hash of their content in their name; pages do not.
-      if (path.includes(`${directory}/assets/`)) reply.header('Cache-Control', 'public, max-age=31536000, immutable');
+      if (!path.startsWith(consoleDirectory)) return;
+      reply.headers({ 'Content-Security-Policy': CONSOLE_POLICY, 'Referrer-Policy': 'no-referrer' });
+      if (path.startsWith(join(consoleDirectory, 'assets'))) reply.headers(FOR_EVER);
     },
   });
+  // Deep links into the console are the page's own to resolve.
+  if (hasConsole)
+    for (const url of ['/console', '/console/*']) app.get(url, OPEN, (_request, reply) => reply.sendFile('index.html', consoleDirectory));
+  else app.get('/', OPEN, (_request, reply) => reply.type('text/html; charset=utf-8').send(NOT_BUILT));
+  serveScripts(app, distDirectory);
+}
+
+function serveScripts(app: ApiServer, directory: string): void {
+  const built = existsSync(directory) ? readdirSync(directory).filter((file) => SCRIPT.test(file)) : [];
+  for (const file of new Set(['sdk.js', 'widget.js', ...built])) {
+    answerPreflight(app, `/${file}`, 'GET');
+    app.get(`/${file}`, { config: { access: 'none', anyOrigin: true }, schema: { hide: true } }, (_request, reply) => {
+      reply.header('Cross-Origin-Resource-Policy', 'cross-origin');
+      if (built.includes(file)) return reply.sendFile(file, directory, { maxAge: file === 'widget.js' ? WIDGET_MAX_AGE : 0 });
+      return reply.code(404).type('text/javascript; charset=utf-8').send('// Not built: run "npm run prepare" and start again.\n');
+    });
+  }
 }
 
 const NOT_BUILT = `<!doctype html>

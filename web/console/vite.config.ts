@@ -1,11 +1,12 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { precompressed } from '../precompressed.ts';
 
 /** Builds the console, served at `/`. */
 export default defineConfig({
   root: import.meta.dirname,
   logLevel: 'warn',
-  plugins: [react()],
+  plugins: [react(), precompressed()],
   build: {
     outDir: '../dist/console',
     emptyOutDir: true,
