@@ -4,7 +4,11 @@
  */
 import { z } from 'zod';
 
-const headerValue = z.string().max(2_048);
+const MAX_VALUE_CHARS = 2_048;
+const headerValue = z.string().max(MAX_VALUE_CHARS);
+/** What proves a password: each stands for itself. */
+const PROOFS = new Set(['authorization', 'proxy-authorization']);
+const ABOUT_THE_CALLER = new Set(['p-asserted-identity', 'privacy', 'diversion']);
 
 /** A new INVITE outside any dialog. */
 export const admissionRequest = z.object({
@@ -22,6 +26,24 @@ export const admissionRequest = z.object({
   is_answerable: z.boolean().optional(),
 });
 export type AdmissionRequest = z.infer<typeof admissionRequest>;
+
+/** The headers of an INVITE that belong into the question, of all it has; several of one name are one list (RFC 3261 §7.3.1). */
+export function admissionHeaders(all: Iterable<{ readonly name: string; readonly value: string }>): AdmissionRequest['headers'] {
+  const headers: Record<string, string> = {};
+  for (const { name: written, value } of all) {
+    const name = written.toLowerCase();
+    const before = headers[name];
+    if (PROOFS.has(name)) headers[name] = before ?? value.slice(0, MAX_VALUE_CHARS);
+    else if (ABOUT_THE_CALLER.has(name) || name.startsWith('x-'))
+      headers[name] = (before === undefined ? value : `${before}, ${value}`).slice(0, MAX_VALUE_CHARS);
+  }
+  return headers;
+}
+
+/** What is kept of them: the proof of a password is nobody's to read. */
+export function keptHeaders(headers: AdmissionRequest['headers']): AdmissionRequest['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !PROOFS.has(name)));
+}
 
 /** Who takes the INVITE, or what it is refused with. */
 export const admissionAnswer = z.discriminatedUnion('action', [

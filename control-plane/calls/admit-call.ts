@@ -4,7 +4,7 @@
  */
 import { Fault, fault } from '#config/errors.ts';
 import { parseAllowList } from '#config/public-address.ts';
-import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
+import { type AdmissionAnswer, type AdmissionRequest, keptHeaders } from '#config/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { loadPublished } from '../agents/publish.ts';
 import { type Context, newId } from '../context.ts';
@@ -151,6 +151,7 @@ async function charge(context: Context, request: AdmissionRequest, { number, age
     callerNumber: request.from_user === '' ? null : request.from_user,
     dialedNumber: number.phone_number,
     sipCallId: request.call_id,
+    sipHeaders: keptHeaders(request.headers),
     recordAudio: version.config.conversation.record_audio,
     tokenHash: null,
   });

@@ -3,7 +3,7 @@
  * and carries its password in the address. Read into the same question the embedded signalling asks.
  */
 import { z } from 'zod';
-import { type AdmissionRequest, admissionRequest } from '#config/sip-admission.ts';
+import { type AdmissionRequest, admissionHeaders, admissionRequest } from '#config/sip-admission.ts';
 
 /** What drachtio-server adds to the handler's address about the request it posts; it says more, which is ignored. */
 export const drachtioQuery = z.object({
@@ -11,8 +11,6 @@ export const drachtioQuery = z.object({
   protocol: z.enum(['udp', 'tcp', 'tls']).catch('udp'),
 });
 
-/** Headers admission looks at, beside those that begin with `x-` (config/sip-admission.ts). */
-const ASKED_ABOUT = new Set(['authorization', 'proxy-authorization', 'p-asserted-identity', 'privacy', 'diversion']);
 const COMPACT: Readonly<Record<string, string>> = { i: 'call-id', f: 'from' };
 const USER = /sips?:([^@;?>\s]*)@/i;
 const TEL = /tel:([^;?>\s]*)/i;
@@ -22,22 +20,21 @@ export function readDrachtioQuestion(invite: string, query: z.output<typeof drac
   const [requestLine = '', ...lines] = (invite.split(/\r?\n\r?\n/, 1)[0] ?? '').replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
   const requestUri = /^INVITE (\S+) SIP\/2\.0$/.exec(requestLine)?.[1];
   if (requestUri === undefined) return null;
-  const headers = new Map<string, string>();
-  for (const line of lines) {
+  const headers = lines.map((line) => {
     const colon = line.indexOf(':');
-    const written = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
-    const name = COMPACT[written] ?? written;
-    if (!headers.has(name)) headers.set(name, line.slice(colon + 1).trim());
-  }
+    const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
+    return { name: COMPACT[name] ?? name, value: line.slice(colon + 1).trim() };
+  });
+  const first = (wanted: string) => headers.find(({ name }) => name === wanted)?.value;
   const question = admissionRequest.safeParse({
-    call_id: headers.get('call-id'),
-    from_user: userOf(headers.get('from') ?? ''),
+    call_id: first('call-id'),
+    from_user: userOf(first('from') ?? ''),
     to_user: userOf(requestUri),
     source_address: query.source_address,
     // Not told; nothing is decided by it.
     source_port: 0,
     transport: query.protocol,
-    headers: Object.fromEntries([...headers].filter(([name]) => ASKED_ABOUT.has(name) || name.startsWith('x-'))),
+    headers: admissionHeaders(headers),
   });
   return question.success ? question.data : null;
 }

@@ -16,7 +16,7 @@ import type { PhoneCallRequest } from './phone-call-request.ts';
 import { sessionTimezone } from './session-timezone.ts';
 import { requireModestRate } from './toll-guard.ts';
 import { planTransfers } from './transfer-plan.ts';
-import { requireFreeTrunk } from './trunk-limits.ts';
+import { placeOnTrunk } from './trunk-limits.ts';
 
 /** What is not answered within this time is not answered (running.md "Phone calls"). */
 const RING_SECONDS = 30;
@@ -44,7 +44,6 @@ export async function placeCall(context: Context, caller: OutboundCaller, sessio
   const transport = outboundTransport(context, { ...allowed, sessionId, sipHeaders: request.sip_headers ?? {}, ringSeconds: RING_SECONDS });
   const { agent, version, toNumber } = allowed;
   await requireWithinLimits(context, agent, caller);
-  await requireFreeTrunk(context, allowed.number);
   await requireModestRate(context, caller, allowed.number);
   const timezone = sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber: toNumber });
   const plan = await planOf(context, { sessionId, request, allowed, transport, timezone, terms });
@@ -73,7 +72,7 @@ export async function placeCall(context: Context, caller: OutboundCaller, sessio
     expires_at: new Date(context.clock.wallTime() + (RING_SECONDS + OVERDUE_SECONDS) * 1000),
   };
   if (transport.to_uri === '') return failWithoutTrunk(context, await refusedForCredit(openSession(context, draft)));
-  const placed = await refusedForCredit(openPlacedSession(context, draft, { kind: 'phone', plan }));
+  const placed = await placeOnTrunk(context, allowed.number, () => refusedForCredit(openPlacedSession(context, draft, { kind: 'phone', plan })));
   await assignSession(context, placed, plan);
   context.logger.info({ sessionId, agentId: agent._id }, 'call placed');
 }

@@ -16,6 +16,7 @@ const retention = z.strictObject({
   flight_logs_days: days,
   deliveries_days: days,
   test_runs_days: days,
+  batch_calls_days: days,
 });
 const count = z.number().int();
 
@@ -59,6 +60,9 @@ export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
 }
 
 function toRecord(settings: PrivacyDocument | null): z.output<typeof retention> {
-  const { recordings_days, transcripts_days, flight_logs_days, deliveries_days, test_runs_days } = settings ?? DEFAULT_RETENTION;
-  return { recordings_days, transcripts_days, flight_logs_days, deliveries_days, test_runs_days };
+  const { recordings_days, transcripts_days, flight_logs_days, deliveries_days, test_runs_days, batch_calls_days } = {
+    ...DEFAULT_RETENTION,
+    ...settings,
+  };
+  return { recordings_days, transcripts_days, flight_logs_days, deliveries_days, test_runs_days, batch_calls_days };
 }

@@ -1,4 +1,5 @@
 /** Removes what a team's retention settings no longer allow: an hourly chore that goes on where the last one stopped, so that nothing old is looked at twice. */
+import { removeBatch } from '../batch-calls/batch-store.ts';
 import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import type { Context } from '../context.ts';
 import { flightLogPrefix, recordingPrefix } from '../recordings/recording-store.ts';
@@ -11,7 +12,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
 
 /** What belongs to a session, and ages with it. */
-type OfSession = Exclude<Retained, 'deliveries' | 'test_runs'>;
+type OfSession = Exclude<Retained, 'deliveries' | 'test_runs' | 'batch_calls'>;
 
 /** How each kind is removed from one session; every one can be repeated. */
 const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) => Promise<void>>> = {
@@ -20,7 +21,7 @@ const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) =
     await models.sessions.updateOne({ _id: id }, { $set: { tracks: [] } });
   },
   transcripts: async ({ models }, id) => {
-    await models.sessions.updateOne({ _id: id }, { $set: { timeline: [], dialog: null, 'analysis.result': null } });
+    await models.sessions.updateOne({ _id: id }, { $set: { timeline: [], dialog: null, sip_headers: null, 'analysis.result': null } });
     await models.sessionAttachments.deleteMany({ session_id: id });
   },
   flight_logs: ({ blobs }, id) => blobs.deletePrefix(flightLogPrefix(id)),
@@ -44,6 +45,8 @@ async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<vo
   if (deliveriesUntil) await context.models.deliveries.deleteMany({ team_id: settings._id, finished_at: { $lte: deliveriesUntil } });
   const testsUntil = cutoff(context, settings.test_runs_days);
   if (testsUntil) await removeTestRuns(context, settings._id, testsUntil);
+  const batchesUntil = cutoff(context, settings.batch_calls_days);
+  if (batchesUntil) await removeBatchCalls(context, settings._id, batchesUntil);
   for (const kind of ['recordings', 'transcripts', 'flight_logs'] as const) {
     const until = cutoff(context, settings[`${kind}_days`]);
     const done = settings.done[kind] ?? new Date(0);
@@ -69,6 +72,12 @@ async function removeTestRuns({ models }: Parts, teamId: string, until: Date): P
     await models.testInputs.deleteMany({ batch_id: _id });
     await models.testBatches.deleteOne({ _id });
   }
+}
+
+/** Batches of calls that are over, with their rows; whom nobody may call stays on that list, and the sessions age by themselves. */
+async function removeBatchCalls(context: Parts, teamId: string, until: Date): Promise<void> {
+  const finished = context.models.batchCalls.find({ team_id: teamId, finished_at: { $lte: until } }, { _id: 1 }).lean<{ _id: string }[]>();
+  for await (const { _id } of finished.cursor()) await removeBatch(context, _id);
 }
 
 function cutoff({ clock }: Parts, days: number | null): Date | null {

@@ -26,6 +26,8 @@ export interface NewSession {
   readonly callerNumber: string | null;
   readonly dialedNumber: string | null;
   readonly sipCallId: string | null;
+  /** What the INVITE of an inbound call said of the caller, and its X- headers; names in lower case. */
+  readonly sipHeaders?: Readonly<Record<string, string>>;
   readonly recordAudio: boolean;
   readonly tokenHash: string | null;
   /** Its LiveKit room. */
@@ -36,6 +38,7 @@ export interface NewSession {
 export function sessionDraft(context: Context, input: NewSession): SessionDocument {
   const at = now(context);
   const { agent, version } = input;
+  const { sealer, wrappedKey } = context.dataKeys.create(input.sessionId);
   return {
     _id: input.sessionId,
     team_id: agent.team_id,
@@ -58,6 +61,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     caller_number: input.callerNumber,
     dialed_number: input.dialedNumber,
     sip_call_id: input.sipCallId,
+    sip_headers: input.sipHeaders ? sealer.seal(JSON.stringify(input.sipHeaders), 'sip_headers') : null,
     timezone: input.timezone,
     end_user_id: input.endUserId,
     metadata: input.metadata,
@@ -73,7 +77,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     billing: openingBilling(context, input.channel, input.isPreview),
     outbox: [],
     endpoints: input.isPreview ? [] : endpointsOf(version),
-    wrapped_key: context.dataKeys.create(input.sessionId).wrappedKey,
+    wrapped_key: wrappedKey,
     timeline: [],
     turns: [],
     silences: [],

@@ -57,11 +57,13 @@ export const sessionDetail = sessionRecord.extend({
   takeovers: z.array(z.object({ lost_at: timestamp, taken_over_at: timestamp })),
   /** Of a phone call that is over; null otherwise. */
   media_quality: mediaQuality.nullable(),
+  /** What the INVITE of an inbound call said beside its numbers: P-Asserted-Identity, Privacy, Diversion and every X- header, as they came; names in lower case. Null on other sessions. */
+  sip_headers: z.record(z.string(), z.string()).nullable(),
 });
 
 /** Fields a list row does without. */
 export const DETAIL_FIELDS = [
-  ...['timeline', 'turns', 'silences', 'usage', 'takeovers', 'media_quality'],
+  ...['timeline', 'turns', 'silences', 'usage', 'takeovers', 'media_quality', 'sip_headers'],
   ...['dialog', 'outbox', 'endpoints', 'wrapped_key', 'tracks'],
 ] as const;
 
@@ -107,7 +109,14 @@ export async function toSessionDetail(context: Context, session: SessionDocument
       taken_over_at: takeover.taken_over_at.toISOString(),
     })),
     media_quality: session.media_quality ?? null,
+    sip_headers: readSipHeaders(context, session),
   };
+}
+
+function readSipHeaders(context: Context, session: SessionDocument): Record<string, string> | null {
+  const sealer = sealerOf(context, session);
+  if (!session.sip_headers || !sealer) return null;
+  return z.record(z.string(), z.string()).parse(JSON.parse(sealer.open(toBuffer(session.sip_headers), 'sip_headers').toString('utf8')));
 }
 
 function toAnalysis(context: Context, session: SessionDocument): z.output<typeof sessionAnalysis> | null {

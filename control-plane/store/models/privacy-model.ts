@@ -2,10 +2,10 @@
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** What expires on its own. */
-export const RETAINED = ['recordings', 'transcripts', 'flight_logs', 'deliveries', 'test_runs'] as const;
+export const RETAINED = ['recordings', 'transcripts', 'flight_logs', 'deliveries', 'test_runs', 'batch_calls'] as const;
 export type Retained = (typeof RETAINED)[number];
 
-/** Days each kind is kept after the end of its session (of a delivery, or a test run with its batch: after its own); null keeps it. */
+/** Days each kind is kept after the end of its session (of a delivery, a test run with its batch, or a batch of calls: after its own); null keeps it. */
 export type RetentionDays = Record<`${Retained}_days`, number | null>;
 
 /** What holds until a team says otherwise. */
@@ -15,6 +15,7 @@ export const DEFAULT_RETENTION: RetentionDays = {
   flight_logs_days: null,
   deliveries_days: 30,
   test_runs_days: null,
+  batch_calls_days: null,
 };
 
 /** A team's settings, and how far each kind has been removed. */
@@ -36,6 +37,7 @@ export function definePrivacy(connection: Connection): Model<PrivacyDocument> {
       flight_logs_days: days,
       deliveries_days: { type: Number, default: DEFAULT_RETENTION.deliveries_days },
       test_runs_days: days,
+      batch_calls_days: days,
       done: { type: Schema.Types.Mixed, default: {} },
     },
     { collection: 'privacy_settings', versionKey: false, minimize: false },

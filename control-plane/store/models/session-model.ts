@@ -109,6 +109,8 @@ export interface SessionDocument {
   caller_number: string | null;
   dialed_number: string | null;
   sip_call_id: string | null;
+  /** What an inbound call’s INVITE said beside that, sealed; absent from sessions of an earlier version. */
+  sip_headers?: StoredBytes | null;
   timezone: string | null;
   end_user_id: string | null;
   metadata: Record<string, unknown>;
@@ -196,6 +198,7 @@ const FIELDS = {
   caller_number: optionalText,
   dialed_number: optionalText,
   sip_call_id: optionalText,
+  sip_headers: { type: Schema.Types.Mixed, default: null },
   timezone: optionalText,
   end_user_id: optionalText,
   metadata: { type: Schema.Types.Mixed, default: {} },

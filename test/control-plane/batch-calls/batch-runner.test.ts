@@ -1,3 +1,4 @@
+import { setImmediate as aMoment } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TestUser } from '../test-api.ts';
 import { numbersToCall, openTestBatches, type TestBatches } from './test-batches.ts';
@@ -76,6 +77,20 @@ describe('a batch', () => {
     await api.pass();
     expect(api.dialled()).toEqual([A, B, C, D]);
     expect((await api.batch(id)).counts.calling).toBe(2);
+  });
+
+  it('keeps its pace when another process goes on with it, and where two are at it at once', async () => {
+    const { batch_call_id: id } = await api.start([A, B, C, D], { pacing: { concurrent_calls: 10, calls_per_minute: 3 } });
+    await Promise.all([api.pass(api.context, 'one'), api.pass(api.context, 'two')]);
+    expect(api.dialled()).toEqual([A, B, C]);
+    for (const number of [A, B, C]) await api.finish(number, 'busy');
+    // Whoever had it has not been heard of for longer than its lease.
+    await api.clock.advance(31_000);
+    await api.pass(api.context, 'three');
+    expect(await states(id)).toEqual(['busy', 'busy', 'busy', 'waiting']);
+    await api.clock.advance(MINUTE_MS - 31_000);
+    await api.pass(api.context, 'three');
+    expect(api.dialled()).toEqual([A, B, C, D]);
   });
 
   it('waits for its start and for the calling hours of each number', async () => {
@@ -229,6 +244,20 @@ describe('the limits of a trunk', () => {
     expect(await states(id)).toEqual(['calling', 'waiting']);
     const refused = await single(D);
     expect([refused.status, refused.body.message]).toEqual([429, expect.stringMatching(/^All 2 concurrent calls of this trunk/)]);
+  });
+
+  it('hold for calls placed in the same moment, exactly', async () => {
+    await limit({ concurrent_calls: 2, calls_per_minute: null });
+    let isOver = false;
+    const placing = Promise.all([A, B, C, D].map(single)).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await api.clock.advance(10);
+      await aMoment();
+    }
+    expect((await placing).map(({ status }) => status).sort()).toEqual([201, 201, 429, 429]);
+    expect(api.dialled()).toHaveLength(2);
   });
 
   it('are shared by single calls and batches: a minute', async () => {

@@ -98,6 +98,24 @@ describe('an inbound phone call', () => {
     expect((await api.request('GET', '/v1/agent/sessions?status=pending', { key: user.key })).body.sessions[0].caller_number).toBe('anonymous');
   });
 
+  it('what the carrier says of the caller beside the number is kept with the session, sealed, and never the proof of a password', async () => {
+    await buy(await api.publishAgent(user));
+    const said = {
+      'p-asserted-identity': '"Jo" <sip:+14155550123@carrier.example>',
+      privacy: 'id',
+      diversion: '<sip:+14155550199@carrier.example>;reason=unconditional',
+      'x-campaign': 'autumn',
+    };
+    await statusOf({ from_user: 'anonymous', headers: { ...said, authorization: 'Digest secret', 'proxy-authorization': 'Digest secret' } });
+    const sessionId = api.dispatch.offers[0]?.sessionId ?? '';
+    const detail = async () => (await api.request('GET', `/v1/agent/sessions/${sessionId}`, { key: user.key })).body;
+    expect(await detail()).toMatchObject({ caller_number: 'anonymous', sip_headers: said });
+    expect((await detail()).sip_headers).toEqual(said);
+    expect(JSON.stringify(await api.context.models.sessions.findById(sessionId).lean())).not.toMatch(/4155550123|autumn|secret/);
+    const { body } = await api.request('GET', '/v1/agent/sessions?status=pending', { key: user.key });
+    expect(body.sessions[0]).not.toHaveProperty('sip_headers');
+  });
+
   it('running.md: is refused in order: unknown number, source, agent, credit', async () => {
     const agentId = await api.publishAgent(user);
     expect(await statusOf()).toBe(404);

@@ -13,6 +13,7 @@ const INVITE = [
   'Diversion: <sip:+15550109999@carrier.example>',
   '  ;reason=unconditional',
   'X-Campaign: autumn',
+  'Diversion: <sip:+15550109998@carrier.example>;reason=no-answer',
   'Content-Length: 4',
   '',
   'v=0',
@@ -33,7 +34,10 @@ describe('the question of drachtio-server', () => {
       source_address: '203.0.113.9',
       source_port: 0,
       transport: 'tcp',
-      headers: { diversion: '<sip:+15550109999@carrier.example> ;reason=unconditional', 'x-campaign': 'autumn' },
+      headers: {
+        diversion: '<sip:+15550109999@carrier.example> ;reason=unconditional, <sip:+15550109998@carrier.example>;reason=no-answer',
+        'x-campaign': 'autumn',
+      },
     });
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newId } from '#control-plane/context.ts';
 import { enforceRetention } from '#control-plane/privacy/retention.ts';
 import { putFlightLog, putSegment } from '#control-plane/recordings/recording-store.ts';
 import type { TestUser } from '../test-api.ts';
@@ -57,6 +58,7 @@ describe('retention', () => {
       flight_logs_days: null,
       deliveries_days: 30,
       test_runs_days: null,
+      batch_calls_days: null,
     });
     expect((await patch({ recordings_days: 7 })).body).toEqual({
       recordings_days: 7,
@@ -64,6 +66,7 @@ describe('retention', () => {
       flight_logs_days: null,
       deliveries_days: 30,
       test_runs_days: null,
+      batch_calls_days: null,
     });
     await patch({ recordings_days: null, deliveries_days: null });
     expect(await read()).toMatchObject({ recordings_days: null, deliveries_days: null });
@@ -162,6 +165,31 @@ describe('the retention of agent tests', () => {
     expect(await testRuns.countDocuments({ batch_id: newer })).toBe(2);
     expect((await api.request('GET', `/v1/agent/test-runs?batch_id=${old}`, { key: user.key })).body.test_runs).toEqual([]);
     expect((await api.request('GET', `/v1/agent/agents/${agentId}/test-batches/${old}`, { key: user.key })).status).toBe(404);
+  });
+});
+
+describe('the retention of batches of calls', () => {
+  it('those that are over go with their rows as the team says; one that runs, a newer one and another team’s stay', async () => {
+    const { batchCalls, batchRows } = api.context.models;
+    const batchOf = async ({ teamId }: TestUser, finishedDaysAgo: number | null): Promise<string> => {
+      const id = newId();
+      const at = new Date(api.clock.wallTime() - (finishedDaysAgo ?? 0) * DAY_MS);
+      const batch = { _id: id, team_id: teamId, status: 'completed', created_at: at, finished_at: finishedDaysAgo === null ? null : at };
+      await batchCalls.collection.insertOne(batch as never);
+      await batchRows.collection.insertOne({ _id: newId(), team_id: teamId, batch_id: id, to_number: '+14155551000' } as never);
+      return id;
+    };
+    const [old, newer, running, foreign] = [
+      await batchOf(user, 8),
+      await batchOf(user, 6),
+      await batchOf(user, null),
+      await batchOf(await api.createUser(), 8),
+    ];
+    await patch({ batch_calls_days: 7 });
+    await enforceRetention(api.context);
+    const left = await batchCalls.find({ _id: { $in: [old, newer, running, foreign] } }, { _id: 1 }).lean();
+    expect(left.map(({ _id }) => _id).sort()).toEqual([newer, running, foreign].sort());
+    expect([await batchRows.countDocuments({ batch_id: old }), await batchRows.countDocuments({ batch_id: newer })]).toEqual([0, 1]);
   });
 });
 

@@ -838,6 +838,7 @@ export type SessionDetail = {
     round_trip_ms: number | null;
     mos: number | null;
   } | null;
+  sip_headers: Record<string, string> | null;
 };
 
 /** What `GET /v1/agent/sessions` answers. */

@@ -27,6 +27,7 @@ export function CallFacts({ session }: { session: SessionDetail }) {
     ...(session.sip_call_id === null
       ? []
       : ([['SIP Call-ID', <Id key="sip" value={session.sip_call_id} what="the Call-ID" isShort />]] as [string, ReactNode][])),
+    ...Object.entries(session.sip_headers ?? {}).map(([name, value]): [string, ReactNode] => [name, value]),
     ...(session.timezone === null ? [] : ([['Time zone', session.timezone]] as [string, ReactNode][])),
   ];
   return (
