@@ -1,9 +1,8 @@
-/** Reads the form of a new batch into the body its schema checks: `recipients` is a CSV file, objects are JSON, everything else is text. */
-import fastifyMultipart from '@fastify/multipart';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Fault, fault } from '#config/errors.ts';
+/** A new batch as a form: `recipients` is a CSV file, objects are JSON, everything else is text; the body its schema checks comes of it. */
+import type { FastifyRequest } from 'fastify';
 import { LIMITS } from '#config/limits.ts';
-import { invalidField, sendBare } from '../problems.ts';
+import { invalidField } from '../problems.ts';
+import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
 import { readRecipientList } from './recipient-list.ts';
 
@@ -15,48 +14,39 @@ declare module 'fastify' {
 }
 
 const JSON_FIELDS = new Set(['schedule', 'pacing', 'retry', 'opt_out']);
-/** More of each than the form has, so that what is too much is still told by its name. */
-const FORM_LIMITS = { fileSize: LIMITS.batchUploadBytes, files: 2, fields: 16, parts: 18, fieldSize: LIMITS.batchUploadBytes };
 
 /** Has the routes of this scope take forms beside JSON; `bodyOptional` is theirs, because the scope looks for itself. */
 export function acceptForms(scope: ApiServer): void {
-  scope.register(fastifyMultipart, { limits: FORM_LIMITS });
+  acceptBodies(scope, { kinds: ['multipart'], json: true, mostBytes: LIMITS.batchUploadBytes, mostFieldBytes: LIMITS.batchUploadBytes });
   scope.decorateRequest('recipientLines', null);
-  scope.addHook('preValidation', readForm);
+  scope.addHook('preValidation', async (request) => {
+    if (request.isMultipart()) readForm(request);
+  });
 }
 
-async function readForm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
-  if (!request.isMultipart()) {
-    if (request.body !== undefined) return undefined;
-    sendBare(reply, 415);
-    return reply;
-  }
-  const form = new Map<string, Buffer>();
-  try {
-    for await (const part of request.parts()) {
-      // Read in any case: a part that nobody reads holds up the rest.
-      form.set(part.fieldname, part.type === 'file' ? await part.toBuffer() : Buffer.from(String(part.value)));
-    }
-  } catch (error) {
-    if (error instanceof Fault || (error instanceof Error && 'code' in error && error.code === 'FST_REQ_FILE_TOO_LARGE')) throw error;
-    throw fault('bad_request', { detail: 'Malformed multipart form' }, { cause: error });
-  }
-  const { recipients, ...fields } = Object.fromEntries(form);
-  const body: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(fields)) body[name] = JSON_FIELDS.has(name) ? jsonOf(name, value) : value.toString('utf8');
-  if (recipients !== undefined) {
-    const list = readRecipientList(recipients);
-    request.recipientLines = list.lines;
-    body['recipients'] = list.recipients;
-  }
+function readForm(request: FastifyRequest): void {
+  const { recipients, ...fields } = request.body as Record<string, unknown>;
+  const body = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, JSON_FIELDS.has(name) ? jsonOf(name, value) : textOf(value)]));
   request.body = body;
-  return undefined;
+  if (recipients === undefined) return;
+  if (Array.isArray(recipients)) throw invalidField(['recipients'], 'there is more than one list: send them as one file');
+  const list = readRecipientList(Buffer.from(recipients as string | Uint8Array));
+  request.recipientLines = list.lines;
+  body['recipients'] = list.recipients;
 }
 
-function jsonOf(name: string, value: Buffer): unknown {
+/** A part that says it is JSON has been read already. */
+function jsonOf(name: string, value: unknown): unknown {
+  const text = textOf(value);
+  if (typeof text !== 'string') return text;
   try {
-    return JSON.parse(value.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     throw invalidField([name], 'must be JSON');
   }
+}
+
+/** A part may be sent as a file all the same. What came twice is a list, which is for the schema to refuse. */
+function textOf(value: unknown): unknown {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value;
 }

@@ -58,7 +58,15 @@ function decoded(bytes: Uint8Array): string {
 
 function parsedLines(text: string): Line[] {
   try {
-    const options = { bom: true, delimiter: delimiterOf(text), info: true, relax_column_count: true, skip_records_with_empty_values: true } as const;
+    const options = {
+      bom: true,
+      delimiter: delimiterOf(text),
+      info: true,
+      // Lists that were put together of several have ends of lines of several kinds.
+      record_delimiter: ['\r\n', '\n', '\r'],
+      relax_column_count: true,
+      skip_records_with_empty_values: true,
+    };
     const records = parse(text, options) as unknown as readonly { readonly record: string[]; readonly info: { readonly lines: number } }[];
     return records.map(({ record, info }) => ({ cells: record, line: info.lines }));
   } catch (error) {
@@ -72,7 +80,7 @@ function parsedLines(text: string): Line[] {
 
 /** Spreadsheets write semicolons where the comma is the decimal mark. */
 function delimiterOf(text: string): string {
-  const [head = ''] = text.split(/\r?\n/, 1);
+  const [head = ''] = /[^\r\n]+/.exec(text) ?? [];
   const counted = [',', ';', '\t'].map((mark) => ({ mark, count: head.split(mark).length }));
   return counted.reduce((best, other) => (other.count > best.count ? other : best)).mark;
 }
@@ -83,6 +91,7 @@ function columnFlaws(columns: readonly string[], line: number): ValidationEntry[
     ...(columns.includes(NUMBER) ? [] : [flaw(`there is no column ${NUMBER}`)]),
     ...columns.flatMap((name, index) => {
       const which = `column ${index + 1}`;
+      if (name === '') return [flaw(`${which} has no name`)];
       if (columns.indexOf(name) < index) return [flaw(`${which} has the name of an earlier one`)];
       return FIXED.has(name) || variableName.safeParse(name).success
         ? []

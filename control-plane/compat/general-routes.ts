@@ -2,8 +2,8 @@
 
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../context.ts';
+import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
-import { acceptBodies } from '../speech/speech-body.ts';
 import { GENERAL_MANNER, registerCompatScope } from './compat-scope.ts';
 import { registerGeneralChat } from './general-chat.ts';
 import { registerGeneralModels } from './general-models.ts';

@@ -2,8 +2,8 @@
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../context.ts';
+import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
-import { acceptBodies } from '../speech/speech-body.ts';
 import { resolveVoices } from '../voices/resolve-voice.ts';
 import { requireListeningModel, speakingModel } from './compat-models.ts';
 import { registerCompatScope, VOICE_VENDOR_MANNER } from './compat-scope.ts';

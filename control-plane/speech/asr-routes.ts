@@ -7,9 +7,9 @@ import { type JobFailure, SpeechJobError, type Transcript } from '#media/speech/
 import { callerOf } from '../auth.ts';
 import type { Context } from '../context.ts';
 import { firstProblem, InvalidRequest, sendProblem } from '../problems.ts';
+import { acceptBodies, bytes } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
 import { hearRecording } from './heard-recording.ts';
-import { acceptBodies, bytes } from './speech-body.ts';
 import { type RecognitionModel, recognitionModel } from './speech-models.ts';
 
 /** A form has only text: what is not `true` is false (supplement 4.11). */

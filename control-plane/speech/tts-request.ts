@@ -4,8 +4,8 @@ import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { AudioOutput } from '#media/speech/pool/audio-encoder.ts';
 import type { Segment, SpeakOptions } from '#media/speech/pool/speech-jobs.ts';
+import { bytes } from '../request-bodies.ts';
 import { pronounce } from './pronunciation.ts';
-import { bytes } from './speech-body.ts';
 
 const RATES = {
   wav: [8_000, 16_000, 24_000, 32_000, 44_100],

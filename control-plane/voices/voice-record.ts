@@ -1,7 +1,7 @@
 /** A voice model as callers send it and as the API shows it (supplement 2.9, 4.12). */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
-import { bytes } from '../speech/speech-body.ts';
+import { bytes } from '../request-bodies.ts';
 import type { VoiceDocument } from '../store/models/voice-model.ts';
 
 /** A form carries a single value bare. */

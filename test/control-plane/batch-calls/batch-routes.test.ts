@@ -14,11 +14,15 @@ beforeEach(async () => {
 });
 afterAll(() => api.close());
 
-async function upload(csv: string, fields: Record<string, string> = {}) {
+function formOf(csv: string, fields: Record<string, string> = {}): FormData {
   const form = new FormData();
   const all = { agent_id: api.agentId(), phone_number_id: api.numberId(), schedule: '{"calling_hours":null}', ...fields };
   for (const [name, value] of Object.entries(all)) form.set(name, value);
   form.set('recipients', new File([csv], 'guests.csv', { type: 'text/csv' }));
+  return form;
+}
+const upload = (csv: string, fields?: Record<string, string>) => send(formOf(csv, fields));
+async function send(form: FormData) {
   const request = new Request('http://parley', { method: 'POST', body: form });
   return api.request('POST', '/v1/agent/batch-calls', {
     key: user.key,
@@ -56,6 +60,43 @@ describe('POST /v1/agent/batch-calls', () => {
     ]);
   });
 
+  it('takes a list that is sent as text, and JSON that says it is JSON', async () => {
+    const form = formOf('');
+    form.set('recipients', `to_number\n${A}`);
+    form.set('retry', new Blob(['{"max_attempts":2}'], { type: 'application/json' }));
+    const { status, body } = await send(form);
+    expect([status, body.row_count, body.retry?.max_attempts]).toEqual([201, 1, 2]);
+    const boundary = 'parley';
+    const parts = [
+      ...Object.entries({ agent_id: api.agentId(), phone_number_id: api.numberId(), recipients: `to_number\n${A}` }).map(([name, value]) => [
+        `name="${name}"`,
+        value,
+      ]),
+      ['name="schedule"\r\nContent-Type: application/json', '{"calling_hours":null}'],
+    ].map(([head, value]) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`);
+    const typed = await api.request('POST', '/v1/agent/batch-calls', {
+      key: user.key,
+      raw: Buffer.from(`${parts.join('')}--${boundary}--\r\n`),
+      headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    });
+    expect([typed.status, typed.body.schedule]).toEqual([201, { start_at: null, calling_hours: null }]);
+  });
+
+  it('leaves nobody out: a second list and what is too large are refused', async () => {
+    const twice = formOf(`to_number\n${A}`);
+    twice.append('recipients', new File([`to_number\n${B}`], 'more.csv', { type: 'text/csv' }));
+    const refused = await send(twice);
+    expect([refused.status, refused.body[0].msg]).toEqual([422, 'Value error, there is more than one list: send them as one file']);
+    const named = formOf(`to_number\n${A}`, { name: 'one' });
+    named.append('name', 'two');
+    expect((await send(named)).status).toBe(422);
+    const large = `to_number,note\n${A},${'x'.repeat(9 * 1_048_576)}`;
+    const asText = formOf('');
+    asText.set('recipients', large);
+    expect([(await upload(large)).status, (await send(asText)).status]).toEqual([413, 413]);
+    expect(await stored()).toEqual([0, 0]);
+  });
+
   it('takes JSON, with the calling hours of day and evening unless it is told others', async () => {
     const { body } = await create({ recipients: [{ to_number: A, metadata: { order: 7 }, end_user_id: 'u1' }] });
     expect(body.schedule.calling_hours).toEqual({ start: '09:00', end: '20:00', days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] });
@@ -78,7 +119,7 @@ describe('POST /v1/agent/batch-calls', () => {
     expect(await stored()).toEqual([0, 0]);
   });
 
-  it('refuses a row whose zones never share a calling hour, and one whose zone nobody knows', async () => {
+  it('refuses a row whose zones never share a calling hour', async () => {
     const hours = { start: '09:00', end: '10:00' };
     // No area code of the United States: Honolulu and New York do not have 09:00 to 10:00 at the same time.
     const { body } = await create({ recipients: [{ to_number: A }, { to_number: '+15550100042' }], schedule: { calling_hours: hours } });

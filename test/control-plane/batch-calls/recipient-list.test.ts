@@ -33,6 +33,21 @@ describe('a list of people to call', () => {
     expect(read('to_number\tname\n+14155550123\tBo').recipients).toHaveLength(1);
   });
 
+  it('may end its lines in any way, also in several, and each line is counted once', () => {
+    const people = [
+      { to_number: '+14155550123', dynamic_variables: { name: 'Bo' } },
+      { to_number: '+14155550124', dynamic_variables: { name: 'Zoë 🎉' } },
+    ];
+    for (const [first, second] of [
+      ['\r\n', '\n'],
+      ['\n', '\r\n'],
+      ['\r', '\r'],
+      ['\r\n', '\r\n'],
+    ])
+      expect(read(`to_number;name${first}+14155550123;Bo${second}+14155550124;Zoë 🎉`)).toEqual({ recipients: people, lines: [2, 3] });
+    expect(read('\n\nto_number;name\n+14155550123;Bo').lines).toEqual([4]);
+  });
+
   it('names every faulty row with its line and reason', () => {
     const list = `to_number,metadata,end_user_id\n+14155550123,not json,\n,{},\n+14155550124,{},${'u'.repeat(300)}\n+14155550125,{}\n+14155550126,{},fine`;
     const flaws = flawsOf(list);
@@ -49,6 +64,7 @@ describe('a list of people to call', () => {
       'line 1: column 2 is no name of a variable: letters, digits and _, a letter first',
       'line 1: column 3 has the name of an earlier one',
     ]);
+    expect(flawsOf('to_number;;\n+1;;')).toEqual(['line 1: column 2 has no name', 'line 1: column 3 has no name']);
     expect(flawsOf('to_number')).toEqual(['the file has no rows: a line of column names, then one line for each number']);
     expect(flawsOf('')).toHaveLength(1);
   });

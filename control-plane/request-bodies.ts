@@ -1,12 +1,12 @@
-/** Bodies of the speech APIs: JSON, MessagePack, forms and multipart forms, all as the plain object a route's schema checks (supplement 4.9, 4.11, 4.12). */
-import fastifyMultipart from '@fastify/multipart';
+/** Bodies that need not be JSON: MessagePack, forms and multipart forms, all as the plain object a route's schema checks (supplement 4.9, 4.11, 4.12). */
+import fastifyMultipart, { type Multipart } from '@fastify/multipart';
 import { Decoder } from '@msgpack/msgpack';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import { sendBare } from '../problems.ts';
-import type { ApiServer } from '../server.ts';
 import { isReasonableMsgpack } from './msgpack-shape.ts';
+import { sendBare } from './problems.ts';
+import type { ApiServer } from './server.ts';
 
 /** Kinds of body a scope may take besides JSON, which the server itself parses. */
 type BodyKind = 'msgpack' | 'multipart' | 'urlencoded';
@@ -17,12 +17,16 @@ interface BodyRules {
   /** Without it JSON is a bare 415. */
   readonly json: boolean;
   readonly mostBytes: number;
+  /** Of a form's field that is no file. */
+  readonly mostFieldBytes?: number;
   /** A missing body reaches the route's schema instead of being a bare 415. */
   readonly mayMiss?: boolean;
 }
 
+const FIELD_BYTES = 64 * 1_024;
+
 /** Makes a scope take these kinds of body up to a size. */
-export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mayMiss = false }: BodyRules): void {
+export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mostFieldBytes = FIELD_BYTES, mayMiss = false }: BodyRules): void {
   if (!json) scope.removeContentTypeParser('application/json');
   if (kinds.includes('msgpack')) {
     const types = ['application/msgpack', 'application/x-msgpack', 'application/vnd.msgpack'];
@@ -41,7 +45,7 @@ export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mayMiss
     });
   }
   if (kinds.includes('multipart')) {
-    scope.register(fastifyMultipart, { limits: { fileSize: mostBytes, files: 24, fields: 64, parts: 88, fieldSize: 64 * 1_024 } });
+    scope.register(fastifyMultipart, { limits: { fileSize: mostBytes, files: 24, fields: 64, parts: 88, fieldSize: mostFieldBytes } });
     // Routes of such a scope say `bodyOptional`: their body is not there before this has read it.
     scope.addHook('preValidation', async (request, reply) => {
       if (request.isMultipart()) request.body = await readForm(request, mostBytes);
@@ -75,7 +79,7 @@ async function readForm(request: FastifyRequest, mostBytes: number): Promise<Rec
   let size = 0;
   try {
     for await (const part of request.parts()) {
-      const value = part.type === 'file' ? await part.toBuffer() : part.value;
+      const value = await valueOf(part);
       if (value instanceof Buffer) size += value.length;
       if (size > mostBytes) throw fault('too_large');
       form.push([part.fieldname, value]);
@@ -87,6 +91,13 @@ async function readForm(request: FastifyRequest, mostBytes: number): Promise<Rec
       : fault('malformed_body', { kind: 'multipart form' }, { cause: error });
   }
   return byName(form);
+}
+
+async function valueOf(part: Multipart): Promise<unknown> {
+  if (part.type === 'file') return part.toBuffer();
+  // A field is cut off at its limit, where a file is refused.
+  if (part.valueTruncated) throw fault('too_large');
+  return part.value;
 }
 
 /** The fields of a form as an object; a repeated name becomes a list. */

@@ -1,7 +1,7 @@
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isReasonableMsgpack } from '#control-plane/speech/msgpack-shape.ts';
+import { isReasonableMsgpack } from '#control-plane/msgpack-shape.ts';
 
 const leaf = fc.oneof(
   fc.string({ maxLength: 300 }),
