@@ -1,7 +1,8 @@
 /** Did the caller mean to interrupt? Judged from the words said while the agent spoke; pure. */
 import { normalised } from './normalised.ts';
 import { acknowledgementsFor } from './phrases.ts';
-import type { TurnConfig } from './turn-config.ts';
+import { INTERRUPTION_VOICE_MS, type TurnConfig } from './turn-config.ts';
+import type { Speech } from './turn-state.ts';
 
 /** How long a paused agent waits for words before it goes on (design §5). */
 export const FALSE_INTERRUPTION_MS = 900;
@@ -27,6 +28,17 @@ export function judgeOverlap(text: string, isFinal: boolean, spoken: string, con
 /** True when the words decide for going on as if nothing had been said. */
 export function isIgnorable(judgement: OverlapJudgement): boolean {
   return judgement !== 'words';
+}
+
+/**
+ * Speech too short to pause the agent is known by its words when it is over: "Stop." takes 200 ms. Two words are meant; one is where enough voice stands
+ * behind it that `high` would have paused, but at `low` it is talked through like a noise. Words the agent itself is saying may be its echo.
+ */
+export function isMeant({ voicedMs }: Speech, text: string, spoken: string, { sensitivity }: TurnConfig): boolean {
+  const words = normalised(text).split(' ');
+  if (words.length === 1 && (sensitivity === 'low' || voicedMs < INTERRUPTION_VOICE_MS.high)) return false;
+  const played = normalised(spoken);
+  return words.some((word) => !(UNSPACED.test(word) ? played.includes(word) : ` ${played} `.includes(` ${word} `)));
 }
 
 /** Scripts whose words are not parted by spaces. */

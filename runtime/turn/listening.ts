@@ -9,7 +9,7 @@ import { type Draft, emit, explain } from './draft.ts';
 import { judge, learnPause, waitMs } from './endpointing.ts';
 import { PROGRESS_MS, say } from './floor.ts';
 import { isUnnoticed, startGeneration } from './generating.ts';
-import { isIgnorable, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
+import { isIgnorable, isMeant, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
 import { normalised } from './normalised.ts';
 import { interrupt, resumeAfterListening, settleOverlap, wordsOverSpeech } from './overlap.ts';
 import { reopenRecognizer } from './recognition.ts';
@@ -44,7 +44,8 @@ export function onVoiceStarted(draft: Draft, startMs: number): void {
   reopenRecognizer(draft);
   if (caller.is === 'stopped') {
     emit(draft, { do: 'stopTimer', name: 'judge' }, { do: 'stopTimer', name: 'commit' });
-    if (draft.phase.is === 'listening') draft.pauseMs = learnPause(draft.pauseMs, startMs - caller.endMs);
+    // A gap that ended before its judgement is none a wait could have been for: words have such inside them.
+    if (draft.phase.is === 'listening' && caller.endpoint.isJudged) draft.pauseMs = learnPause(draft.pauseMs, startMs - caller.endMs);
     talk(draft, caller.speech);
     return;
   }
@@ -353,14 +354,16 @@ function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn
   takeTurn(draft, { ...turn, turnId: answer.turn.turnId, text: `${answer.turn.text} ${turn.text}`, startMs: answer.turn.startMs });
 }
 
-/** Said over the agent and not an interruption: kept where the agent may not be interrupted, dropped where it was too little. */
+/** Said over the agent and no interruption so far: kept where the agent may not be interrupted, dropped where it was too little. */
 function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'paused' }>, turn: Turn): void {
-  const judgement = judgeOverlap(turn.text, true, phase.utterance?.text ?? '', draft.config);
+  const spoken = phase.utterance?.text ?? '';
+  const judgement = judgeOverlap(turn.text, true, spoken, draft.config);
   const isProtected = phase.utterance?.isInterruptible === false;
   const startedMs = phase.utterance?.startedMs ?? Number.POSITIVE_INFINITY;
-  if (!isProtected && !isIgnorable(judgement) && turn.startMs < startedMs) {
-    // It began in the silence before the agent's first word: the agent is the one who interrupts.
-    interrupt(draft, 'spoke_first');
+  // It began in the silence before the agent's first word: the agent is the one who interrupts.
+  const cameFirst = turn.startMs < startedMs;
+  if (!isProtected && !isIgnorable(judgement) && (cameFirst || (turn.speech && isMeant(turn.speech, turn.text, spoken, draft.config)))) {
+    interrupt(draft, cameFirst ? 'spoke_first' : 'words');
     admitTurn(draft, turn);
     return;
   }

@@ -5,7 +5,7 @@
 import { type Draft, emit, explain } from './draft.ts';
 import { cut, hasInterims, PROGRESS_MS, pause, resume, waitForWords } from './floor.ts';
 import { isUnnoticed } from './generating.ts';
-import { FALSE_INTERRUPTION_MS, isIgnorable, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
+import { FALSE_INTERRUPTION_MS, isIgnorable, isMeant, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 import { type Phase, type Speech, speechText } from './turn-state.ts';
 
@@ -21,6 +21,7 @@ export function onVoiceReached(draft: Draft, voicedMs: number): void {
   const isAudible = phase.is === 'speaking' && phase.utterance.isInterruptible;
   const isAbout = phase.is === 'answering' && config.interruptible && isUnnoticed(phase.answer) && phase.answer.turn.source === 'speech';
   if (isAudible || isAbout) beginOverlap(draft);
+  else wordsOverSpeech(draft, false);
 }
 
 function beginOverlap(draft: Draft): void {
@@ -30,13 +31,19 @@ function beginOverlap(draft: Draft): void {
   wordsOverSpeech(draft, false);
 }
 
-/** New words while the agent has the floor: do they take it? */
+/** New words while the agent has the floor: do they take it? Those of a voice that was too short to pause it do once they are final, and pause it before. */
 export function wordsOverSpeech(draft: Draft, isFinal: boolean): void {
-  const { phase, caller } = draft;
-  if (caller.is === 'silent' || !caller.speech.hasReached) return;
+  const { phase, caller, config } = draft;
+  if (caller.is === 'silent') return;
   if (phase.is !== 'paused' && !(phase.is === 'speaking' && phase.utterance.isInterruptible)) return;
-  const judgement = judgeOverlap(speechText(caller.speech), isFinal, phase.utterance?.text ?? '', draft.config);
-  if (judgement === 'words') interrupt(draft, 'words');
+  const spoken = phase.utterance?.text ?? '';
+  const text = speechText(caller.speech);
+  if (judgeOverlap(text, isFinal, spoken, config) !== 'words') return;
+  if (caller.speech.hasReached) interrupt(draft, 'words');
+  else if (caller.is === 'stopped' && isMeant(caller.speech, text, spoken, config)) {
+    if (isFinal) interrupt(draft, 'words');
+    else if (phase.is === 'speaking') beginOverlap(draft);
+  }
 }
 
 /** The caller takes the floor. */

@@ -89,13 +89,19 @@ describe('S§2.3 waits of the conversation', () => {
     expect(takenAfter('book a table', { ...waits, eagerness: 'relaxed' })).toBe(1_500);
   });
 
-  it('a caller who pauses long inside turns is given longer before an incomplete turn is taken', () => {
+  it.each([
+    [1_200, 'longer', 1_875],
+    [300, 'less long', 938],
+    [190, 'as long: words have such gaps inside them', 1_250],
+  ])('a caller whose pauses inside turns take %i ms is waited for %s before an incomplete turn is taken', (pauseMs, _, waitMs) => {
     const script = TurnScript.listening({ responseMaxWaitMs: null });
-    script.voice(600).take({ type: 'transcript.final', text: 'my name and' }).after(1_200);
-    script.voice(600).take({ type: 'transcript.final', text: 'my address and' });
+    for (const text of ['my name and', 'my street and', 'my address and']) {
+      script.voice(600).take({ type: 'transcript.final', text });
+      if (text !== 'my address and') script.after(pauseMs);
+    }
     const endMs = script.nowMs;
     script.after(4_000);
-    expect((script.last('generate')?.atMs ?? 0) - endMs).toBeGreaterThan(1_250);
+    expect(Math.round((script.last('generate')?.atMs ?? 0) - endMs)).toBe(waitMs);
   });
 });
 

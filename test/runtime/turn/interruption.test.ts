@@ -172,11 +172,49 @@ describe('S§2.3 interruption', () => {
     expect(script.all('resume')).toHaveLength(1);
   });
 
-  it('too little voice is dropped, whatever its words', () => {
-    const script = TurnScript.speaking().after(300);
-    script.voice(150).take({ type: 'transcript.final', text: 'hello there' }).after(1_500);
-    expect(script.all('pause').length + script.all('clear').length).toBe(0);
-    expect(script.decisions('transcript').at(-1)?.rule).toBe('dropped_too_short');
+  describe('words of a voice too short to pause the agent', () => {
+    /** The caller says something that is over before the sensitivity's voice is reached. */
+    const short = (voicedMs: number, changes: ConstructorParameters<typeof TurnScript>[0] = {}) =>
+      TurnScript.speaking('The table is booked for two.', changes).after(300).voice(voicedMs);
+
+    it.each(['balanced', 'high'] as const)('"Stop." takes the floor at %s: its interim pauses, its final cuts', (sensitivity) => {
+      const script = short(224, { sensitivity }).take({ type: 'transcript.interim', text: 'Stop' });
+      expect([script.all('pause').length, script.all('clear').length]).toEqual([1, 0]);
+      script.after(300).take({ type: 'transcript.final', text: 'Stop.' });
+      expect(script.all('clear').map(({ replyId }) => replyId)).toEqual(['r1']);
+      script.take(heard('The table')).after(1_000);
+      expect(script.asked()).toEqual(['user: book a table', 'assistant: The table […]', 'user: Stop.']);
+    });
+
+    it('a final that never comes does not save the agent: the interim is taken', () => {
+      const script = short(224, { recognition: { has: 'interims', finalWithinMs: 500 } }).take({ type: 'transcript.interim', text: 'Stop' });
+      script.after(900).take(heard('The table')).after(1_000);
+      expect([script.all('clear').length, script.all('resume').length, script.asked().at(-1)]).toEqual([1, 1, 'user: Stop']);
+    });
+
+    it('what turns out to be an acknowledgement only pauses', () => {
+      const script = short(224)
+        .take({ type: 'transcript.interim', text: 'Sto' })
+        .after(100)
+        .take({ type: 'transcript.final', text: 'Sure.' })
+        .after(2_000);
+      expect([script.all('pause').length, script.all('clear').length, script.all('resume').length]).toEqual([1, 0, 1]);
+    });
+
+    it.each<[string, number, 'low' | 'balanced' | 'high']>([
+      ['stop', 400, 'low'],
+      ['stop', 96, 'balanced'],
+      ['booked', 224, 'balanced'],
+      ['Mhm.', 224, 'balanced'],
+    ])('a lone "%s" of %i ms at %s does not', (text, voicedMs, sensitivity) => {
+      const script = short(voicedMs, { sensitivity }).take({ type: 'transcript.interim', text }, { type: 'transcript.final', text }).after(2_000);
+      expect(script.all('pause').length + script.all('clear').length).toBe(0);
+      expect(script.decisions('transcript').at(-1)?.rule).toMatch(/^dropped_/);
+    });
+
+    it('two words are meant, also at low', () => {
+      expect(short(400, { sensitivity: 'low' }).take({ type: 'transcript.final', text: 'hold on' }).all('clear')).toHaveLength(1);
+    });
   });
 
   it('a reply that ends while its pause is on the way leaves the leg unpaused', () => {
