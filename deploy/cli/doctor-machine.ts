@@ -110,7 +110,8 @@ function answersTcp(host: string, port: number): Promise<boolean> {
   });
 }
 
-function bindTcp(host: string, port: number): Promise<boolean> {
+/** Whether a TCP port can be had. */
+export function bindTcp(host: string, port: number): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve) => {
     server.once('error', () => resolve(false));

@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import { readSettings, type Settings, SettingsError } from '#config/env.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { Common } from './common.ts';
-import { checkAddresses, checkMediaPorts, checkServerPorts } from './doctor-machine.ts';
+import { bindTcp, checkAddresses, checkMediaPorts, checkServerPorts } from './doctor-machine.ts';
+import { checkSipTls } from './doctor-tls.ts';
 import type { Finding } from './finding.ts';
 import { show } from './output.ts';
 
@@ -54,6 +55,8 @@ async function* examine(common: Common, options: DoctorOptions): AsyncGenerator<
   yield product.finding;
   const sip = sipAddress(settings, options.sip);
   yield* checkServerPorts(settings, product.api !== null, sip);
+  const tls = await checkSipTls(settings, { host: sip.host, isRunning: product.api !== null, nowMs: Date.now(), canBind: bindTcp });
+  if (tls) yield tls;
   yield await checkMediaPorts(settings);
   if (product.api) yield* checkProduct(product.api);
   // The engines are much to load, and no other command needs them.
