@@ -135,6 +135,10 @@ export const mediaQuality = z.object({
   jitter_ms: z.number(),
   /** ms; null where the far end sends no reports. */
   round_trip_ms: z.number().nullable(),
+  /** How long the caller's audio waited to be put in order and made even at the end of the call, ms; null where that was not told. */
+  jitter_buffer_ms: z.number().nullable().default(null),
+  /** Share of the caller's audio that was lost or too late and made up, 0 to 1; null where that was not told. */
+  concealed_share: z.number().nullable().default(null),
   /** Estimate of how the caller sounded, 1 to 4.4 (E-model, ITU-T G.107); null where nothing was received. */
   mos: z.number().nullable(),
 });

@@ -150,6 +150,10 @@ export interface LegStats {
   readonly jitterMs: number;
   /** From RTCP reports, ms; null or absent where the far end sends none. */
   readonly roundTripMs?: number | null;
+  /** Delay of the jitter buffer at the end, ms; absent where the transport does not tell. */
+  readonly jitterBufferMs?: number;
+  /** Share of the caller's audio that was made up for what was lost or late, 0 to 1; absent where the transport does not tell. */
+  readonly concealedShare?: number;
   /** Estimate of how the call sounded, 1 to 4.4 (E-model); null or absent where nothing was received or the transport does not tell. */
   readonly mos?: number | null;
 }

@@ -316,6 +316,8 @@ function mediaQualityOf(stats: LegStats): MediaQuality {
     packets_sent: stats.packetsSent,
     jitter_ms: stats.jitterMs,
     round_trip_ms: stats.roundTripMs ?? null,
+    jitter_buffer_ms: stats.jitterBufferMs ?? null,
+    concealed_share: stats.concealedShare ?? null,
     mos: stats.mos ?? null,
   };
 }

@@ -1,63 +1,70 @@
 /**
- * Puts packets that overtook each other back in order for whoever listens ahead of the jitter buffer: one that follows its predecessor passes at once,
- * one that came too early waits for what is missing, for a short while. Pure; time is handed in.
+ * Puts the packets of one stream back in order by their sequence numbers: one that follows its predecessor passes at once,
+ * one that came too early waits for what is missing until its owner gives that up. Pure.
  */
+import { type RtpPacket, unwrap } from './packet.ts';
 
-/** What is missing is waited for no longer than this: a lost packet must not make an interruption late. */
-const HOLD_MS = 40;
-/** A longer gap is a pause of the sender, not packets on their way. */
-const LONGEST_GAP_MS = 80;
+/** A jump further ahead is a sender that began anew, not packets on their way. */
+const LARGEST_GAP = 50;
+/** So many in a row behind what has passed: the sender counts anew. */
+const RESYNC_AFTER_BEHIND = 10;
 
-/** Audio of one packet. */
-export interface ArrivedAudio {
-  readonly samples: Int16Array;
-  /** Where it stands in the stream, ms on the sender's own clock; never wraps. */
-  readonly rtpMs: number;
-  /** Clock time at which its first sample was spoken. */
-  readonly spokenMs: number;
+interface Held {
+  /** Unwrapped sequence number. */
+  readonly place: number;
+  readonly packet: RtpPacket;
+  readonly arrivedMs: number;
 }
 
 /** The packets of one stream. */
 export class ArrivalOrder {
-  readonly #rateHz: number;
-  readonly #give: (audio: ArrivedAudio) => void;
-  readonly #held: (ArrivedAudio & { readonly untilMs: number })[] = [];
-  /** Where the next packet should stand. */
-  #nextMs: number | null = null;
+  readonly #pass: (packet: RtpPacket, arrivedMs: number) => void;
+  readonly #held: Held[] = [];
+  /** The sequence number that follows, unwrapped. */
+  #next: number | null = null;
+  #behindInRow = 0;
 
-  /** `rateHz` is the rate of the samples; `give` gets each packet at most once, in order. */
-  constructor(rateHz: number, give: (audio: ArrivedAudio) => void) {
-    this.#rateHz = rateHz;
-    this.#give = give;
+  /** `pass` gets each packet at most once, in order, with its own time of arrival. */
+  constructor(pass: (packet: RtpPacket, arrivedMs: number) => void) {
+    this.#pass = pass;
   }
 
-  /** Takes a packet that arrived at `nowMs`, its samples good only for this call; one that was given up for lost is dropped. */
-  push(audio: ArrivedAudio, nowMs: number): void {
-    const gapMs = this.#nextMs === null ? 0 : audio.rtpMs - this.#nextMs;
-    if (gapMs < 0) return;
-    if (gapMs === 0 || gapMs > LONGEST_GAP_MS) this.#pass(audio);
+  /** Takes a packet, its payload good only for this call; false when it came behind those that have passed, and so never will. */
+  push(packet: RtpPacket, arrivedMs: number): boolean {
+    const place = this.#next === null ? packet.sequence : unwrap(this.#next, packet.sequence, 16);
+    const gap = place - (this.#next ?? place);
+    this.#behindInRow = gap < 0 ? this.#behindInRow + 1 : 0;
+    if (gap < 0 && this.#behindInRow < RESYNC_AFTER_BEHIND) return false;
+    if (gap < 0 || gap > LARGEST_GAP) this.giveUp(() => true);
+    if (gap > 0 && gap <= LARGEST_GAP) this.#hold({ place, packet, arrivedMs });
     else {
-      const behind = this.#held.findIndex(({ rtpMs }) => rtpMs >= audio.rtpMs);
-      if (this.#held[behind]?.rtpMs === audio.rtpMs) return;
-      const kept = { ...audio, samples: audio.samples.slice(), untilMs: nowMs + HOLD_MS };
-      this.#held.splice(behind < 0 ? this.#held.length : behind, 0, kept);
+      this.#give({ place, packet, arrivedMs });
+      this.#release();
     }
-    this.#release(nowMs);
+    return true;
   }
 
-  /** Gives what has waited for long enough; called once per slot. */
-  expire(nowMs: number): void {
-    if (this.#held.length > 0) this.#release(nowMs);
+  /** Waits no longer for what is missing before a held packet that is due. */
+  giveUp(isDue: (packet: RtpPacket, arrivedMs: number) => boolean): void {
+    while (this.#held.some(({ packet, arrivedMs }) => isDue(packet, arrivedMs))) {
+      this.#give(this.#held.shift() as Held);
+      this.#release();
+    }
   }
 
-  #release(nowMs: number): void {
-    const isDue = () => this.#held.some(({ rtpMs, untilMs }) => rtpMs <= (this.#nextMs ?? rtpMs) || untilMs <= nowMs);
-    while (isDue()) this.#pass(this.#held.shift() as ArrivedAudio);
+  #hold(held: Held): void {
+    const behind = this.#held.findIndex(({ place }) => place >= held.place);
+    if (this.#held[behind]?.place === held.place) return;
+    const packet = { ...held.packet, payload: held.packet.payload.slice() };
+    this.#held.splice(behind < 0 ? this.#held.length : behind, 0, { ...held, packet });
   }
 
-  #pass(audio: ArrivedAudio): void {
-    if (this.#nextMs !== null && audio.rtpMs < this.#nextMs) return;
-    this.#nextMs = audio.rtpMs + (audio.samples.length * 1_000) / this.#rateHz;
-    this.#give(audio);
+  #release(): void {
+    while (this.#held[0]?.place === this.#next) this.#give(this.#held.shift() as Held);
+  }
+
+  #give({ place, packet, arrivedMs }: Held): void {
+    this.#next = place + 1;
+    this.#pass(packet, arrivedMs);
   }
 }

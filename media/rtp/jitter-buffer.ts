@@ -85,6 +85,12 @@ export class JitterBuffer {
     this.#isSenderSilent = true;
   }
 
+  /** True when what has this timestamp is of the frame that is played next, or of one before it. */
+  isDue(timestamp: number): boolean {
+    if (this.#newest === null) return true;
+    return this.#unwrapped(this.#newest, timestamp) < (this.#playhead ?? this.#first) + this.#frame;
+  }
+
   /** Fills `out` with the frame of the slot that begins at `nowMs`. */
   pull(out: Int16Array, nowMs: number): FrameKind {
     if (this.#newest === null) return this.#withoutAudio(out, 'absent');

@@ -13,14 +13,14 @@ import { frameSamples, type OpenedLeg } from '../media-messages.ts';
 import type { Paced } from '../pacer.ts';
 import type { VoiceRateHz } from '../silero.ts';
 import { fillKeyTone } from '../tones.ts';
-import { ArrivalOrder, type ArrivedAudio } from './arrival-order.ts';
+import { ArrivalOrder } from './arrival-order.ts';
 import { CodecStream, MAX_ENCODED_BYTES, MAX_PAYLOAD_BYTES } from './codec-stream.ts';
 import { CODECS, staticCodec } from './codec-table.ts';
 import { DIGIT_CLOCK_HZ, DigitReceiver, DigitSender, type ReceivedDigit } from './dtmf.ts';
 import { JitterBuffer } from './jitter-buffer.ts';
 import { Latch } from './latch.ts';
 import { estimateMos } from './mos.ts';
-import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from './packet.ts';
+import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, writeRtpHeader } from './packet.ts';
 import type { PortPool } from './port-pool.ts';
 import { ReceiveStats } from './receive-stats.ts';
 import { isRtcp } from './rtcp.ts';
@@ -39,6 +39,8 @@ const UNKNOWN_RATE_HZ = 8000;
 const COMFORT_NOISE_PAYLOAD_TYPE = 13;
 /** Peers that offered both laws may switch between them. */
 const G711: readonly RtpCodec[] = ['PCMU', 'PCMA'];
+/** The detector waits no longer for a missing packet: a lost one must not make an interruption late. */
+const DETECTOR_WAIT_MS = 40;
 /** A packet's buffer is reused this many slots later, when the system has long sent it. */
 const SEND_BUFFERS = 8;
 
@@ -91,9 +93,11 @@ class RtpSession implements TransportLeg, Paced {
   #isConnected = false;
   #isClosed = false;
   #lastMediaMs = 0;
-  /** RTP time of the newest packet, unwrapped. */
-  #newestTimestamp: number | null = null;
+  #framesHeard = 0;
+  #framesConcealed = 0;
   #order: ArrivalOrder;
+  /** When the key went down that was pressed last, in RTP time. */
+  #keyTimestamp: number | null = null;
 
   constructor(sockets: RtpSockets, options: RtpSessionOptions, shared: MediaShared) {
     this.#sockets = sockets;
@@ -130,8 +134,10 @@ class RtpSession implements TransportLeg, Paced {
   tick(slot: number, dueMs: number): void {
     if (this.#isClosed || !this.#remote) return;
     const nowMs = this.#shared.clock.now();
-    this.#order.expire(nowMs);
+    this.#giveUpMissing(this.#remote, nowMs);
     const kind: FrameKind = this.#jitter.pull(this.#audio.received, dueMs);
+    if (kind === 'audio') this.#framesHeard++;
+    if (kind === 'concealed') this.#framesConcealed++;
     this.#reportDigit(this.#digits.expire(nowMs), 'rfc4733');
     this.#reportDigit(this.#keys?.expire(nowMs) ?? null, 'inband');
     this.#send(slot, dueMs, nowMs - dueMs <= MAX_SEND_LATENESS_MS);
@@ -225,48 +231,57 @@ class RtpSession implements TransportLeg, Paced {
     this.#jitter = new JitterBuffer(this.rateHz, CODECS[remote.codec].clockHz);
     this.#digits = new DigitReceiver(remote.digitClockHz);
     this.#keys = remote.digitPayloadType === null ? new KeyDetector(this.rateHz) : null;
-    this.#newestTimestamp = null;
+    this.#keyTimestamp = null;
     this.#order = this.#arrivalOrder();
   }
 
   #arrivalOrder(): ArrivalOrder {
-    return new ArrivalOrder(this.rateHz, (audio) => this.#hear(audio));
+    return new ArrivalOrder((packet, arrivedMs) => this.#takeInOrder(packet, arrivedMs));
   }
 
   #take(packet: RtpPacket, remote: RtpRemote, nowMs: number): void {
     const { payload, payloadType, timestamp } = packet;
-    if (payloadType === remote.digitPayloadType) {
-      this.#takeDigit(packet, remote, nowMs);
-      return;
-    }
-    if (payloadType === COMFORT_NOISE_PAYLOAD_TYPE) {
-      this.#jitter.pushSilence(timestamp, nowMs);
-      return;
-    }
-    const codec = payloadType === remote.payloadType ? remote.codec : (staticCodec(payloadType) ?? remote.codec);
-    const { clockHz, hasMemory } = CODECS[codec];
-    this.#stats.time(timestamp, nowMs, clockHz);
-    const place = this.#newestTimestamp === null ? timestamp : unwrap(this.#newestTimestamp, timestamp, 32);
-    const isInOrder = this.#newestTimestamp === null || place > this.#newestTimestamp;
-    // A packet overtaken by later ones would confuse a decoder that remembers.
-    if (!isInOrder && hasMemory) return;
-    if (isInOrder) this.#newestTimestamp = place;
-    const samples = this.#codec(codec).decode(payload);
-    if (samples.length === 0) return;
-    const audio = { samples, rtpMs: (place * 1000) / clockHz, spokenMs: this.#jitter.push(timestamp, samples, nowMs) };
-    if (hasMemory) this.#hear(audio);
-    else this.#order.push(audio, nowMs);
+    const isKey = payloadType === remote.digitPayloadType;
+    const isAudio = !isKey && payloadType !== COMFORT_NOISE_PAYLOAD_TYPE;
+    if (isKey) for (const digit of this.#digits.push(timestamp, payload, nowMs)) this.#reportDigit(digit, 'rfc4733');
+    if (isAudio) this.#stats.time(timestamp, nowMs, CODECS[codecOf(payloadType, remote)].clockHz);
+    const isBehind = !this.#order.push(packet, nowMs);
+    // It may still be heard, unless the decoder has gone on without it.
+    if (isBehind && isAudio && !CODECS[codecOf(payloadType, remote)].hasMemory) this.#buffer(packet, remote, nowMs);
   }
 
-  #hear({ samples, spokenMs }: ArrivedAudio): void {
-    this.#audio.hear(samples, spokenMs);
-    for (const digit of this.#keys?.push(samples, spokenMs) ?? []) this.#reportDigit(digit, 'inband');
+  #takeInOrder(packet: RtpPacket, arrivedMs: number): void {
+    const remote = this.#remote;
+    if (!remote) return;
+    const { payloadType, timestamp } = packet;
+    if (payloadType === COMFORT_NOISE_PAYLOAD_TYPE) this.#jitter.pushSilence(timestamp, arrivedMs);
+    else if (payloadType === remote.digitPayloadType) this.#takeKey(timestamp, remote, arrivedMs);
+    else {
+      const { samples, spokenMs } = this.#buffer(packet, remote, arrivedMs);
+      if (samples.length === 0) return;
+      this.#audio.hear(samples, spokenMs);
+      for (const digit of this.#keys?.push(samples, spokenMs) ?? []) this.#reportDigit(digit, 'inband');
+    }
   }
 
-  #takeDigit({ timestamp, payload }: RtpPacket, remote: RtpRemote, nowMs: number): void {
-    for (const digit of this.#digits.push(timestamp, payload, nowMs)) this.#reportDigit(digit, 'rfc4733');
+  /** Decodes a packet into the jitter buffer; its samples are good until the next one. */
+  #buffer({ payload, payloadType, timestamp }: RtpPacket, remote: RtpRemote, arrivedMs: number): { samples: Int16Array; spokenMs: number } {
+    const samples = this.#codec(codecOf(payloadType, remote)).decode(payload);
+    return { samples, spokenMs: samples.length > 0 ? this.#jitter.push(timestamp, samples, arrivedMs) : 0 };
+  }
+
+  /** What is missing is not waited for when what follows has to be played, nor, where the decoder can do without it, when the detector has waited. */
+  #giveUpMissing(remote: RtpRemote, nowMs: number): void {
+    const waitsMs = CODECS[remote.codec].hasMemory ? Number.POSITIVE_INFINITY : DETECTOR_WAIT_MS;
+    this.#order.giveUp(({ timestamp }, arrivedMs) => nowMs - arrivedMs >= waitsMs || this.#jitter.isDue(timestamp));
+  }
+
+  /** A key takes the place of audio. All its packets bear the time it went down: later ones would pass for late. */
+  #takeKey(timestamp: number, remote: RtpRemote, arrivedMs: number): void {
     // Events of another clock than the audio's say nothing about where the audio is.
-    if ((remote.digitClockHz ?? DIGIT_CLOCK_HZ) === CODECS[remote.codec].clockHz) this.#jitter.pushSilence(timestamp, nowMs);
+    if (timestamp === this.#keyTimestamp || (remote.digitClockHz ?? DIGIT_CLOCK_HZ) !== CODECS[remote.codec].clockHz) return;
+    this.#keyTimestamp = timestamp;
+    this.#jitter.pushSilence(timestamp, arrivedMs);
   }
 
   #reportDigit(digit: ReceivedDigit | null, source: 'rfc4733' | 'inband'): void {
@@ -329,7 +344,9 @@ class RtpSession implements TransportLeg, Paced {
     const { roundTripMs } = this.#reporter;
     const lossShare = packetsLost / Math.max(1, packetsLost + packetsReceived);
     const mos = packetsReceived > 0 ? estimateMos({ lossShare, roundTripMs: roundTripMs ?? 0, jitterMs }) : null;
-    return { packetsReceived, packetsLost, jitterMs, packetsSent: this.#packetsSent, roundTripMs, mos };
+    const concealedShare = this.#framesConcealed / Math.max(1, this.#framesConcealed + this.#framesHeard);
+    const jitterBufferMs = this.#jitter.delayMs;
+    return { packetsReceived, packetsLost, jitterMs, packetsSent: this.#packetsSent, roundTripMs, jitterBufferMs, concealedShare, mos };
   }
 
   #end(reason: LegCloseReason): void {
@@ -343,6 +360,10 @@ class RtpSession implements TransportLeg, Paced {
     reports.close(() => media.close(() => this.#options.ports.release(port)));
     this.#options.onClosed();
   }
+}
+
+function codecOf(payloadType: number, remote: RtpRemote): RtpCodec {
+  return payloadType === remote.payloadType ? remote.codec : (staticCodec(payloadType) ?? remote.codec);
 }
 
 function isNegotiated(payloadType: number, remote: RtpRemote): boolean {

@@ -95,9 +95,10 @@ describe('a worker’s reports', () => {
     const id = await joined();
     expect(await read(id)).toMatchObject({ media_quality: null });
     const quality = { packets_received: 490, packets_lost: 10, packets_sent: 500, jitter_ms: 3.5, round_trip_ms: 41, mos: 4.1 };
-    await api.report(id, { type: 'media', quality });
+    // A worker of the version before knows nothing of its jitter buffer.
+    await api.report(id, { type: 'media', quality } as DurableReport);
     await api.report(id, { type: 'ended', at: api.at(31_000), end_reason: 'user_hangup' });
-    expect(await read(id)).toMatchObject({ status: 'completed', media_quality: quality });
+    expect(await read(id)).toMatchObject({ status: 'completed', media_quality: { ...quality, jitter_buffer_ms: null, concealed_share: null } });
     const { body } = await api.request('GET', '/v1/agent/sessions', { key: user.key });
     expect(body.sessions[0]).not.toHaveProperty('media_quality');
   });

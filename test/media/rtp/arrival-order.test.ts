@@ -1,51 +1,81 @@
-/** design §5: the detector hears every packet, in order, although it listens ahead of the jitter buffer. */
+/** design §5: decoders and the detector get every packet in order, although packets overtake each other. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ArrivalOrder } from '#media/rtp/arrival-order.ts';
 
-const PACKET = new Int16Array(160);
-const packet = (index: number) => ({ samples: PACKET, rtpMs: 20 * index, spokenMs: 20 * index });
+const WAIT_MS = 40;
+const packet = (sequence: number) => ({
+  marker: false,
+  payloadType: 0,
+  sequence: sequence & 0xffff,
+  timestamp: 160 * sequence,
+  ssrc: 1,
+  payload: Uint8Array.of(sequence),
+});
 
-/** What is given, and when, of packets that arrive at these times; the clock goes on in slots. */
-function given(arrivals: readonly { readonly index: number; readonly atMs: number }[]) {
-  const heard: { index: number; atMs: number }[] = [];
+/** What is passed, and when, of packets that arrive at these times; every 20 ms what has waited for 40 is given up for. */
+function passed(arrivals: readonly { readonly sequence: number; readonly atMs: number }[]) {
+  const heard: { sequence: number; atMs: number }[] = [];
   let nowMs = 0;
-  const order = new ArrivalOrder(8_000, ({ rtpMs }) => heard.push({ index: rtpMs / 20, atMs: nowMs }));
+  const order = new ArrivalOrder(({ sequence }) => heard.push({ sequence, atMs: nowMs }));
   const coming = [...arrivals].sort((one, other) => one.atMs - other.atMs);
   for (; nowMs < 2_000; nowMs++) {
-    for (; coming[0] && coming[0].atMs <= nowMs; coming.shift()) order.push(packet(coming[0].index), nowMs);
-    if (nowMs % 20 === 0) order.expire(nowMs);
+    for (; coming[0] && coming[0].atMs <= nowMs; coming.shift()) order.push(packet(coming[0].sequence), nowMs);
+    if (nowMs % 20 === 0) order.giveUp((_, arrivedMs) => nowMs - arrivedMs >= WAIT_MS);
   }
   return heard;
 }
 
-describe('packets ahead of the jitter buffer', () => {
-  it('pass at once where none is missing', () => {
-    const arrivals = [0, 1, 2, 3].map((index) => ({ index, atMs: 20 * index + 7 }));
-    expect(given(arrivals)).toEqual(arrivals);
+const numbers = (heard: readonly { readonly sequence: number }[]) => heard.map(({ sequence }) => sequence);
+
+describe('the packets of a stream', () => {
+  it('pass at once where none is missing, over the wrap of their numbers too', () => {
+    const arrivals = [0xfffe, 0xffff, 0x10000, 0x10001].map((sequence, n) => ({ sequence, atMs: 20 * n + 7 }));
+    expect(passed(arrivals)).toEqual(arrivals.map(({ sequence, atMs }) => ({ sequence: sequence & 0xffff, atMs })));
   });
 
-  it('wait for the one they overtook, and no longer than 60 ms for one that never comes', () => {
-    expect(given([0, 2, 1, 3].map((index, place) => ({ index, atMs: 10 * place }))).map(({ index }) => index)).toEqual([0, 1, 2, 3]);
-    const lossy = [0, 2, 3, 4, 5].map((index) => ({ index, atMs: 20 * index }));
-    const heard = given(lossy);
-    expect(heard.map(({ index }) => index)).toEqual([0, 2, 3, 4, 5]);
-    for (const { index, atMs } of heard) expect(atMs - 20 * index).toBeLessThanOrEqual(60);
+  it('wait for the one they overtook, and no longer than they are told to for one that never comes', () => {
+    expect(numbers(passed([0, 2, 1, 3].map((sequence, place) => ({ sequence, atMs: 10 * place }))))).toEqual([0, 1, 2, 3]);
+    const heard = passed([0, 2, 3, 4, 5].map((sequence) => ({ sequence, atMs: 20 * sequence })));
+    expect(numbers(heard)).toEqual([0, 2, 3, 4, 5]);
+    for (const { sequence, atMs } of heard) expect(atMs - 20 * sequence).toBeLessThanOrEqual(WAIT_MS);
     expect(heard.at(-1)?.atMs).toBe(100);
   });
 
-  it('go on at once after a pause of the sender', () => {
-    const arrivals = [0, 1, 20, 21].map((index) => ({ index, atMs: 20 * index }));
-    expect(given(arrivals)).toEqual(arrivals);
+  it('keep their content and their own time while they wait', () => {
+    const heard: unknown[] = [];
+    const order = new ArrivalOrder(({ payload }, arrivedMs) => heard.push([...payload, arrivedMs]));
+    const early = packet(2);
+    order.push(packet(0), 1);
+    order.push(early, 5);
+    early.payload.fill(0);
+    order.push(packet(1), 9);
+    expect(heard).toEqual([
+      [0, 1],
+      [1, 9],
+      [2, 5],
+    ]);
   });
 
-  it('all are heard, once and in order, under 40 ms of jitter', () => {
-    const jitters = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 30, maxLength: 60 });
+  it('go on at once where the sender counts anew, ahead or behind', () => {
+    const ahead = [0, 1, 2_000, 2_001].map((sequence, n) => ({ sequence, atMs: 20 * n }));
+    expect(passed(ahead)).toEqual(ahead);
+    const behind = Array.from({ length: 30 }, (_, n) => ({ sequence: n < 10 ? 5_000 + n : n, atMs: 20 * n }));
+    expect(numbers(passed(behind)).slice(-10)).toEqual([20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
+  });
+
+  it('are said to be behind when what follows them has passed', () => {
+    const order = new ArrivalOrder(() => undefined);
+    expect([0, 2, 1, 1, 3].map((sequence) => order.push(packet(sequence), 0))).toEqual([true, true, true, false, true]);
+  });
+
+  it('all pass, once and in order, under 60 ms of jitter', () => {
+    const jitters = fc.array(fc.integer({ min: 0, max: 59 }), { minLength: 30, maxLength: 60 });
     fc.assert(
       fc.property(jitters, (delays) => {
         // The first says where the stream begins.
-        const heard = given(delays.map((delay, index) => ({ index, atMs: 20 * index + (index === 0 ? 0 : delay) })));
-        expect(heard.map(({ index }) => index)).toEqual(delays.map((_, index) => index));
+        const heard = passed(delays.map((delay, sequence) => ({ sequence, atMs: 20 * sequence + (sequence === 0 ? 0 : delay) })));
+        expect(numbers(heard)).toEqual(delays.map((_, sequence) => sequence));
       }),
       { numRuns: 100 },
     );

@@ -836,6 +836,8 @@ export type SessionDetail = {
     packets_sent: number;
     jitter_ms: number;
     round_trip_ms: number | null;
+    jitter_buffer_ms: number | null;
+    concealed_share: number | null;
     mos: number | null;
   } | null;
   sip_headers: Record<string, string> | null;
