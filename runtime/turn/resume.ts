@@ -2,11 +2,17 @@
 import type { SessionItem } from '#config/session-record.ts';
 import type { Handover } from '#config/worker-link.ts';
 import type { ChatMessage } from '#runtime/llm/llm.ts';
+import { isTransferCall } from '#runtime/tools/call-tools.ts';
 import { CUT_OFF_MARK } from './generating.ts';
 import type { TurnConfig } from './turn-config.ts';
 
 const CUT_OFF =
   '[The connection broke off while you were speaking. You have just told the caller that you are back. Go on where you were cut off, briefly.]';
+
+const CONNECTING_CUT_OFF =
+  '[The connection broke off while you were connecting the caller with a person: they are with you again. You have just told them that you are back. Connect them again.]';
+const TALK_CUT_OFF =
+  '[The connection broke off while the caller was talking with the person you had connected them with: that person is gone, the caller is with you again. You have just told them that you are back. Offer to connect them again, briefly.]';
 
 /** The settings of a call that goes on: no greeting, menu or question who answered, what is owed of a disclosure, and the rest of its time. */
 export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfig {
@@ -26,7 +32,7 @@ export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfi
     maxDurationMs: Math.max(0, config.maxDurationMs - handover.elapsed_ms),
     resumed: {
       history: waiting === '' ? withMark(history, handover.was_cut_off) : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
-      owed: waiting === '' ? (isCutOff ? CUT_OFF : null) : waiting,
+      owed: waiting === '' ? (transferCutOff(handover.items) ?? (isCutOff ? CUT_OFF : null)) : waiting,
       lastTurn: Math.max(0, ...handover.items.map(({ turn_id: turnId }) => turnId ?? 0)),
       lastMessage: messages.length,
     },
@@ -55,6 +61,20 @@ function unanswered(history: readonly ChatMessage[]): string {
     .slice(history.findLastIndex(({ role }) => role !== 'user') + 1)
     .map(({ content }) => content)
     .join(' ');
+}
+
+/** What broke off where the caller was being handed to a person, or had been; null where that was not the last there was. */
+function transferCutOff(items: readonly SessionItem[]): string | null {
+  const at = items.findLastIndex((item) => item.type === 'tool_call' && isTransferCall(item.tool_name));
+  const asked = items[at];
+  if (asked?.type !== 'tool_call') return null;
+  const since = items.slice(at);
+  const result = since.findIndex((item) => item.type === 'tool_result' && item.call_id === asked.call_id);
+  const hasSpoken = (role: string) => (item: SessionItem) => item.type === 'message' && item.role === role;
+  if (result < 0) return since.some(hasSpoken('user')) ? null : CONNECTING_CUT_OFF;
+  const settled = since[result];
+  const isTalking = settled?.type === 'tool_result' && settled.status === 'completed' && !since.slice(result).some(hasSpoken('assistant'));
+  return isTalking ? TALK_CUT_OFF : null;
 }
 
 function withMark(history: readonly ChatMessage[], isCutOff: boolean): readonly ChatMessage[] {

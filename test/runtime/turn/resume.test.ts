@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import type { SessionItem } from '#config/session-record.ts';
+import { resumedConfig } from '#runtime/turn/resume.ts';
+import { turnConfig } from '#runtime/turn/turn-config.ts';
+import { testPlan } from '../test-plan.ts';
+
+const at = '2026-01-01T00:00:00.000Z';
+const message = (role: 'user' | 'assistant', content: string): SessionItem => ({
+  type: 'message',
+  role,
+  content,
+  turn_id: 1,
+  id: 'm',
+  created_at: at,
+});
+const asked: SessionItem = {
+  type: 'tool_call',
+  call_id: 'c1',
+  tool_name: '_transfer_call',
+  tool_source: 'builtin',
+  input: '{}',
+  turn_id: 1,
+  created_at: at,
+};
+const settled = (status: 'completed' | 'failed'): SessionItem => ({
+  ...{ type: 'tool_result', call_id: 'c1', tool_name: '_transfer_call', tool_source: 'builtin', status },
+  ...{ output: 'The caller was transferred.', output_truncated: false, error: null, latency_ms: 0, turn_id: 1, created_at: at },
+});
+
+/** What the agent still owes the caller when it goes on from these items. */
+function owed(...items: SessionItem[]): string | null | undefined {
+  const handover = { items, was_cut_off: false, elapsed_ms: 5_000, lost_at: at, dialog: null };
+  return resumedConfig(
+    turnConfig(testPlan(), null, (text) => text),
+    handover,
+  ).resumed?.owed;
+}
+
+const wish = [message('assistant', 'Hello.'), message('user', 'a person please'), asked];
+
+describe('design §2 a call whose worker died goes on', () => {
+  it('from the caller’s last words where nobody has answered them, and with nothing to say where somebody has', () => {
+    expect(owed(message('assistant', 'Hello.'), message('user', 'book a table'))).toBe('book a table');
+    expect(owed(message('user', 'book a table'), message('assistant', 'It is booked.'))).toBeNull();
+  });
+
+  it('with the connecting that broke off: on hold, or while the person was asked', () => {
+    expect(owed(...wish, message('assistant', 'I’ll connect you now.'))).toMatch(/while you were connecting the caller .* Connect them again\.\]$/);
+    // Not announced: the wish itself is unanswered.
+    expect(owed(...wish)).toBe('a person please');
+    expect(owed(...wish, message('assistant', 'Sorry, I lost you.'), message('user', 'never mind'), message('assistant', 'All right.'))).toBeNull();
+  });
+
+  it('with the offer to connect them again, where they were talking with the person', () => {
+    expect(owed(...wish, message('assistant', 'I’ll connect you now.'), settled('completed'))).toMatch(/that person is gone, .* Offer to connect/);
+    expect(owed(...wish, settled('completed'))).toMatch(/that person is gone/);
+  });
+
+  it('without either once the agent has spoken since, or where the transfer had failed', () => {
+    expect(owed(...wish, settled('completed'), message('assistant', 'Sorry, I lost you.'))).toBeNull();
+    expect(owed(...wish, settled('failed'), message('assistant', 'They are busy.'))).toBeNull();
+  });
+});
