@@ -1,10 +1,11 @@
 /** Agents as files: `parley agents export`, `diff` and `import`, and all of them at once. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { agentFileText, diffOf, fillSecrets, overlay, parseAgentFile } from './agent-file.ts';
 import { applyFile, findAgentId, readAgent, readTarget } from './agent-sync.ts';
 import { type Api, EXIT } from './api.ts';
+import { readGiven, writeNamed } from './arguments.ts';
 import type { Common } from './common.ts';
 import { show } from './output.ts';
 
@@ -18,7 +19,7 @@ export function addFileCommands(program: Command, agents: Command, common: Commo
       const api = common.api();
       const text = agentFileText(await readAgent(api, await findAgentId(api, idOrName)));
       if (options.output === undefined) process.stdout.write(text);
-      else writeFileSync(options.output, text);
+      else writeNamed(options.output, text);
     });
 
   agents
@@ -44,7 +45,7 @@ export function addFileCommands(program: Command, agents: Command, common: Commo
       const written: string[] = [];
       for await (const agent of api.list('/v1/agent/agents', 'agents')) {
         const file = join(options.directory, fileNameOf(agent.name, written));
-        writeFileSync(file, agentFileText(await readAgent(api, agent.agent_id)));
+        writeNamed(file, agentFileText(await readAgent(api, agent.agent_id)));
         written.push(file);
       }
       show(written, common, () => console.log(written.join('\n')));
@@ -104,7 +105,7 @@ async function importFile(common: Common, file: string, options: ImportOptions):
 }
 
 async function compare(api: Api, file: string, idOrName: string | undefined) {
-  const given = fillSecrets(parseAgentFile(readFileSync(file, 'utf8'), file), process.env);
+  const given = fillSecrets(parseAgentFile(readGiven(file).toString('utf8'), file), process.env);
   const stored = await readTarget(api, given, idOrName);
   const { full, wanted, missing } = overlay(stored.file, given);
   return { stored, filled: { full, wanted }, missing, diff: diffOf(stored.file, wanted) };

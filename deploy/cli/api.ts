@@ -100,14 +100,17 @@ export class Api {
     const response = await fetch(`${this.url}${path}`, { ...init, method, headers }).catch((error: unknown) => {
       throw unreachable(this.url, error);
     });
-    if (!response.ok) throw new CommandError(await refusalText(response));
+    if (!response.ok) throw new CommandError(await refusalText(response, path));
     return response;
   }
 
   async #json(method: string, path: string, body?: unknown): Promise<Answer> {
     const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
     const response = await this.send(method, path, init);
-    return response.status === 204 ? null : response.json();
+    if (response.status === 204) return null;
+    return response.json().catch(() => {
+      throw new CommandError(`${this.url} answers, but not as Parley does: name the product’s address with --url or PARLEY_URL`);
+    });
   }
 }
 
@@ -139,14 +142,14 @@ function unreachable(url: string, error: unknown): CommandError {
 /** A refusal, or the fields that are wrong (docs/errors.md). */
 const problem = z.union([z.object({ message: z.string() }), z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() }))]);
 
-async function refusalText(response: Response): Promise<string> {
+async function refusalText(response: Response, path: string): Promise<string> {
   const parsed = problem.safeParse(await response.json().catch(() => null));
   const said = !parsed.success
     ? response.statusText
     : Array.isArray(parsed.data)
       ? parsed.data.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('\n')
       : parsed.data.message;
-  return response.status === 401
-    ? `the API does not take this key (${said}): pass another with --key or PARLEY_API_KEY`
-    : `${said} (HTTP ${response.status})`;
+  if (response.status === 401) return `the API does not take this key (${said}): pass another with --key or PARLEY_API_KEY`;
+  // "Not found" alone leaves open what: a misspelt id, or another program's address.
+  return `${said}${response.status === 404 ? `: ${path}` : ''} (HTTP ${response.status})`;
 }

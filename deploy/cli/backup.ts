@@ -12,7 +12,7 @@ import { readSettings } from '#config/env.ts';
 import { openBlobs } from '#media/blobs.ts';
 import { CommandError } from './api.ts';
 import type { Common } from './common.ts';
-import { show } from './output.ts';
+import { mebibytes, show, showProgress } from './output.ts';
 
 const manifest = z.object({ format: z.literal('parley-backup'), version: z.literal(1), created_at: z.string(), has_blobs: z.boolean() });
 
@@ -29,14 +29,16 @@ export function addBackupCommands(program: Command, common: Common): void {
       const response = await common.api().send('POST', '/admin/backup');
       const partial = `${file}.partial`;
       try {
-        await pipeline(response.body as unknown as NodeJS.ReadableStream, createWriteStream(partial, PRIVATE));
+        await pipeline(told(response.body as unknown as AsyncIterable<Uint8Array>), createWriteStream(partial, PRIVATE));
+        showProgress('');
       } catch (error) {
+        showProgress('');
         await rm(partial, { force: true });
         throw new CommandError(`the backup broke off (${(error as Error).message}): see the product’s log, then try again`);
       }
       await rename(partial, file);
       const { size } = await stat(file);
-      show({ file, bytes: size }, common, () => console.log(`Backed up into ${file} (${(size / 2 ** 20).toFixed(1)} MiB)`));
+      show({ file, bytes: size }, common, () => console.log(`Backed up into ${file} (${mebibytes(size)})`));
     });
 
   program
@@ -52,6 +54,16 @@ export function addBackupCommands(program: Command, common: Common): void {
         console.log(`Start it with DATA_DIR=${settings.DATA_DIR} npm start`);
       });
     });
+}
+
+/** Passes a backup on, saying how much of it is here. */
+async function* told(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const part of source) {
+    bytes += part.length;
+    showProgress(`${mebibytes(bytes)} so far`);
+    yield part;
+  }
 }
 
 /** Puts a backup in place; the database and the keys appear last, together. Throws `CommandError`. */

@@ -1,10 +1,10 @@
 /** `parley batch` and `parley do-not-call`: lists of people to call, how far they are, and who is not to be called (docs/batch-calls.md). */
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
+import { readGiven } from './arguments.ts';
 import type { Common } from './common.ts';
 import { printFacts, printTable, show } from './output.ts';
 
@@ -156,23 +156,16 @@ async function formOf(api: Api, file: string, options: StartOptions): Promise<Fo
   form.set('agent_id', await findAgentId(api, options.agent));
   form.set('phone_number_id', await findNumberId(api, options.from));
   form.set('name', options.name ?? basename(file));
-  form.set('recipients', new File([new Uint8Array(read(file))], basename(file), { type: 'text/csv' }));
+  form.set('recipients', new File([new Uint8Array(readGiven(file))], basename(file), { type: 'text/csv' }));
   return form;
 }
 
-function read(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
-  }
-}
-
 function readSettings(file: string): Record<string, unknown> {
+  const text = readGiven(file).toString('utf8');
   try {
-    return JSON.parse(read(file).toString('utf8')) as Record<string, unknown>;
+    return JSON.parse(text) as Record<string, unknown>;
   } catch (error) {
-    throw error instanceof CommandError ? error : new CommandError(`${file} is not JSON: ${(error as Error).message}`);
+    throw new CommandError(`${file} is not JSON: ${(error as Error).message}`);
   }
 }
 

@@ -3,10 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
 import { EXIT } from './api.ts';
+import { countUpTo } from './arguments.ts';
 import type { Common } from './common.ts';
-import { printFacts, printTable, show } from './output.ts';
+import { printFacts, printTable, show, showProgress } from './output.ts';
 
 const POLL_MS = 500;
+const MOST_REPEATS = 20;
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of the API, whose schemas are the API's own
 type Row = any;
@@ -54,22 +56,29 @@ export function addBookCommands(program: Command, common: Common): void {
     .command('test <agent>')
     .description(`run an agent’s tests against its draft; exit ${EXIT.notRight} unless all pass`)
     .option('--test <ids...>', 'only these')
-    .option('--repeat <count>', 'run each this often')
-    .action(async (idOrName: string, options: { test?: string[]; repeat?: string }) => runTests(common, idOrName, options));
+    .option('--repeat <count>', 'run each this often', countUpTo(MOST_REPEATS))
+    .action(async (idOrName: string, options: TestOptions) => runTests(common, idOrName, options));
 }
 
-async function runTests(common: Common, idOrName: string, options: { readonly test?: string[]; readonly repeat?: string }): Promise<void> {
+interface TestOptions {
+  readonly test?: string[];
+  readonly repeat?: number;
+}
+
+async function runTests(common: Common, idOrName: string, options: TestOptions): Promise<void> {
   const api = common.api();
   const agentId = await findAgentId(api, idOrName);
   const { batch_id: id } = await api.post(`/v1/agent/agents/${agentId}/tests/run`, {
     ...(options.test ? { test_ids: options.test } : {}),
-    ...(options.repeat === undefined ? {} : { repeat_count: Number(options.repeat) }),
+    ...(options.repeat === undefined ? {} : { repeat_count: options.repeat }),
   });
   let batch: Row;
   do {
     if (batch) await sleep(POLL_MS);
     batch = await api.get(`/v1/agent/agents/${agentId}/test-batches/${id}`);
+    showProgress(`${batch.completed} of ${batch.run_count} runs done`);
   } while (batch.status !== 'completed');
+  showProgress('');
   const runs = await api.all(`/v1/agent/test-runs?batch_id=${id}`, 'test_runs');
   const names = new Map<string, string>();
   for await (const test of api.list('/v1/agent/tests', 'tests')) names.set(test.test_id, test.name);

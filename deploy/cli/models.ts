@@ -4,10 +4,9 @@ import { readSettings } from '#config/env.ts';
 import { ModelError, PULLED_MODELS, type PulledModel, pullModel } from '#media/speech/pulled-models.ts';
 import { CommandError, EXIT } from './api.ts';
 import type { Common } from './common.ts';
-import { printTable, show } from './output.ts';
+import { mebibytes, printTable, show, showProgress } from './output.ts';
 
 const RETRY_AFTER_MS = 1_000;
-const MEBIBYTE = 2 ** 20;
 
 /** Adds the command. */
 export function addModelCommands(program: Command, common: Common): void {
@@ -24,7 +23,7 @@ export function addModelCommands(program: Command, common: Common): void {
         show(facts, common, () =>
           printTable(
             ['NAME', 'SIZE', 'LICENCE', 'WHAT'],
-            facts.map(({ name, bytes, licence, title }) => [name, inMebibytes(bytes), licence, title]),
+            facts.map(({ name, bytes, licence, title }) => [name, mebibytes(bytes), licence, title]),
           ),
         );
         return;
@@ -38,13 +37,15 @@ async function pull(model: PulledModel, place: { readonly dataDir: string; reado
   let percent = -1;
   const onProgress = (here: number, all: number) => {
     const now = Math.floor((100 * here) / all);
-    if (now === percent || !process.stderr.isTTY) return;
+    if (now === percent) return;
     percent = now;
-    process.stderr.write(`\r${model.name}  ${now} %  ${inMebibytes(here)} of ${inMebibytes(all)}${now === 100 ? '\n' : ''}`);
+    showProgress(`${model.name}  ${now} %  ${mebibytes(here)} of ${mebibytes(all)}`);
   };
   try {
     await pullModel(model, { ...place, onProgress, retryAfterMs: RETRY_AFTER_MS });
+    showProgress('');
   } catch (error) {
+    showProgress('');
     const message = `${model.name}: ${error instanceof Error ? error.message : String(error)}`;
     if (error instanceof ModelError) throw new CommandError(`${message}. MODELS_URL (${place.baseUrl}) must lead to the model’s files`);
     throw new CommandError(`${message}. Run it again, and it goes on where it broke off (MODELS_URL is ${place.baseUrl})`, EXIT.unreachable);
@@ -55,8 +56,4 @@ async function pull(model: PulledModel, place: { readonly dataDir: string; reado
 
 function sizeOf(files: PulledModel['files']): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
-function inMebibytes(bytes: number): string {
-  return `${(bytes / MEBIBYTE).toFixed(1)} MiB`;
 }

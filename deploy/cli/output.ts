@@ -1,7 +1,8 @@
 /** What commands print: tables and lines for people, JSON for scripts. */
 
-/** Prints rows under their titles, each column as wide as its widest cell; the last one is not padded. */
+/** Prints rows under their titles, each column as wide as its widest cell; the last one is not padded. Says so where there are none. */
 export function printTable(titles: readonly string[], rows: readonly (readonly unknown[])[]): void {
+  if (rows.length === 0) return console.log('None');
   const cells = [titles, ...rows].map((row) => row.map(cellText));
   const widths = titles.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   for (const row of cells) {
@@ -24,6 +25,16 @@ export function printFacts(facts: Readonly<Record<string, unknown>>): void {
 export function show(value: unknown, options: { readonly json?: boolean }, forPeople: () => void): void {
   if (options.json) console.log(JSON.stringify(value));
   else forPeople();
+}
+
+/** Shows how far something is, on one line of the terminal that each call writes anew; an empty text takes it away. Nothing where nobody watches. */
+export function showProgress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+}
+
+/** Bytes for a person. */
+export function mebibytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }
 
 function cellText(value: unknown): string {

@@ -9,8 +9,11 @@ import type { TurnConfig } from '#runtime/turn/turn-config.ts';
 import { type Divergence, firstDivergence, judgePauses } from '#runtime/what-if.ts';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
+import { countUpTo } from './arguments.ts';
 import type { Common } from './common.ts';
-import { printTable, show } from './output.ts';
+import { printTable, show, showProgress } from './output.ts';
+
+const MOST_TUNED = 1_000;
 
 /** Adds the commands. */
 export function addReplayCommands(program: Command, common: Common): void {
@@ -26,8 +29,8 @@ export function addReplayCommands(program: Command, common: Common): void {
   program
     .command('tune <agent>')
     .description('what other waits and eagerness would have made of an agent’s calls: callers cut off against time saved')
-    .option('--calls <count>', 'how many of its latest calls', '50')
-    .action(async (agent: string, options: { calls: string }) => tune(common, agent, Number(options.calls)));
+    .option('--calls <count>', 'how many of its latest calls', countUpTo(MOST_TUNED), 50)
+    .action(async (agent: string, options: { calls: number }) => tune(common, agent, options.calls));
 }
 
 /** The parts of a call's log: more than one where a worker took it over. */
@@ -113,7 +116,9 @@ async function tune(common: Common, agent: string, most: number): Promise<void> 
       throw error;
     });
     if (log) logs.push(log);
+    showProgress(`${logs.length} calls read`);
   }
+  showProgress('');
   if (logs.length === 0) throw new CommandError('no call of this agent has a flight log that can be replayed', EXIT.notRight);
   const judged = CANDIDATES.map(({ name, changes }) => ({ name, calls: logs.flat().map((log) => judgePauses(log, changes)) }));
   const rows = judged.map(({ name, calls }) => tried(name, calls));

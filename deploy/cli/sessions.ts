@@ -3,11 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
+import { countUpTo } from './arguments.ts';
 import type { Common } from './common.ts';
 import { printFacts, printTable, show } from './output.ts';
 import { type Item, itemLine, waterfall } from './timeline.ts';
 
 const POLL_MS = 1_000;
+const MOST_LISTED = 10_000;
 const ALL_STATUSES = 'pending,active,unknown,completed,failed';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of the API, whose schemas are the API's own
@@ -26,10 +28,14 @@ export function addSessionCommands(program: Command, common: Common): void {
     .option('--caller <number>')
     .option('--after <time>', 'created after this time, such as 2026-11-21T00:00:00Z')
     .option('--before <time>', 'created before it')
-    .option('--limit <count>', 'how many at most', '20')
+    .option('--limit <count>', 'how many at most', countUpTo(MOST_LISTED), 20)
     .action(async (options: ListOptions) => {
       const api = common.api();
-      const { sessions: rows } = await api.get(`/v1/agent/sessions?${await listQuery(api, options)}`);
+      const rows: Session[] = [];
+      for await (const row of api.list(`/v1/agent/sessions?${await listQuery(api, options)}`, 'sessions')) {
+        rows.push(row);
+        if (rows.length === options.limit) break;
+      }
       show(rows, common, () =>
         printTable(
           ['ID', 'CREATED', 'STATUS', 'ENDED BY', 'SECONDS', 'FROM', 'TO', 'AGENT'],
@@ -63,7 +69,7 @@ export function addSessionCommands(program: Command, common: Common): void {
 
   program
     .command('call <number>')
-    .description(`phone somebody, follow the call to its end, print what was said; exit ${EXIT.notRight} when nobody answered`)
+    .description(`phone somebody, follow the call to its end, print what was said; Ctrl-C hangs up; exit ${EXIT.notRight} when nobody answered`)
     .option('--agent <agent>', 'who talks, by id or name; the agent of --from when left out')
     .option('--from <number>', 'the number to call from; one that can call out when left out')
     .action(async (number: string, options: { agent?: string; from?: string }) => placeCall(common, number, options));
@@ -83,7 +89,7 @@ interface ListOptions {
   readonly caller?: string;
   readonly after?: string;
   readonly before?: string;
-  readonly limit: string;
+  readonly limit: number;
 }
 
 async function listQuery(api: Api, options: ListOptions): Promise<URLSearchParams> {
@@ -94,7 +100,6 @@ async function listQuery(api: Api, options: ListOptions): Promise<URLSearchParam
     caller_number: options.caller,
     created_after: options.after,
     created_before: options.before,
-    page_size: options.limit,
     agent_id: options.agent === undefined ? undefined : await findAgentId(api, options.agent),
   };
   return new URLSearchParams(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined));
@@ -129,6 +134,11 @@ async function placeCall(common: Common, number: string, options: { readonly age
   };
   const { session_id: id } = await api.post('/v1/agent/phone-calls', { agent_id: agentId, phone_number_id: from.phone_number_id, to_number: number });
   say(`Calling ${number} from ${from.phone_number} (session ${id})`);
+  // Whoever is done watching does not leave somebody on the phone, at their cost; a second Ctrl-C does.
+  process.once('SIGINT', () => {
+    say('Hanging up');
+    void api.post(`/v1/agent/sessions/${id}/end`).catch((error: unknown) => console.error((error as Error).message));
+  });
   const seen = newWatch();
   let session: Session;
   do {

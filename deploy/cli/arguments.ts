@@ -1,0 +1,35 @@
+/** Arguments of commands that must be something: a number within bounds, a file that can be read. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { InvalidArgumentError } from 'commander';
+import { CommandError } from './api.ts';
+
+/** A parser of an option that counts. */
+export function countUpTo(most: number): (text: string) => number {
+  return (text) => {
+    if (/^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
+  };
+}
+
+/** A file's bytes. Throws `CommandError`. */
+export function readGiven(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read: ${why(error)}`);
+  }
+}
+
+/** Writes a file the caller named. Throws `CommandError`. */
+export function writeNamed(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new CommandError(`${file} cannot be written: ${why(error)}`);
+  }
+}
+
+/** `ENOENT: no such file or directory, open 'x'` without what was said already. */
+function why(error: unknown): string {
+  return (error as Error).message.replace(/^[A-Z]+: /, '').replace(/, \w+( '.*')?$/, '');
+}
