@@ -94,8 +94,8 @@ function Results({ agentId, tests }: { agentId: string; tests: readonly AgentTes
           Last run
         </Text>
         <Text c="dimmed" role="status">
-          {batch.completed} of {batch.run_count} done · {batch.passed} passed · {batch.failed} failed · {batch.errors} could not run ·{' '}
-          {percent(batch.pass_rate)}
+          {batch.completed} of {batch.run_count} done · {batch.passed} passed · {batch.failed} failed · {batch.errors} could not run
+          {batch.pass_rate !== null && ` · ${percent(batch.pass_rate)}`}
         </Text>
       </Group>
       <TestRuns batchId={batch.batch_id} isRunning={batch.status === 'running'} tests={tests} />

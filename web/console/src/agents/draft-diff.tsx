@@ -1,9 +1,8 @@
 /** What differs between what callers get and the draft, field by field. */
-import { Stack, Table, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { useRead } from '../api/queries.ts';
 import type { Agent, AgentConfig, Version, VersionList } from '../api/types.ts';
 import { Loaded } from '../parts/states.tsx';
-import { Scrollable } from '../parts/table.tsx';
 import { type Difference, differences } from './draft.ts';
 
 export function DraftDiff({ agent, draft }: { agent: Agent; draft: AgentConfig }) {
@@ -15,34 +14,21 @@ export function DraftDiff({ agent, draft }: { agent: Agent; draft: AgentConfig }
   return <Loaded query={live}>{(version) => <Differences list={differences(version.config, draft)} />}</Loaded>;
 }
 
-/** Differences as a table. */
+/** Differences as a list: a setting's name may be long, and what it was and is even longer. */
 export function Differences({ list }: { list: readonly Difference[] }) {
   if (list.length === 0) return <Text c="dimmed">The settings are the same; what changed is an attached tool or knowledge source, or nothing.</Text>;
   return (
-    <Scrollable label="Differences">
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Setting</Table.Th>
-            <Table.Th>From, to</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {list.map(({ path, before, after }) => (
-            <Table.Tr key={path}>
-              <Table.Td className="mono" style={{ verticalAlign: 'top' }}>
-                {path}
-              </Table.Td>
-              <Table.Td>
-                <Stack gap={4}>
-                  <span className="diff-old">{before === '' ? '(empty)' : before}</span>
-                  <span className="diff-new">{after === '' ? '(empty)' : after}</span>
-                </Stack>
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Scrollable>
+    <Stack component="dl" gap="sm" m={0}>
+      {list.map(({ path, before, after }) => (
+        <div key={path}>
+          <Text component="dt" c="dimmed" className="mono">
+            {path}
+          </Text>
+          <dd className="changed">
+            <del className="diff-old">{before === '' ? '(empty)' : before}</del> <ins className="diff-new">{after === '' ? '(empty)' : after}</ins>
+          </dd>
+        </div>
+      ))}
+    </Stack>
   );
 }

@@ -83,9 +83,9 @@ function Figures({ analytics }: { analytics: Analytics }) {
           {
             label: 'Median response',
             value: milliseconds(totals.latency.p50_ms),
-            hint: `95 % ${milliseconds(totals.latency.p95_ms)}, 99 % ${milliseconds(totals.latency.p99_ms)}`,
+            hint: `95 % within ${milliseconds(totals.latency.p95_ms)}, 99 % within ${milliseconds(totals.latency.p99_ms)}`,
           },
-          { label: 'Cost', value: dollars(totals.cost), hint: `${totals.latency.turns} turns` },
+          { label: 'Cost', value: dollars(totals.cost), hint: totals.latency.turns === 1 ? '1 turn' : `${totals.latency.turns} turns` },
         ]}
       />
       <Charts analytics={analytics} />

@@ -1,6 +1,6 @@
 /** One batch: how far it is, pause and cancel, and every number with its calls. */
-import { Alert, Button, Group, Select, Table, Text } from '@mantine/core';
-import { useState } from 'react';
+import { Alert, Button, Group, Select, Text } from '@mantine/core';
+import { Fragment, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
@@ -11,7 +11,6 @@ import { Id } from '../parts/copy.tsx';
 import { dateTime, words } from '../parts/format.ts';
 import { Page, Section } from '../parts/page.tsx';
 import { LoadedPage } from '../parts/states.tsx';
-import { DataTable } from '../parts/table.tsx';
 import { BatchRows } from './batch-rows.tsx';
 import { BatchProgress } from './progress.tsx';
 
@@ -120,15 +119,19 @@ function Settings({ batch: { schedule, pacing, retry, disclosure, ...batch } }: 
     ['Said first', disclosure === '' ? '–' : disclosure],
   ] as const;
   return (
-    <DataTable label="Settings" heads={['Setting', 'Value']}>
-      {facts.map(([name, value]) => (
-        <Table.Tr key={name}>
-          <Table.Td className="nowrap">{name}</Table.Td>
-          <Table.Td>
-            <Text size="sm">{value}</Text>
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </DataTable>
+    <Section title="Settings">
+      <dl className="findings">
+        {facts.map(([name, value]) => (
+          <Fragment key={name}>
+            <Text component="dt" size="sm" c="dimmed">
+              {name}
+            </Text>
+            <Text component="dd" size="sm">
+              {value}
+            </Text>
+          </Fragment>
+        ))}
+      </dl>
+    </Section>
   );
 }
