@@ -26,11 +26,11 @@ export function registerAdmitRoutes(app: ApiServer, context: Context): void {
   });
 }
 
-/** In a scope of its own, as it alone takes plain text. */
+/** In a scope of its own, as it alone takes plain text. Its address ends in a slash: drachtio-server adds one to what its configuration says, before the query. */
 function registerDrachtioRoute(app: ApiServer, context: Context): void {
   app.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   app.post(
-    '/internal/sip/drachtio',
+    '/internal/sip/drachtio/',
     {
       config: { access: 'none', bodyOptional: true },
       onRequest: async (request, reply) => {

@@ -59,8 +59,9 @@ describe('the question of drachtio-server', () => {
   });
 });
 
+/** Asks as drachtio-server does, which puts a slash before its query. */
 function ask(raw: string, token = api.context.credentials.workerToken) {
-  return api.request('POST', '/internal/sip/drachtio?method=INVITE&source_address=203.0.113.9&protocol=udp&fromUser=x', {
+  return api.request('POST', '/internal/sip/drachtio/?method=INVITE&source_address=203.0.113.9&protocol=udp&fromUser=x', {
     headers: { authorization: `Basic ${Buffer.from(`drachtio:${token}`).toString('base64')}`, 'content-type': 'text/plain; charset=UTF-8' },
     raw,
   });

@@ -12,6 +12,7 @@ export interface RawRequest {
   readonly callId?: string;
   readonly cseq?: number;
   readonly toTag?: string | null;
+  readonly fromTag?: string;
   /** Null leaves the header out. */
   readonly contact?: string | null;
   readonly body?: string;
@@ -60,7 +61,7 @@ export class RawCaller {
       `${method} ${request.uri ?? 'sip:+15550100@127.0.0.1'} SIP/2.0`,
       `Via: SIP/2.0/UDP ${request.sentBy ?? `127.0.0.1:${this.port}`};branch=${request.branch ?? `z9hG4bK-${this.port}-${this.#count}`}`,
       'Max-Forwards: 70',
-      'From: <sip:caller@127.0.0.1>;tag=caller',
+      `From: <sip:caller@127.0.0.1>;tag=${request.fromTag ?? 'caller'}`,
       `To: <sip:+15550100@127.0.0.1>${request.toTag ? `;tag=${request.toTag}` : ''}`,
       `Call-ID: ${request.callId ?? `call-${this.port}`}`,
       `CSeq: ${request.cseq ?? 1} ${method}`,

@@ -1,22 +1,22 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import type { Leg } from '#media/leg.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { header } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerInboundCall } from '#telephony/inbound-call.ts';
-import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import type { Signalling } from '#telephony/signalling.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { power, tone } from '#test/fakes/tone.ts';
-import { openRawCaller, type RawCaller } from './embedded/raw-caller.ts';
+import { openRawCaller, type RawCaller } from '../embedded/raw-caller.ts';
+import { connectWorker, describeServers, expectDialogs, type SuiteServer } from './servers.ts';
 
 const PATIENCE = { timeout: 15_000 };
 
-describe('calls that come without an offer (RFC 3261 §13.2.1, §14.2)', () => {
+describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2)', (start) => {
   let media: Awaited<ReturnType<typeof startMediaThread>>;
-  let server: EmbeddedSignalling;
+  let server: SuiteServer;
   let worker: Signalling;
   let caller: RawCaller;
   let peer: RtpPeer;
@@ -26,18 +26,8 @@ describe('calls that come without an offer (RFC 3261 §13.2.1, §14.2)', () => {
     const logger = createLogger({ level: 'silent', name: 'test' });
     legs = [];
     media = await startMediaThread({ rtpPortMin: 23_100, rtpPortMax: 23_139, iceServers: [], clock: systemClock, logger });
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
-      clock: systemClock,
-      logger,
-      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
-    });
-    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    server = await start();
+    worker = await connectWorker(server.appPort);
     const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
     worker.onInvite((invite) => {
       void answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then((call) => {
@@ -119,6 +109,6 @@ describe('calls that come without an offer (RFC 3261 §13.2.1, §14.2)', () => {
     const { toTag } = await invite(1);
     caller.request({ method: 'ACK', cseq: 1, toTag, body });
     caller.answer(await caller.incoming('BYE', PATIENCE.timeout), 200);
-    await expect.poll(() => server.metrics().dialogs, PATIENCE).toBe(0);
+    await expectDialogs(server, 0);
   });
 });

@@ -1,35 +1,22 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { header, parameter, type SipMessage } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { connectSignalling, type IncomingInvite, type Signalling } from '#telephony/signalling.ts';
-import { openRawCaller, type RawCaller } from './raw-caller.ts';
+import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
+import { openRawCaller, type RawCaller } from '../embedded/raw-caller.ts';
+import { connectWorker, describeServers, expectDialogs, type SuiteServer } from './servers.ts';
 
 const PATIENCE = { timeout: 15_000, interval: 5 };
 const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
-describe('reliable provisional responses (RFC 3262) and forked answers (RFC 3261 §13.2.2.4)', () => {
-  const logger = createLogger({ level: 'silent', name: 'test' });
-  let server: EmbeddedSignalling;
+describeServers([], 'reliable provisional responses (RFC 3262) and forked answers (RFC 3261 §13.2.2.4)', (start) => {
+  let server: SuiteServer;
   let worker: Signalling;
   let caller: RawCaller;
   let invites: IncomingInvite[];
 
   beforeEach(async () => {
     invites = [];
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
-      clock: systemClock,
-      logger,
-      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
-    });
-    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    server = await start();
+    worker = await connectWorker(server.appPort);
     worker.onInvite((invite) => invites.push(invite));
     caller = await openRawCaller(server.sipPort);
   });
@@ -99,6 +86,6 @@ describe('reliable provisional responses (RFC 3262) and forked answers (RFC 3261
     expect(tagOf(bye)).toBe('one');
     const acked = () => new Set(caller.heard.filter(({ start }) => start.kind === 'request' && start.method === 'ACK').map(tagOf));
     await expect.poll(acked, PATIENCE).toEqual(new Set(['one', 'two']));
-    expect(server.metrics().dialogs).toBe(1);
+    await expectDialogs(server, 1);
   });
 });

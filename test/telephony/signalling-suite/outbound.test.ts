@@ -1,18 +1,15 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { dialOutboundCall, type OutboundCall } from '#telephony/outbound-call.ts';
-import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import type { Signalling } from '#telephony/signalling.ts';
+import { type ReferOutcome, referCall } from '#telephony/transfer.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { SilentMedia } from '#test/fakes/silent-media.ts';
 import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
-import { describeNeeds } from '#test/needs.ts';
+import { connectWorker, describeServers, expectDialogs, type SuiteServer } from './servers.ts';
 
-const logger = createLogger({ level: 'silent', name: 'test' });
-
-describeNeeds(['sipp'])('an outbound call through the embedded signalling', () => {
-  let server: EmbeddedSignalling;
+describeServers(['sipp'], 'an outbound call', (start) => {
+  let server: SuiteServer;
   let worker: Signalling;
   let media: SilentMedia;
   let phone: SippPhone;
@@ -21,18 +18,8 @@ describeNeeds(['sipp'])('an outbound call through the embedded signalling', () =
   beforeEach(async () => {
     media = new SilentMedia(systemClock);
     abort = new AbortController();
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
-      clock: systemClock,
-      logger,
-      admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
-    });
-    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    server = await start();
+    worker = await connectWorker(server.appPort);
   });
   afterEach(async () => {
     worker.close();
@@ -59,7 +46,7 @@ describeNeeds(['sipp'])('an outbound call through the embedded signalling', () =
   async function expectOver(): Promise<void> {
     const { code, screen } = await phone.ended;
     expect(code, screen).toBe(0);
-    await expect.poll(() => server.metrics().dialogs).toBe(0);
+    await expectDialogs(server, 0);
     expect(media.open).toBe(0);
   }
 
@@ -96,6 +83,19 @@ describeNeeds(['sipp'])('an outbound call through the embedded signalling', () =
     [603, 'failed'],
   ])('running.md %i means %s', async (status, outcome) => {
     expect((await dial({ does: 'refuse', status })).outcome).toBe(outcome);
+    await expectOver();
+  });
+
+  it.each<[string, PhoneManner, ReferOutcome]>([
+    ['accepted, and rung through', { does: 'refer', to: '15550142', status: 202, notifies: [100, 180, 200] }, { is: 'transferred' }],
+    ['accepted, and busy', { does: 'refer', to: '15550142', status: 202, notifies: [100, 486] }, { is: 'failed', status: 486 }],
+    ['not taken', { does: 'refer', to: '15550142', status: 405, notifies: [] }, { is: 'refused', status: 405 }],
+  ])('is handed over by a REFER that is %s (RFC 3515)', async (_, manner, outcome) => {
+    const call = await dial(manner);
+    if (call.outcome !== 'answered') throw new Error(call.outcome);
+    const request = { target: 'sip:+15550142@127.0.0.1:9', headers: { 'X-Notes': 'wants a refund' }, credentials: null };
+    expect(await referCall({ clock: systemClock, refer: call.refer }, request)).toEqual(outcome);
+    call.leg.send({ do: 'close' });
     await expectOver();
   });
 

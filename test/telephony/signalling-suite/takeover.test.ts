@@ -1,21 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import { header, type SipMessage } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
 import { resumeSipCall } from '#telephony/resumed-call.ts';
-import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import type { Signalling } from '#telephony/signalling.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { SilentMedia } from '#test/fakes/silent-media.ts';
-import { openRawCaller, type RawCaller } from './embedded/raw-caller.ts';
+import { openRawCaller, type RawCaller } from '../embedded/raw-caller.ts';
+import { connectWorker, describeServers, expectDialogs, type SuiteServer } from './servers.ts';
 
-const logger = createLogger({ level: 'silent', name: 'test' });
 const LONG_MS = 10_000;
 
-/** The embedded signalling, workers that come and go, and a caller who writes every line himself. */
-describe('an answered call whose worker goes', () => {
-  let server: EmbeddedSignalling;
+/** Workers that come and go, and a caller who writes every line himself. */
+describeServers([], 'an answered call whose worker goes', (start) => {
+  let server: SuiteServer;
   let media: SilentMedia;
   let caller: RawCaller;
   let workers: Signalling[];
@@ -25,7 +23,7 @@ describe('an answered call whose worker goes', () => {
     media = new SilentMedia(systemClock);
     workers = [];
     calls = [];
-    server = await startServer({ sipPort: 0, appPort: 0 });
+    server = await start();
     caller = await openRawCaller(server.sipPort);
   });
 
@@ -35,23 +33,10 @@ describe('an answered call whose worker goes', () => {
     await server.close();
   });
 
-  function startServer(ports: { readonly sipPort: number; readonly appPort: number }): Promise<EmbeddedSignalling> {
-    return startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      ...ports,
-      secret: 'secret',
-      clock: systemClock,
-      logger,
-      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
-    });
-  }
-
   const deps = () => ({ clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random });
 
   async function openWorker(tag: string): Promise<Signalling> {
-    const worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag, logger });
+    const worker = await connectWorker(server.appPort, tag);
     workers.push(worker);
     worker.onInvite((invite) => {
       void answerInboundCall(deps(), invite, Promise.resolve({ recordAudio: false })).then((call) => calls.push(call));
@@ -99,7 +84,7 @@ describe('an answered call whose worker goes', () => {
     const bye = await caller.incoming('BYE', LONG_MS);
     expect(Number.parseInt(header(bye, 'cseq') ?? '', 10)).toBeGreaterThan(Number.parseInt(header(request, 'cseq') ?? '', 10));
     caller.answer(bye, 200);
-    await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+    await expectDialogs(server, 0);
   });
 
   it('ends as the caller’s own hang-up when the caller has left meanwhile: nobody is called back', async () => {
@@ -121,7 +106,7 @@ describe('an answered call whose worker goes', () => {
     const again = await resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
     expect(again).toMatchObject({ outcome: 'gone' });
     expect(caller.requests).not.toContain('INVITE');
-    await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+    await expectDialogs(server, 0);
   });
 
   it('ends as the caller’s own hang-up when the caller knows the call no more', async () => {
@@ -132,7 +117,7 @@ describe('an answered call whose worker goes', () => {
     const resuming = resumeSipCall({ ...deps(), signalling: second }, call.dialog, { recording: null });
     caller.answer(await reinvite(), 481);
     expect(await resuming).toMatchObject({ outcome: 'gone' });
-    await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+    await expectDialogs(server, 0);
   });
 
   it('is hung up on when the caller will not change over', async () => {
@@ -144,7 +129,7 @@ describe('an answered call whose worker goes', () => {
     caller.answer(await reinvite(), 488);
     expect(await resuming).toMatchObject({ outcome: 'failed' });
     caller.answer(await caller.incoming('BYE', LONG_MS), 200);
-    await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+    await expectDialogs(server, 0);
   });
 
   it('refuses the caller’s own changes while its re-INVITE is open (491), and takes them afterwards (RFC 3261 §14.2)', async () => {
@@ -188,7 +173,7 @@ describe('an answered call whose worker goes', () => {
     const log = new LegLog(call.leg);
     const ports = { sipPort: server.sipPort, appPort: server.appPort };
     await server.close();
-    server = await startServer(ports);
+    server = await start(undefined, ports);
     const request = await reinvite();
     // Nothing has moved: the description is the one that was answered with.
     expect(request.body).toBe(call.dialog.localSdp);
@@ -197,7 +182,7 @@ describe('an answered call whose worker goes', () => {
     expect(log.all('closed')).toEqual([]);
     caller.request({ method: 'BYE', toTag, cseq: 2 });
     await expect.poll(() => log.all('closed').map(({ reason }) => reason), { timeout: LONG_MS }).toEqual(['remote']);
-    await expect.poll(() => server.metrics().dialogs, { timeout: LONG_MS }).toBe(0);
+    await expectDialogs(server, 0);
   });
 });
 

@@ -5,26 +5,25 @@ import { encodeG711 } from '#media/codecs.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { header } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
-import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import type { Signalling } from '#telephony/signalling.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { type Link, openLink } from '#test/fakes/link.ts';
 import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
 import { SilentMedia } from '#test/fakes/silent-media.ts';
 import { runSippSteps, type SippResult } from '#test/fakes/sipp.ts';
 import { tone } from '#test/fakes/tone.ts';
-import { describeNeeds } from '#test/needs.ts';
-import { openRawCaller } from './embedded/raw-caller.ts';
-import { audioAt, expectRequest, expectResponse, send } from './sipp-steps.ts';
+import { openRawCaller } from '../embedded/raw-caller.ts';
+import { audioAt, expectRequest, expectResponse, send } from '../sipp-steps.ts';
+import { connectWorker, describeServers, expectDialogs, type SuiteServer } from './servers.ts';
 
 /** A-law silence, as it goes over the line. */
 const ALAW_SILENCE = 0xd5;
 const PATIENCE = { timeout: 30_000 };
 const logger = createLogger({ level: 'silent', name: 'test' });
 
-describeNeeds(['sipp'])('what a caller asks for inside a call', () => {
-  let server: EmbeddedSignalling;
+describeServers(['sipp'], 'what a caller asks for inside a call', (start) => {
+  let server: SuiteServer;
   /** Between the server and its worker. */
   let link: Link;
   let worker: Signalling;
@@ -36,19 +35,9 @@ describeNeeds(['sipp'])('what a caller asks for inside a call', () => {
     calls = [];
     silent = new SilentMedia(systemClock);
     media = silent;
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
-      clock: systemClock,
-      logger,
-      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
-    });
+    server = await start();
     link = await openLink(server.appPort);
-    worker = await connectSignalling({ host: '127.0.0.1', port: link.port, secret: 'secret', tag: 'worker-1', logger });
+    worker = await connectWorker(link.port);
     worker.onInvite((invite) => {
       const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
       void answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then((call) => calls.push(call));
@@ -178,8 +167,7 @@ describeNeeds(['sipp'])('what a caller asks for inside a call', () => {
     const byUpdate = [send('UPDATE', { cseq: 3, lines: asks(120) }), expectResponse(200, agreed)];
     const byInvite = [send('INVITE', { cseq: 4, sdp, lines: asks(120) }), expectResponse(200, agreed), send('ACK', { cseq: 4 })];
     expectSuccess(await runSippSteps([...tooShort, ...begin, ...byUpdate, ...byInvite, ...ended(5)], server.sipPort));
-    await expect.poll(() => server.metrics().dialogs, PATIENCE).toBe(0);
-    expect(server.metrics().dialogsLost).toBe(0);
+    await expectDialogs(server, 0);
   });
 
   it('a call without an offer gets ours, and the ACK answers it (RFC 3261 §13.2.1)', async () => {

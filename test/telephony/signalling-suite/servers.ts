@@ -1,0 +1,60 @@
+/**
+ * The servers telephony/ runs on. What this folder says of signalling is said once, and shown on each of them: the embedded one always,
+ * a real drachtio-server where the machine has one (`drachtio` on the PATH, or DRACHTIO_SERVER). docs/drachtio.md says where they differ.
+ */
+import { type describe, expect } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
+import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import { DRACHTIO_PROGRAM, startDrachtioServer } from '#test/fakes/drachtio-server.ts';
+import { describeNeeds, describeWhereThere } from '#test/needs.ts';
+
+/** Whom a server asks about a new INVITE. */
+export type Admit = (question: AdmissionRequest) => Promise<AdmissionAnswer>;
+
+/** One that serves SIP on the loopback, UDP and TCP. */
+export interface SuiteServer {
+  readonly sipPort: number;
+  /** Where applications connect. */
+  readonly appPort: number;
+  /** Dialogs it keeps; null where it does not tell. */
+  dialogs(): number | null;
+  close(): Promise<void>;
+}
+
+/** Starts a server; `ports` are those of one that is gone, whose place it takes knowing nothing. */
+export type StartServer = (admit?: Admit, ports?: { readonly sipPort: number; readonly appPort: number }) => Promise<SuiteServer>;
+
+const SECRET = 'secret';
+const logger = createLogger({ level: 'silent', name: 'test' });
+const toFirstWorker: Admit = async () => ({ action: 'route', data: { tag: 'worker-1' } });
+
+const startEmbedded: StartServer = async (admit = toFirstWorker, ports = { sipPort: 0, appPort: 0 }) => {
+  const fixed = { sipHost: '127.0.0.1', publicIp: undefined, appHost: '127.0.0.1', secret: SECRET, clock: systemClock, logger };
+  const server = await startEmbeddedSignalling({ ...fixed, ...ports, admit });
+  return { sipPort: server.sipPort, appPort: server.appPort, dialogs: () => server.metrics().dialogs, close: () => server.close() };
+};
+
+const startDrachtio: StartServer = async (admit = toFirstWorker, ports) => {
+  const server = await startDrachtioServer({ secret: SECRET, admit, ...(ports ? { ports } : {}) });
+  return { ...server, dialogs: () => null };
+};
+
+/** Says `body` of each server; `programs` are what it needs of the machine beside them. */
+export function describeServers(programs: readonly string[], title: string, body: (start: StartServer) => void): void {
+  const on = (server: string, each: typeof describe | typeof describe.skip, start: StartServer) => each(`${title}, on ${server}`, () => body(start));
+  on('the embedded server', describeNeeds(programs), startEmbedded);
+  on('drachtio-server', describeWhereThere([...programs, DRACHTIO_PROGRAM]), startDrachtio);
+}
+
+/** Connects a worker to a server, or to whatever relays to it at `port`. */
+export function connectWorker(port: number, tag = 'worker-1'): Promise<Signalling> {
+  return connectSignalling({ host: '127.0.0.1', port, secret: SECRET, tag, logger });
+}
+
+/** The server keeps this many dialogs, where it tells. */
+export async function expectDialogs(server: SuiteServer, count: number): Promise<void> {
+  await expect.poll(() => server.dialogs() ?? count, { timeout: 10_000 }).toBe(count);
+}
