@@ -171,7 +171,12 @@ function conditionsOf({ background, echo, network }: z.output<typeof sceneFile>,
 function spokenLine(said: string, means: Meaning, { voice: speaker, gainDb }: { readonly voice: string; readonly gainDb: number }): Line {
   const spoken = speak(said, { rateHz: CALLER_RATE_HZ, voice: speaker });
   const { samples, skippedMs } = trimmed(spoken.samples);
-  const words = spoken.words.map(({ textStart, textEnd, endMs }) => ({ text: said.slice(textStart, textEnd), endMs: endMs - skippedMs }));
+  // A voice counts the last word's dying away as part of it; said it is when the line is over.
+  const lengthMs = (samples.length * 1_000) / CALLER_RATE_HZ;
+  const words = spoken.words.map(({ textStart, textEnd, endMs }) => ({
+    text: said.slice(textStart, textEnd),
+    endMs: Math.min(endMs - skippedMs, lengthMs),
+  }));
   return { text: said, means, samples: scaled(samples, gainDb), words };
 }
 

@@ -6,6 +6,10 @@ import { startVendorServer, type VendorConnection, type VendorServer } from '#te
 
 /** From the end of a word in the caller's mouth to its interim: the way there, and what such an engine takes. */
 const WORD_DELAY_MS = 180;
+/** The way alone: whoever asks for a final gets every word that has arrived, however long the engine would have thought about it. */
+const WAY_MS = 60;
+/** Until that final is told. */
+const FINALISE_MS = 80;
 const ENDPOINTING_MS = 300;
 const INTERIM_EVERY_MS = 150;
 /** Silence is reported on, too. */
@@ -57,6 +61,13 @@ function listen(connection: VendorConnection, queue: ScriptedWord[]) {
       ...flags,
       channel: { alternatives: [{ transcript: text, confidence: text === '' ? 0 : 0.99, words: [] }] },
     });
+  const hear = (untilMs: number) => {
+    for (let next = queue[0]; next && next.endMs <= untilMs; next = queue[0]) {
+      words.push(next.text);
+      lastWordMs = next.endMs;
+      queue.shift();
+    }
+  };
   const settle = (isAsked: boolean) => {
     send(words.join(' '), isAsked ? { is_final: true, from_finalize: true } : { is_final: true });
     [words, told, utteranceMs] = [[], 0, heardMs];
@@ -65,11 +76,7 @@ function listen(connection: VendorConnection, queue: ScriptedWord[]) {
     onAudio(bytes: Buffer) {
       const now = Date.now();
       heardMs += bytes.length / bytesPerMs;
-      for (let next = queue[0]; next && next.endMs + WORD_DELAY_MS <= now; next = queue[0]) {
-        words.push(next.text);
-        lastWordMs = next.endMs;
-        queue.shift();
-      }
+      hear(now - WORD_DELAY_MS);
       const isNew = words.length > told && now - lastToldMs >= INTERIM_EVERY_MS;
       if (isNew || (words.length === 0 && now - lastToldMs >= EMPTY_EVERY_MS)) {
         [told, lastToldMs] = [words.length, now];
@@ -79,7 +86,9 @@ function listen(connection: VendorConnection, queue: ScriptedWord[]) {
     },
     onJson({ type }: Record<string, unknown>) {
       if (type === 'CloseStream') connection.close(1000);
-      if (type === 'Finalize') settle(true);
+      if (type !== 'Finalize') return;
+      hear(Date.now() - WAY_MS);
+      setTimeout(() => settle(true), FINALISE_MS);
     },
   };
 }

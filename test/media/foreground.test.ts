@@ -22,7 +22,16 @@ describe('the foreground', () => {
 
   it('takes a television for one only until the caller has spoken', () => {
     const [before, caller, after] = behind([-42, 3_000], [-22, 1_000], [-42, 3_200]);
-    expect([before, caller, after]).toEqual([0, 0, 100]);
+    // Six windows are the end of the caller's last word, for all one can tell.
+    expect([before, caller, after]).toEqual([0, 0, 94]);
+  });
+
+  it('is all of a word: its consonants are 20 dB below its vowels, and its voice ends with the last of them', () => {
+    const word = [
+      [-22, 128],
+      [-42, 160],
+    ] as const;
+    expect(behind([-22, 1_000], ...word, ...word, ...word)).toEqual([0, 0, 0, 0, 0, 0, 0]);
   });
 
   it('is not a cough or a shouted word: what the caller says next is heard', () => {

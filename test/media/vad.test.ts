@@ -165,7 +165,29 @@ describe('speech detection', () => {
     }
     const last = events.at(-1);
     if (last?.type !== 'voice.offset') throw new Error(`it is ${last?.type}`);
-    expect(Math.abs(last.atMs - beginMs - caller.endMs)).toBeLessThan(150);
+    expect(Math.abs(last.atMs - beginMs - caller.endMs)).toBeLessThan(250);
+    await levels.close();
+  });
+
+  it('counts all of a word, its consonants too: 256 ms of it are reached in little more', async () => {
+    const [question, stop] = ['What are your opening hours?', 'Stop please.'].map((text) =>
+      speak(text, { rateHz: 8000, beforeMs: 300, afterMs: 700 }),
+    );
+    const line = Int16Array.from([...(question?.samples ?? []), ...(stop?.samples ?? [])]);
+    let nowMs = 0;
+    const levels = new SpeechDetector({ ...systemClock, now: () => nowMs }, () => undefined);
+    const events: LegEvent[] = [];
+    const tap = levels.open(8000, (event) => events.push(event));
+    tap.watch(256);
+    for (let at = 0; at + 160 <= line.length; at += 160) {
+      tap.push(line.subarray(at, at + 160), nowMs);
+      nowMs += 20;
+      levels.flush(nowMs);
+    }
+    expect(events.map(({ type }) => type).slice(-3)).toEqual(['voice.onset', 'voice.reached', 'voice.offset']);
+    const reached = events.findLast((event) => event.type === 'voice.reached');
+    const beginMs = (question?.samples.length ?? 0) / 8 + (stop?.startMs ?? 0);
+    expect((reached?.atMs ?? Number.NaN) - beginMs).toBeLessThan(400);
     await levels.close();
   });
 
