@@ -5,6 +5,8 @@
  */
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { isCountry } from './countries.ts';
+import { DEMO_MODEL_ID, LANGUAGE_MODELS, vendorOfModel } from './language-models.ts';
 import { parseMoney } from './money.ts';
 import { isAllowListEntry, isPort } from './public-address.ts';
 
@@ -32,6 +34,12 @@ const vendorUrl = z.url({ protocol: /^(https?|wss?)$/ }).transform((value) => va
 const blobsUrl = z
   .string()
   .refine((value) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(value) || /^file:|^s3:\/\/[^/?]/.test(value), 'must be a directory or s3://bucket?endpoint=…');
+const modelId = z
+  .string()
+  .refine(
+    (value) => value === DEMO_MODEL_ID || vendorOfModel(value) !== null,
+    `must be <provider>/<model> of ${Object.keys(LANGUAGE_MODELS).join(', ')}, or ${DEMO_MODEL_ID}`,
+  );
 const redisUrl = z.url({ protocol: /^rediss?$/ });
 const price = z.string().transform((value, context) => {
   const micros = parseMoney(value);
@@ -127,10 +135,7 @@ const environmentSchema = z.object({
   TTS_PROVIDER: z.enum(['local', 'openai', 'elevenlabs', 'cartesia', 'deepgram']).default('local'),
   ASR_PROVIDER: z.enum(['local', 'deepgram', 'openai', 'assemblyai']).default('local'),
   MODELS_URL: httpUrl.default('https://huggingface.co'),
-  LLM_DEFAULT: z
-    .string()
-    .regex(/^[a-z0-9-]+\/.+$/, 'must be <provider>/<model>')
-    .optional(),
+  LLM_DEFAULT: modelId.optional(),
   ...vendorSettings,
   STARTING_CREDIT: price.prefault('10.00'),
   PRICE_CALL_PER_MINUTE: price.prefault('0.06'),
@@ -148,7 +153,9 @@ const environmentSchema = z.object({
   TLS_CERT: z.string().min(1).optional(),
   TLS_KEY: z.string().min(1).optional(),
   SIGNUP_URL: httpUrl.optional(),
-  OUTBOUND_COUNTRIES: commaList.pipe(z.array(z.string().regex(/^[A-Z]{2}$/, 'must be two-letter country codes'))).prefault('US,CA,JP,GB,IT,AU,MX'),
+  OUTBOUND_COUNTRIES: commaList
+    .pipe(z.array(z.string().refine(isCountry, 'must be a comma list of two-letter country codes (ISO 3166-1), such as US,GB')))
+    .prefault('US,CA,JP,GB,IT,AU,MX'),
   OUTBOUND_CALLS_PER_MINUTE: count.default(60),
   DRAIN_SECONDS: z.coerce.number('must be a number of seconds').min(0, 'must be a number of seconds').default(20),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -186,7 +193,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
   const parsed = environmentSchema.safeParse(given);
   if (!parsed.success) {
-    throw new SettingsError(parsed.error.issues.map((issue) => `${String(issue.path[0] ?? 'environment')}: ${issue.message}`));
+    // Several entries of one list are one problem.
+    throw new SettingsError([...new Set(parsed.error.issues.map((issue) => `${String(issue.path[0] ?? 'environment')}: ${issue.message}`))]);
   }
   const settings = parsed.data;
   const problems = contradictions(settings);
@@ -216,10 +224,21 @@ export function publicUrl(settings: Settings, boundPort: number): string {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${boundPort}`;
 }
 
+type VendorSettings = Pick<Settings, keyof typeof vendorSettings>;
+
 /** Key and base address of one vendor, as set. */
-export function vendorAccess(settings: Settings, vendor: Vendor): { readonly apiKey: string | undefined; readonly baseUrl: string | undefined } {
+export function vendorAccess(
+  settings: VendorSettings,
+  vendor: Vendor,
+): { readonly apiKey: string | undefined; readonly baseUrl: string | undefined } {
   const prefix = vendor.toUpperCase() as Uppercase<Vendor>;
   return { apiKey: settings[`${prefix}_API_KEY`], baseUrl: settings[`${prefix}_BASE_URL`] };
+}
+
+/** True when a key or a base address of this vendor is set: with a base address the key may be absent (running.md "Providers"). */
+export function isVendorConfigured(settings: VendorSettings, vendor: Vendor): boolean {
+  const access = vendorAccess(settings, vendor);
+  return access.apiKey !== undefined || access.baseUrl !== undefined;
 }
 
 function contradictions(settings: z.output<typeof environmentSchema>): string[] {
@@ -234,6 +253,14 @@ function contradictions(settings: z.output<typeof environmentSchema>): string[] 
   together(['TLS_CERT', 'TLS_KEY']);
   together(['SIP_TLS_CERT', 'SIP_TLS_KEY']);
   together(['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD']);
+  const needs = (name: keyof typeof settings, vendor: Vendor | 'local' | null) => {
+    if (vendor === null || vendor === 'local' || isVendorConfigured(settings, vendor)) return;
+    const prefix = vendor.toUpperCase();
+    problems.push(`${name}: needs ${prefix}_API_KEY, or ${prefix}_BASE_URL for a server of your own`);
+  };
+  needs('LLM_DEFAULT', vendorOfModel(settings.LLM_DEFAULT ?? DEMO_MODEL_ID));
+  needs('TTS_PROVIDER', settings.TTS_PROVIDER);
+  needs('ASR_PROVIDER', settings.ASR_PROVIDER);
   if (settings.RTP_PORT_MAX - settings.RTP_PORT_MIN < 9) problems.push('RTP_PORT_MAX: must be at least 9 above RTP_PORT_MIN');
   return problems;
 }

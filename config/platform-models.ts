@@ -2,7 +2,8 @@
  * What a deployment offers to agents: language models, recognition models and voices, and which of each a new agent starts with
  * (`GET /v1/agent/models`; running.md "Agents" and "Providers").
  */
-import { type Settings, type Vendor, vendorAccess } from './env.ts';
+import { isVendorConfigured, type Settings, type Vendor, vendorAccess } from './env.ts';
+import { DEMO_MODEL_ID, LANGUAGE_MODELS, type LanguageVendor } from './language-models.ts';
 
 /** What this machine can do beyond its settings; `detectLocalRecognition` and `detectEspeakVoices` of media/speech find out. */
 export interface SpeechCapabilities {
@@ -34,14 +35,6 @@ export interface PlatformModels {
   readonly voices: readonly OfferedVoice[];
 }
 
-/** Vendors of language models, in the order in which a key makes one the default, with models each is known to serve. */
-export const LANGUAGE_MODELS = {
-  openai: ['gpt-4.1-mini', 'gpt-4.1', 'gpt-4o-mini'],
-  anthropic: ['claude-haiku-4-5', 'claude-sonnet-5-5'],
-  google: ['gemini-2.5-flash-lite', 'gemini-3.8-flash'],
-  groq: ['llama-3.3-70b-versatile', 'llama-3.1-8b-instant'],
-} as const satisfies Partial<Record<Vendor, readonly string[]>>;
-
 /** What is known of a model's size and list price. */
 export interface ModelFacts {
   /** Tokens of prompt and answer together. */
@@ -50,7 +43,7 @@ export interface ModelFacts {
   readonly price: { readonly input: number; readonly cached: number; readonly output: number };
 }
 
-/** Facts of the models offered above; of any other a usual window is assumed. */
+/** Facts of the models on offer; of any other a usual window is assumed. */
 const MODEL_FACTS: Readonly<Record<string, ModelFacts>> = {
   'openai/gpt-4.1-mini': facts(1_047_576, 400_000, 100_000, 1_600_000),
   'openai/gpt-4.1': facts(1_047_576, 2_000_000, 500_000, 8_000_000),
@@ -79,9 +72,6 @@ export function priceOf(modelId: string): ModelFacts['price'] | null {
 function facts(contextTokens: number, input: number, cached: number, output: number): ModelFacts {
   return { contextTokens, price: { input, cached, output } };
 }
-
-/** The rule-based model that needs no vendor. */
-export const DEMO_MODEL_ID = 'local/demo';
 
 /** The best local recogniser installed, or none: stays valid when a model is added to the machine later. */
 export const LOCAL_RECOGNITION_ID = 'local:auto';
@@ -162,14 +152,8 @@ export function platformModels(settings: Settings, capabilities: SpeechCapabilit
   };
 }
 
-/** True when a key or a base address of this vendor is set: with a base address the key may be absent (running.md "Providers"). */
-export function isVendorConfigured(settings: Settings, vendor: Vendor): boolean {
-  const access = vendorAccess(settings, vendor);
-  return access.apiKey !== undefined || access.baseUrl !== undefined;
-}
-
 function languageModels(settings: Settings): OfferedModel[] {
-  const vendors = Object.entries(LANGUAGE_MODELS) as [keyof typeof LANGUAGE_MODELS, readonly string[]][];
+  const vendors = Object.entries(LANGUAGE_MODELS) as [LanguageVendor, readonly string[]][];
   const offered = vendors
     .filter(([vendor]) => isVendorConfigured(settings, vendor))
     .flatMap(([vendor, models]) => models.map((model) => `${vendor}/${model}`));
@@ -181,7 +165,7 @@ function languageModels(settings: Settings): OfferedModel[] {
 function recognitionModels(settings: Settings, capabilities: SpeechCapabilities): OfferedModel[] {
   const vendors = Object.entries(RECOGNITION_MODELS) as [keyof typeof RECOGNITION_MODELS, readonly string[]][];
   const remote = vendors
-    .filter(([vendor]) => isVendorConfigured(settings, vendor) || settings.ASR_PROVIDER === vendor)
+    .filter(([vendor]) => isVendorConfigured(settings, vendor))
     .flatMap(([vendor, models]) => models.map((model) => `${vendor}:${model}`));
   const local = capabilities.localRecognition.map((kind) => `local:${kind}`);
   const chosen = settings.ASR_PROVIDER;
@@ -200,7 +184,7 @@ function voices(settings: Settings, { localVoices = [] }: SpeechCapabilities): O
     provider === 'local' ? [...PROVIDER_VOICES.local, ...localVoices] : PROVIDER_VOICES[provider];
   const providers = Object.keys(PROVIDER_VOICES) as (keyof typeof PROVIDER_VOICES)[];
   const offerings = providers
-    .filter((provider) => provider === 'local' || provider === settings.TTS_PROVIDER || isVendorConfigured(settings, provider))
+    .filter((provider) => provider === 'local' || isVendorConfigured(settings, provider))
     .flatMap((provider) => voicesOf(provider).map((voice) => ({ ...voice, id: `${provider}:${voice.id}`, default: false })));
   // The default voice is the provider's own choice for the language.
   const languages = [...new Set(voicesOf(settings.TTS_PROVIDER).flatMap((voice) => voice.languages))];

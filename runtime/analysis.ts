@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { Clock } from '#config/clock.ts';
-import { DEMO_MODEL_ID } from '#config/platform-models.ts';
+import { DEMO_MODEL_ID } from '#config/language-models.ts';
 import type { AnalysisResult, SessionItem } from '#config/session-record.ts';
 import type { AnalysisJob } from '#config/worker-link.ts';
 import { extractiveAnalysis } from './extractive-analysis.ts';

@@ -1,8 +1,8 @@
 /** The speech engines of one worker, as the deployment's settings and machine allow; and what to tell a person about them at the start. */
 import type { Clock } from '#config/clock.ts';
-import { type Settings, type Vendor, vendorAccess } from '#config/env.ts';
+import { isVendorConfigured, type Settings, type Vendor, vendorAccess } from '#config/env.ts';
 import type { Logger } from '#config/log.ts';
-import { isVendorConfigured, LOCAL_RECOGNITION_ID, type LocalRecognition, platformModels } from '#config/platform-models.ts';
+import { LOCAL_RECOGNITION_ID, type LocalRecognition, platformModels } from '#config/platform-models.ts';
 import { createAssemblyaiRecognizer } from './assemblyai.ts';
 import { createCartesiaSynthesizer } from './cartesia.ts';
 import { createDeepgramRecognizer } from './deepgram.ts';
@@ -98,7 +98,7 @@ export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<
     },
     describe() {
       const recognizer = platformRecognizer();
-      return [...describe(settings, platformTts, recognizer), ...(recognizer ? describeStandIns(recognizer, standInsOf(recognizer)) : [])];
+      return [...describe(platformTts, recognizer), ...(recognizer ? describeStandIns(recognizer, standInsOf(recognizer)) : [])];
     },
     close: () => closeAll([...synthesizers.values(), ...local.values()]),
   };
@@ -184,13 +184,10 @@ function withVoice(synthesizer: Synthesizer, voice: string | null): Synthesizer 
   };
 }
 
-function describe(settings: Settings, synthesizer: Synthesizer, recognizer: Recognizer | null): string[] {
+function describe(synthesizer: Synthesizer, recognizer: Recognizer | null): string[] {
   const others = detectEspeakVoices().length > 0 ? 'eSpeak NG for other languages' : 'npm run espeak for other languages';
   const lines = [`Speech synthesis: ${synthesizer.id === 'local' ? `local (Flite for English, ${others})` : synthesizer.id}`];
-  if (synthesizer.id !== settings.TTS_PROVIDER) lines.push(unavailable('TTS_PROVIDER', settings.TTS_PROVIDER));
   lines.push(`Speech recognition: ${recognizer?.id ?? 'none. Callers can use the keypad, and web callers can type.'}`);
-  if (!recognizer?.id.startsWith(settings.ASR_PROVIDER) && settings.ASR_PROVIDER !== 'local')
-    lines.push(unavailable('ASR_PROVIDER', settings.ASR_PROVIDER));
   if (!recognizer)
     lines.push('To hear callers, install pocketsphinx (Debian: apt-get install pocketsphinx pocketsphinx-en-us), or set ASR_PROVIDER with its key.');
   return lines;
@@ -201,10 +198,6 @@ function describeStandIns({ id }: Recognizer, others: readonly Recognizer[]): st
   if (id.startsWith('local:')) return [];
   if (others.length > 0) return [`When ${id} fails: ${others.map((other) => other.id).join(', then ')}`];
   return [`When ${id} fails: nobody hears callers, who are asked to say it again. A second vendor's key or npm run models helps.`];
-}
-
-function unavailable(setting: string, provider: string): string {
-  return `${setting}=${provider} cannot be used here: it has neither key nor base address, or this version has no engine for it.`;
 }
 
 async function closeAll(engines: readonly { close?(): Promise<void> }[]): Promise<void> {

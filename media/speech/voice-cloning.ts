@@ -1,7 +1,6 @@
 /** Voices made from samples, where the deployment's engine can: ElevenLabs (`POST /v1/voices/add`). Requests only: nothing here needs a thread. */
 import { z } from 'zod';
 import { type Settings, vendorAccess } from '#config/env.ts';
-import { isVendorConfigured } from '#config/platform-models.ts';
 import { SpeechError } from './speech.ts';
 import { requestVendor } from './vendor-request.ts';
 
@@ -27,7 +26,7 @@ const added = z.object({ voice_id: z.string().min(1) });
 
 /** The cloning of the platform's synthesis engine, or null where it has none. */
 export function voiceCloning(settings: Settings): VoiceCloning | null {
-  if (settings.TTS_PROVIDER !== 'elevenlabs' || !isVendorConfigured(settings, 'elevenlabs')) return null;
+  if (settings.TTS_PROVIDER !== 'elevenlabs') return null;
   const { apiKey, baseUrl = 'https://api.elevenlabs.io' } = vendorAccess(settings, 'elevenlabs');
   const base = `${baseUrl.replace(/^ws/, 'http')}/v1/voices`;
   const headers: Record<string, string> = apiKey === undefined ? {} : { 'xi-api-key': apiKey };

@@ -6,7 +6,7 @@ import type { AgentConfig } from '#config/agent-config.ts';
 import { type AgentTestJob, type AgentTestResult, type TestDefinition, testError } from '#config/agent-test.ts';
 import type { Clock } from '#config/clock.ts';
 import type { EgressGuard } from '#config/egress.ts';
-import { DEMO_MODEL_ID } from '#config/platform-models.ts';
+import { DEMO_MODEL_ID } from '#config/language-models.ts';
 import { type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
 import { isHangUpCall } from '#runtime/tools/call-tools.ts';
 import type { TestContext } from './ask.ts';

@@ -5,17 +5,16 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock } from '#config/clock.ts';
 import type { EgressGuard } from '#config/egress.ts';
-import { type Settings, vendorAccess } from '#config/env.ts';
+import { isVendorConfigured, type Settings, vendorAccess } from '#config/env.ts';
+import { DEMO_MODEL_ID, LANGUAGE_MODELS, type LanguageVendor, vendorOfModel } from '#config/language-models.ts';
 import type { Logger } from '#config/log.ts';
-import { DEMO_MODEL_ID, isVendorConfigured, LANGUAGE_MODELS, platformModels } from '#config/platform-models.ts';
+import { platformModels } from '#config/platform-models.ts';
 import { createCustomModel } from './custom.ts';
 import { createDemoModel } from './demo.ts';
 import type { LanguageModel } from './llm.ts';
 import { createSdkModel } from './sdk-model.ts';
 import { withSecondAttempt } from './second-attempt.ts';
 import { withProgressDeadline } from './stalled-fetch.ts';
-
-type ModelVendor = keyof typeof LANGUAGE_MODELS;
 
 const STALL_MS = 10_000;
 /** A vendor's SDK wants a key; a server behind a base address may need none. */
@@ -48,7 +47,7 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
 /** The demo is never late, and never stands in for a real model. */
 function helpedOut(model: LanguageModel, settings: Settings, clock: Clock): LanguageModel {
   if (model.id === DEMO_MODEL_ID) return model;
-  const other = (Object.keys(LANGUAGE_MODELS) as ModelVendor[]).find(
+  const other = (Object.keys(LANGUAGE_MODELS) as LanguageVendor[]).find(
     (vendor) => !model.id.startsWith(`${vendor}/`) && vendorAccess(settings, vendor).apiKey !== undefined,
   );
   const fallback = other === undefined ? null : platformModel(settings, clock, `${other}/${LANGUAGE_MODELS[other][0]}`);
@@ -58,10 +57,9 @@ function helpedOut(model: LanguageModel, settings: Settings, clock: Clock): Lang
 /** The model with this id, or null when this deployment does not have it. */
 function platformModel(settings: Settings, clock: Clock, id: string): LanguageModel | null {
   if (id === DEMO_MODEL_ID) return createDemoModel();
-  const slash = id.indexOf('/');
-  const vendor = id.slice(0, slash);
-  const name = id.slice(slash + 1);
-  if (!isModelVendor(vendor) || name === '' || !isVendorConfigured(settings, vendor)) return null;
+  const vendor = vendorOfModel(id);
+  if (vendor === null || !isVendorConfigured(settings, vendor)) return null;
+  const name = id.slice(vendor.length + 1);
   const { apiKey = NO_KEY, baseUrl } = vendorAccess(settings, vendor);
   // Made by the first request: it costs more than the rest of a call's start, and a caller may never come.
   let model: ReturnType<typeof sdkModel> | null = null;
@@ -73,7 +71,7 @@ function platformModel(settings: Settings, clock: Clock, id: string): LanguageMo
 }
 
 /** Base addresses follow the vendor's own SDK (running.md "Providers"): OpenAI's ends in /v1, the others carry no path. */
-function sdkModel(at: { vendor: ModelVendor; name: string; apiKey: string; baseUrl: string | undefined; fetch: typeof globalThis.fetch }) {
+function sdkModel(at: { vendor: LanguageVendor; name: string; apiKey: string; baseUrl: string | undefined; fetch: typeof globalThis.fetch }) {
   const { vendor, name, apiKey, fetch } = at;
   switch (vendor) {
     case 'openai':
@@ -91,8 +89,4 @@ function sdkModel(at: { vendor: ModelVendor; name: string; apiKey: string; baseU
     case 'google':
       return createGoogle({ baseURL: `${at.baseUrl ?? 'https://generativelanguage.googleapis.com'}/v1beta`, apiKey, fetch })(name);
   }
-}
-
-function isModelVendor(vendor: string): vendor is ModelVendor {
-  return Object.hasOwn(LANGUAGE_MODELS, vendor);
 }

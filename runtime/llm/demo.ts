@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { DEMO_PHRASES, type DemoIntent } from '#config/demo-phrases.ts';
-import { DEMO_MODEL_ID } from '#config/platform-models.ts';
+import { DEMO_MODEL_ID } from '#config/language-models.ts';
 import { isHangUpCall } from '#runtime/tools/call-tools.ts';
 import type { ChatDelta, ChatMessage, ChatRequest, LanguageModel } from './llm.ts';
 

@@ -69,6 +69,12 @@ describe('settings', () => {
     ['EGRESS_ALLOW', 'http://tools.internal', 'tools.internal'],
     ['EGRESS_ALLOW', 'tools.internal:99999', 'tools.internal:65535'],
     ['DRAIN_SECONDS', 'soon', '0'],
+    ['LLM_DEFAULT', 'nobody/their-model', 'local/demo'],
+    ['LLM_DEFAULT', 'local/other', 'local/demo'],
+    // UK is what people write for GB, XX is nowhere, EU no country.
+    ['OUTBOUND_COUNTRIES', 'UK,XX', 'GB,XK'],
+    ['OUTBOUND_COUNTRIES', 'EU', 'DE,FR'],
+    ['OUTBOUND_COUNTRIES', 'us', 'US'],
   ])('%s is refused as %j, told what it must be, and taken as %j', (name, bad, good) => {
     expect(problemsOf({ [name]: bad })).toEqual([expect.stringMatching(new RegExp(`^${name}: must `))]);
     expect(problemsOf({ [name]: good })).toEqual([]);
@@ -83,6 +89,16 @@ describe('settings', () => {
   it('settings that only work together are asked for together', () => {
     expect(problemsOf({ LIVEKIT_URL: 'wss://rooms.example' })).toEqual([expect.stringContaining('LIVEKIT_API_KEY, LIVEKIT_API_SECRET')]);
     expect(problemsOf({ TLS_CERT: 'cert.pem' })).toEqual([expect.stringContaining('TLS_KEY')]);
+  });
+
+  it.each([
+    ['LLM_DEFAULT', 'groq/llama-3.3-70b-versatile', 'GROQ'],
+    ['TTS_PROVIDER', 'cartesia', 'CARTESIA'],
+    ['ASR_PROVIDER', 'deepgram', 'DEEPGRAM'],
+  ])('%s is taken as %s once the vendor has a key or a base address', (name, value, vendor) => {
+    expect(problemsOf({ [name]: value })).toEqual([`${name}: needs ${vendor}_API_KEY, or ${vendor}_BASE_URL for a server of your own`]);
+    expect(problemsOf({ [name]: value, [`${vendor}_API_KEY`]: 'k' })).toEqual([]);
+    expect(problemsOf({ [name]: value, [`${vendor}_BASE_URL`]: 'http://127.0.0.1:1' })).toEqual([]);
   });
 
   it('no given value is ever repeated in a problem', () => {

@@ -56,11 +56,6 @@ describe('recognition', () => {
     expect(two.describe()).toContain('When deepgram:nova-3 fails: openai:gpt-live-transcribe');
   });
 
-  it('a vendor that is chosen and cannot be used is said so', async () => {
-    const open = await engines({ ASR_PROVIDER: 'deepgram', TTS_PROVIDER: 'cartesia' });
-    expect(open.describe().join('\n')).toMatch(/TTS_PROVIDER=cartesia cannot be used here[\s\S]*ASR_PROVIDER=deepgram cannot be used here/);
-  });
-
   it('a streaming model below DATA_DIR is found when it is complete, the quantised file first', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'parley-models-'));
     const model = join(dataDir, 'models', 'streaming-en');

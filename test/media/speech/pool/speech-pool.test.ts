@@ -17,7 +17,7 @@ it.each([
   ['the local voice', {}, 1, 6],
   ['the local voice', {}, 2, 12],
   ['the local voice', {}, 16, 80],
-  ['a vendor’s voice', { TTS_PROVIDER: 'openai' }, 2, 40],
+  ['a vendor’s voice', { TTS_PROVIDER: 'openai', OPENAI_API_KEY: 'k' }, 2, 40],
 ])('with %s a machine takes as many streams as it can keep in real time: %o, %i cores, %i streams', (_, environment, cores, streams) => {
   expect(places(environment, cores)).toBe(streams);
 });
