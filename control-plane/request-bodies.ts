@@ -79,7 +79,7 @@ async function readForm(request: FastifyRequest, mostBytes: number): Promise<Rec
   let size = 0;
   try {
     for await (const part of request.parts()) {
-      const value = await valueOf(part);
+      const value = await readPart(part);
       if (value instanceof Buffer) size += value.length;
       if (size > mostBytes) throw fault('too_large');
       form.push([part.fieldname, value]);
@@ -93,7 +93,7 @@ async function readForm(request: FastifyRequest, mostBytes: number): Promise<Rec
   return byName(form);
 }
 
-async function valueOf(part: Multipart): Promise<unknown> {
+async function readPart(part: Multipart): Promise<unknown> {
   if (part.type === 'file') return part.toBuffer();
   // A field is cut off at its limit, where a file is refused.
   if (part.valueTruncated) throw fault('too_large');
