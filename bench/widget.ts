@@ -2,9 +2,8 @@
  * `npm run bench:widget`: what the widget costs the page it stands on: bytes, time until its button can be pressed, what it adds to the page's own load,
  * and the time from pressing to being connected. Measured in Chromium on a page of another origin, each visit with an empty cache.
  */
-import { readFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { launchBrowser } from '#test/journeys/talk-page.ts';
@@ -59,7 +58,7 @@ async function run(): Promise<void> {
 }
 
 function sizeFigure(what: string, files: readonly string[], limit: number): Figure {
-  const bytes = files.map((file) => gzipSync(readFileSync(join(import.meta.dirname, '../web/dist', file))).length);
+  const bytes = files.map((file) => statSync(join(import.meta.dirname, '../web/dist', `${file}.br`)).size);
   return judged({ what, load: 'once per page', unit: 'KiB', samples: 1 }, [
     { name: '', value: bytes.reduce((sum, size) => sum + size, 0) / KIB, limit },
   ]);

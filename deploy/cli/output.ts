@@ -2,7 +2,10 @@
 
 /** Prints rows under their titles, each column as wide as its widest cell; the last one is not padded. Says so where there are none. */
 export function printTable(titles: readonly string[], rows: readonly (readonly unknown[])[]): void {
-  if (rows.length === 0) return console.log('None');
+  if (rows.length === 0) {
+    console.log('None');
+    return;
+  }
   const cells = [titles, ...rows].map((row) => row.map(cellText));
   const widths = titles.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   for (const row of cells) {

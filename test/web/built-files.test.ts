@@ -1,14 +1,26 @@
 /** What a page that embeds the widget has to load, measured on the files `npm run prepare` built. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 
 const KIB = 1024;
-const read = (file: string) => readFileSync(join(import.meta.dirname, '../../web/dist', file));
-const compressed = (file: string) => gzipSync(read(file)).length;
+const DIST = join(import.meta.dirname, '../../web/dist');
+const read = (file: string) => readFileSync(join(DIST, file));
+/** What goes over the wire to a browser of old; Brotli is smaller. */
+const compressed = (file: string) => read(`${file}.gz`).length;
 
 describe('the built web files', () => {
+  it('stand beside their compressed forms', () => {
+    const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' }).filter((file) => /\.(?:js|css|html)$/.test(file));
+    expect(files).toEqual(expect.arrayContaining(['widget.js', 'sdk.js', join('console', 'index.html')]));
+    for (const file of files) {
+      const content = read(file);
+      expect(brotliDecompressSync(read(`${file}.br`)).equals(content), file).toBe(true);
+      expect(gunzipSync(read(`${file}.gz`)).equals(content), file).toBe(true);
+    }
+  });
+
   it('supplement 5: the widget is one file of at most 60 KB, compressed', () => {
     expect(compressed('widget.js')).toBeLessThanOrEqual(60 * KIB);
   });
