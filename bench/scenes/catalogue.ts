@@ -30,6 +30,12 @@ export interface SceneCase {
 }
 
 export const RESPONSE_WAIT_MS = 500;
+/** The stand-in model does as a hosted one: some hundred milliseconds to the first token. */
+export const FIRST_TOKEN_MS = 250;
+/** The same question with and without speculation: what it saves is told under the table. */
+const PLAIN_QUESTION = 'a plain question';
+const WITHOUT_SPECULATION = 'speculative_response false';
+export const SPECULATION_PAIR = [PLAIN_QUESTION, WITHOUT_SPECULATION] as const;
 const GREETING: SceneFile['steps'][number] = { do: 'listen', quiet_ms: 500, timeout_ms: 8_000 };
 const HEAR_OUT: SceneFile['steps'][number] = { do: 'listen', quiet_ms: 700, timeout_ms: 20_000 };
 const QUESTION: SceneFile['steps'][number] = { do: 'say', text: 'What are your opening hours?' };
@@ -71,8 +77,8 @@ const ECHOES: Readonly<Record<string, Partial<SceneFile>>> = {
 };
 
 const turns: SceneCase[] = [
-  phone('a plain question', 'turns', plain(), { steps: asked(QUESTION) }),
-  web('a plain question', 'turns', plain(), { steps: asked(QUESTION) }),
+  phone(PLAIN_QUESTION, 'turns', plain(), { steps: asked(QUESTION) }),
+  web(PLAIN_QUESTION, 'turns', plain(), { steps: asked(QUESTION) }),
   phone('half-said phone number', 'turns', plain(), {
     steps: twoParts('My number is five five five', 900, 'one two three four five six seven.'),
   }),
@@ -89,9 +95,10 @@ const interruptions: SceneCase[] = [
   phone('real interruption', 'interruptions', plain(LONG), { steps: during(interruption) }),
   web('real interruption', 'interruptions', plain(LONG), { steps: during(interruption) }),
   phone('real interruption, voice with word times', 'interruptions', { ...plain(LONG), voice: 'local:slt' }, { steps: during(interruption) }),
-  phone('one word: stop', 'interruptions', plain(LONG), {
+  phone('two words: stop please', 'interruptions', plain(LONG), {
     steps: during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop please.' }),
   }),
+  phone('one word: stop', 'interruptions', plain(LONG), { steps: during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop.' }) }),
   phone('talking at once', 'interruptions', plain(LONG), {
     steps: during({ do: 'interrupt', after_ms: [300, 600], text: 'Actually I wanted to ask about parking near the harbour.' }),
   }),
@@ -145,7 +152,7 @@ const settings: SceneCase[] = [
   phone('interruption_ignore_phrases empty', 'settings', withSettings({ interruption_ignore_phrases: [] }, LONG), {
     steps: during({ do: 'interrupt', after_ms: [1_500, 2_500], text: 'Good to know.' }),
   }),
-  phone('speculative_response false', 'settings', withSettings({ speculative_response: false }), { steps: asked(QUESTION) }),
+  phone(WITHOUT_SPECULATION, 'settings', withSettings({ speculative_response: false }), { steps: asked(QUESTION) }),
   phone('interruption_sensitivity high', 'settings', withSettings({ interruption_sensitivity: 'high' }, LONG), { steps: during(interruption) }),
   phone('interruption_sensitivity low', 'settings', withSettings({ interruption_sensitivity: 'low' }, LONG), { steps: during(interruption) }),
   phone('interruptible false', 'settings', withSettings({ interruptible: false }, LONG), {

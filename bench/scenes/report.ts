@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { quantile } from '../statistics.ts';
-import type { SceneCase } from './catalogue.ts';
+import { FIRST_TOKEN_MS, type SceneCase, SPECULATION_PAIR } from './catalogue.ts';
 import type { Verdict } from './judge.ts';
 import type { Played } from './play.ts';
 
@@ -90,9 +90,21 @@ function totals(results: readonly SceneResult[]): string[] {
     `${new Date().toISOString().slice(0, 10)}, on ${cpus().length} cores with a load average of ${load.toFixed(1)}: with more than one per core, times are of the other programs, too.`,
     `${calls} calls: ${COUNTS.map(([name, count]) => `${name} ${total(count)}`).join(', ')} (of ${total('wordsSaid')} words said).`,
     `Replies p50 / p95: ${quantiles(list('replyMs'))} ms; interruption to silence p50 / p95: ${quantiles(list('stopMs'))} ms.`,
+    ...speculationSaves(results),
     `Transcript of a cut reply against the voice's own word times: p95 ${quantile(off, 0.95)} words off (${off.length} replies).`,
     `Recording tracks against the wire: at most ${Math.max(0, ...alignment).toFixed(1)} ms apart, p95 ${quantile(alignment, 0.95).toFixed(1)} ms (${alignment.length} recordings).`,
   ];
+}
+
+/** What beginning a reply early saves, in the same question asked with and without it by telephone. */
+function speculationSaves(results: readonly SceneResult[]): string[] {
+  const [early, late] = SPECULATION_PAIR.map((name) => {
+    const result = results.find(({ item }) => item.name === name && item.over === 'phone');
+    return quantile(result ? all(result, 'replyMs') : [], 0.5);
+  });
+  const savedMs = Number(late) - Number(early);
+  if (Number.isNaN(savedMs)) return [];
+  return [`Speculation: the same question is answered ${savedMs.toFixed(0)} ms sooner (medians); the model takes ${FIRST_TOKEN_MS} ms to its first token.`];
 }
 
 function shown(values: readonly number[]): string {

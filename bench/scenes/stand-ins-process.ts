@@ -1,7 +1,7 @@
 /** Entry of the process `stand-ins.ts` starts: a recogniser that follows the scenes' scripts, a model that says what its prompt tells it, and a real voice. */
 import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import type { EngineUrls } from '../engine-process.ts';
-import { REPLY_MARK } from './catalogue.ts';
+import { FIRST_TOKEN_MS, REPLY_MARK } from './catalogue.ts';
 import { type ScriptedWord, startScriptRecogniser } from './script-recogniser.ts';
 import { voicePiece } from './voice.ts';
 
@@ -12,9 +12,6 @@ export interface ToStandIns {
   readonly call: string;
   readonly words: readonly ScriptedWord[];
 }
-
-/** As a hosted model does: some hundred milliseconds to the first token. */
-const FIRST_TOKEN_MS = 250;
 
 const tell = (message: FromStandIns) => void process.send?.(message);
 const [openai, deepgram] = await Promise.all([

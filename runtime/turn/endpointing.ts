@@ -22,6 +22,9 @@ const INCOMPLETE_FACTOR = 2.5;
 /** Largest value of `response_max_wait_ms` (supplement 2.3); no learned wait goes beyond it. */
 const LONGEST_WAIT_MS = 4_000;
 
+/** Shorter gaps are articulation: digits and consonants have such inside them. */
+const SHORTEST_PAUSE_MS = 250;
+
 /** Lengths at which a dictated number is likely whole: national and international phone numbers, card numbers. */
 const WHOLE_NUMBER_DIGITS = new Set([10, 11, 12, 16]);
 /** A phone number without its area code: whole where the recogniser heard its end. */
@@ -99,8 +102,7 @@ export function waitMs(judgement: Judgement, config: TurnConfig, pauseMs: number
   return Math.min(LONGEST_WAIT_MS, Math.max(config.responseWaitMs, config.responseWaitMs * INCOMPLETE_FACTOR * learned));
 }
 
-/** The average of pauses after another one, kept within 200 to 2,000 ms. */
+/** The average of pauses after another one, which counts as 2,000 ms at most; a gap within speech is none. */
 export function learnPause(averageMs: number, pauseMs: number): number {
-  const bounded = Math.min(2_000, Math.max(200, pauseMs));
-  return averageMs + 0.3 * (bounded - averageMs);
+  return pauseMs < SHORTEST_PAUSE_MS ? averageMs : averageMs + 0.3 * (Math.min(2_000, pauseMs) - averageMs);
 }

@@ -44,8 +44,7 @@ export function onVoiceStarted(draft: Draft, startMs: number): void {
   reopenRecognizer(draft);
   if (caller.is === 'stopped') {
     emit(draft, { do: 'stopTimer', name: 'judge' }, { do: 'stopTimer', name: 'commit' });
-    // A gap that ended before its judgement is none a wait could have been for: words have such inside them.
-    if (draft.phase.is === 'listening' && caller.endpoint.isJudged) draft.pauseMs = learnPause(draft.pauseMs, startMs - caller.endMs);
+    if (draft.phase.is === 'listening') draft.pauseMs = learnPause(draft.pauseMs, startMs - caller.endMs);
     talk(draft, caller.speech);
     return;
   }

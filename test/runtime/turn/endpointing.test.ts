@@ -92,7 +92,7 @@ describe('S§2.3 waits of the conversation', () => {
   it.each([
     [1_200, 'longer', 1_875],
     [300, 'less long', 938],
-    [190, 'as long: words have such gaps inside them', 1_250],
+    [240, 'as long: words have such gaps inside them', 1_250],
   ])('a caller whose pauses inside turns take %i ms is waited for %s before an incomplete turn is taken', (pauseMs, _, waitMs) => {
     const script = TurnScript.listening({ responseMaxWaitMs: null });
     for (const text of ['my name and', 'my street and', 'my address and']) {
