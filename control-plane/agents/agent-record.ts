@@ -4,7 +4,7 @@ import { agentConfig } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
 import { type AgentDocument, OVERRIDE_FIELDS } from '../store/models/agent-model.ts';
 import type { VersionDocument } from '../store/models/version-model.ts';
-import { normalOrigin } from './public-origin.ts';
+import { isOrigin } from './public-origin.ts';
 
 const timestamp = z.iso.datetime();
 
@@ -19,7 +19,7 @@ export const profileFields = {
       z
         .string()
         .max(512)
-        .refine((origin) => normalOrigin(origin) !== null, 'must be an origin such as https://www.example.com'),
+        .refine(isOrigin, 'must be an origin such as https://www.example.com; each is listed by itself, there are no wildcards'),
     )
     .max(LIMITS.allowedOrigins),
   overrides_allowed: z.array(z.enum(OVERRIDE_FIELDS)).max(8),

@@ -11,7 +11,6 @@ import type { AgentDocument } from '../store/models/agent-model.ts';
 import { agentRecord, profileFields, toAgentRecord } from './agent-record.ts';
 import { draftHashes, findAgent } from './agent-store.ts';
 import { createAgent } from './create-agent.ts';
-import { forgetVersions } from './newest-version.ts';
 
 const agentPath = z.object({ agent_id: z.string() });
 
@@ -99,6 +98,5 @@ async function deleteAgent(context: Context, teamId: string, agentId: string): P
   await context.models.numbers.updateMany({ agent_id: agentId }, { $set: { agent_id: null, updated_at: now(context) } });
   await context.models.agentTests.updateMany({ team_id: teamId, agent_ids: agentId }, { $pull: { agent_ids: agentId }, $inc: { rev: 1 } });
   await context.models.versions.deleteMany({ agent_id: agentId });
-  forgetVersions(context, agentId);
   await context.models.agents.deleteOne({ _id: agentId, team_id: teamId });
 }

@@ -10,8 +10,13 @@ export function requirePublicOrigin(agent: Pick<AgentDocument, 'public_enabled' 
   if (caller === null || !agent.allowed_origins.some((allowed) => normalOrigin(allowed) === caller)) throw fault('origin_not_allowed');
 }
 
+/** True for one origin; a wildcard is none: it would match nothing (supplement 4.4: the exact scheme, host and port). */
+export function isOrigin(text: string): boolean {
+  return normalOrigin(text) !== null && !text.includes('*');
+}
+
 /** An origin as scheme, lower-case host and port; null for what is none. A trailing slash is tolerated. */
-export function normalOrigin(text: string): string | null {
+function normalOrigin(text: string): string | null {
   if (!/^https?:\/\/[^/?#@\s]+\/?$/i.test(text)) return null;
   try {
     return new URL(text).origin;

@@ -19,10 +19,11 @@ export interface VersionLabels {
   readonly description: string | null;
 }
 
-/** Publishes an agent's draft; a draft equal to the live version returns that version. Throws `not_found`, `publish_conflict`. */
+/** Publishes an agent's draft; a draft equal to the live version returns that version. Throws `not_found`, `agent_archived`, `publish_conflict`. */
 export async function publishAgent(context: Context, teamId: string, agentId: string, labels: VersionLabels): Promise<VersionDocument> {
   for (let attempt = 0; attempt < PUBLISH_ATTEMPTS; attempt++) {
     const agent = await findAgent(context, teamId, agentId);
+    if (agent.status === 'archived') throw fault('agent_archived');
     const snapshot = await snapshotOf(context, agent);
     const hash = configHash(snapshot);
     const live = await newestVersion(context, agentId);

@@ -69,6 +69,8 @@ describe('supplement 2.1 an agent', () => {
       { bogus: 1 },
       { allowed_origins: ['www.example.com'] },
       { allowed_origins: ['https://a.example.com/path'] },
+      { allowed_origins: ['https://*.example.com'] },
+      { allowed_origins: ['*'] },
       { overrides_allowed: ['volume'] },
       { status: 'deleted' },
     ]) {

@@ -55,6 +55,15 @@ describe('S§3 publishing', () => {
     expect(answers.map((answer) => [answer.status, answer.body.version_number])).toEqual(Array.from({ length: 10 }, () => [200, 1]));
   });
 
+  it('is refused for an agent that is archived, until it is active again', async () => {
+    const setStatus = (status: string) => api.request('PATCH', agent, { key: user.key, body: { status } });
+    await setStatus('archived');
+    const refused = await publish();
+    expect([refused.status, refused.body.message]).toEqual([409, 'Agent is archived']);
+    await setStatus('active');
+    expect((await publish()).status).toBe(200);
+  });
+
   it('a version never changes, whatever becomes of the draft', async () => {
     await patch({ prompt: { system_prompt: 'old' } });
     await publish();
@@ -68,7 +77,7 @@ describe('S§3 publishing', () => {
     expect(list.body.versions[0].config).toBeUndefined();
   });
 
-  it.each(['0', '3', 'x', '1.0', '-1', '99999999999999999999'])('version %s is 404', async (number) => {
+  it.each(['0', '01', '3', 'x', '1.0', '-1', '99999999999999999999'])('version %s is 404', async (number) => {
     await publish();
     const { status, body } = await api.request('GET', `${agent}/versions/${number}`, { key: user.key });
     expect(status).toBe(404);
