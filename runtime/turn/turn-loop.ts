@@ -117,7 +117,7 @@ export class TurnLoop {
           discarded_output_tokens: discardedTokens,
         }),
     });
-    const recognition = { language: voice.speaking_language, multilingual: asr.multilingual || asr.strict_language, keyterms: asr.keyterms };
+    const recognition = { language: voice.speaking_language, multilingual: asr.multilingual || asr.strict_language, keyterms: keytermsOf(plan) };
     this.#feed = recognizer ? new RecognitionFeed({ recognizer, ...recognition, onEvent: (event) => this.#onRecognition(event) }) : null;
     this.#prepareEngines();
   }
@@ -462,6 +462,11 @@ function traitsOf(toolName: string, runner: ToolRunner): { mode: ToolMode; sourc
 function voiceOf({ config: { voice } }: CallPlan) {
   const isDefault = voice.voice_id === '' || voice.voice_id === 'default';
   return { voiceId: isDefault ? null : voice.voice_id, language: voice.speaking_language, speed: voice.speed };
+}
+
+/** An agent's own words, and those that end its calls: an engine that hears nothing but keyterms must hear them. Alone they would be all that such an engine hears. */
+function keytermsOf({ config: { asr }, outreach }: CallPlan): readonly string[] {
+  return asr.keyterms.length === 0 ? [] : [...asr.keyterms, ...(outreach?.opt_out?.phrases ?? [])];
 }
 
 /** What the agent is told of an utterance it may not understand (supplement 2.3, asr.strict_language). */

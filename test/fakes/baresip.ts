@@ -23,6 +23,8 @@ export type PhoneCodec = keyof typeof CODEC_MODULES;
 export interface Phone {
   /** Where it can be called. */
   readonly uri: string;
+  /** `host:port` of it, a trunk with one phone. */
+  readonly address: string;
   /** Presses one key (RFC 4733). */
   press(key: string): Promise<void>;
   hangUp(): Promise<void>;
@@ -40,6 +42,8 @@ export interface PhoneSecurity {
 
 /** How a phone is set up. */
 export interface PhoneOptions {
+  /** Whom it is: nobody else can be called there. */
+  readonly user?: string;
   readonly codec?: PhoneCodec;
   readonly security?: PhoneSecurity;
 }
@@ -56,7 +60,11 @@ export async function answerPhone(microphone: Int16Array, options: PhoneOptions 
   return phone;
 }
 
-async function start(microphone: Int16Array, { codec = 'PCMU', security }: PhoneOptions, options: readonly string[]): Promise<Baresip> {
+async function start(
+  microphone: Int16Array,
+  { user = 'alice', codec = 'PCMU', security }: PhoneOptions,
+  options: readonly string[],
+): Promise<Baresip> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-baresip-'));
   const [sipPort, controlPort, rtpPort] = [await freePort(), await freePort(), await freePort()];
   // At the end of its microphone file the phone ends the call.
@@ -64,7 +72,7 @@ async function start(microphone: Int16Array, { codec = 'PCMU', security }: Phone
   speech.set(microphone);
   writeFileSync(join(directory, 'microphone.wav'), wav(speech));
   writeFileSync(join(directory, 'contacts'), '');
-  const account = `<sip:alice@127.0.0.1${security ? ';transport=tls' : ''}>${security && !security.isMediaPlain ? ';mediaenc=srtp-mand' : ''}`;
+  const account = `<sip:${user}@127.0.0.1${security ? ';transport=tls' : ''}>${security && !security.isMediaPlain ? ';mediaenc=srtp-mand' : ''}`;
   writeFileSync(join(directory, 'accounts'), `${account};regint=0;answermode=auto\n`);
   const config = [
     `sip_listen 127.0.0.1:${sipPort}`,
@@ -84,20 +92,26 @@ async function start(microphone: Int16Array, { codec = 'PCMU', security }: Phone
   ];
   writeFileSync(join(directory, 'config'), `${config.join('\n')}\n`);
   const child = spawn('baresip', ['-f', directory, ...options, '-t', '60'], { stdio: ['pipe', 'ignore', 'ignore'] });
-  return new Baresip(child, directory, { sip: sipPort, control: controlPort, isSecure: security !== undefined });
+  return new Baresip(child, directory, { user, sip: sipPort, control: controlPort, isSecure: security !== undefined });
 }
 
 class Baresip implements Phone {
   readonly #child: ChildProcess;
   readonly #directory: string;
   readonly uri: string;
+  readonly address: string;
   readonly #controlPort: number;
 
-  constructor(child: ChildProcess, directory: string, ports: { readonly sip: number; readonly control: number; readonly isSecure: boolean }) {
+  constructor(
+    child: ChildProcess,
+    directory: string,
+    ports: { readonly user: string; readonly sip: number; readonly control: number; readonly isSecure: boolean },
+  ) {
     this.#child = child;
     this.#directory = directory;
     // It listens for TLS one port above.
-    this.uri = ports.isSecure ? `sip:alice@127.0.0.1:${ports.sip + 1};transport=tls` : `sip:alice@127.0.0.1:${ports.sip}`;
+    this.address = `127.0.0.1:${ports.isSecure ? ports.sip + 1 : ports.sip}`;
+    this.uri = `sip:${ports.user}@${this.address}${ports.isSecure ? ';transport=tls' : ''}`;
     this.#controlPort = ports.control;
   }
 

@@ -3,15 +3,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { answerPhone } from '#test/fakes/baresip.ts';
 import { type SippSwitchboard, startSippSwitchboard } from '#test/fakes/sipp-switchboard.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
+import { transcribe } from './ear.ts';
+import { record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
 
 const NEEDED = ['sipp'];
 const URL = '/v1/agent/batch-calls';
+const RATE_HZ = 8_000;
+const OPT_OUT = { phrases: ['Please stop calling me.'], confirmation: 'You are off our list. Goodbye.' };
 let dataDir: string;
 let product: Product;
 let switchboard: SippSwitchboard;
@@ -81,6 +86,44 @@ describeNeeds(NEEDED)('batch calls', () => {
         await person.page.getByRole('button', { name: 'New batch' }).waitFor();
       } finally {
         await browser.close();
+      }
+    },
+  );
+
+  itNeeds([...NEEDED, 'baresip', 'pocketsphinx_continuous'])(
+    'call nobody again who says so on the phone: heard, confirmed aloud, and on the list',
+    { timeout: 180_000 },
+    async () => {
+      const called = '+4930123470';
+      // Said again until it was understood, as people do.
+      const phone = await answerPhone(record([2, ...Array.from({ length: 6 }, () => ['Please stop calling me.', 4]).flat()], RATE_HZ), {
+        user: called,
+      });
+      try {
+        const agent = await product.ask('POST', '/v1/agent/agents', {
+          name: 'Reminder',
+          config: {
+            prompt: { system_prompt: 'You remind.', first_message_mode: 'fixed', first_message: 'Hello, your order is ready.' },
+            asr: { keyterms: ['what are your opening hours', 'thank you goodbye'] },
+          },
+        });
+        await product.ask('POST', `/v1/agent/agents/${agent.agent_id}/publish`, {});
+        const number = { phone_number: '+4930999001', inbound_allowed_addresses: ['127.0.0.1'], termination_uri: phone.address };
+        const { phone_number_id } = await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'sip', ...number });
+        const ids = { agent_id: agent.agent_id, phone_number_id };
+        const list = { recipients: [{ to_number: called }], schedule: { calling_hours: null }, opt_out: OPT_OUT };
+        const { batch_call_id: id } = await product.ask('POST', URL, { ...ids, ...list });
+        await untilOver(id);
+        const { rows } = await product.ask('GET', `${URL}/${id}/rows`);
+        expect(rows).toMatchObject([{ state: 'completed', opted_out: true }]);
+        const { do_not_call } = await product.ask('GET', '/v1/agent/do-not-call');
+        expect(do_not_call).toMatchObject([{ phone_number: called, source: 'voice', session_id: rows[0].session_id }]);
+        expect(await product.ask('GET', `/v1/agent/sessions/${rows[0].session_id}`)).toMatchObject({ end_reason: 'agent_hangup' });
+        expect(await transcribe(phone.heard(), ['hello your order is ready', 'you are off our list goodbye', 'thank you for calling'])).toContain(
+          'you are off our list goodbye',
+        );
+      } finally {
+        await phone.close();
       }
     },
   );
