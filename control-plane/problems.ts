@@ -63,8 +63,12 @@ export function sendProblem(error: FastifyError | Error, request: FastifyRequest
   }
   const known = faultOf(error);
   if (known.status >= 500 && known.status !== 503) request.log.error({ err: error }, 'request failed');
-  if (known.retryAfterSeconds !== null) reply.header('Retry-After', String(known.retryAfterSeconds));
-  reply.code(known.status).send({ status: known.status, message: known.message, reason: known.reason });
+  reply.code(known.status).headers(retryAfter(known)).send({ status: known.status, message: known.message, reason: known.reason });
+}
+
+/** The header that says when to ask again, where a fault does. */
+export function retryAfter({ retryAfterSeconds: seconds }: Fault): Record<string, string> {
+  return seconds === null ? {} : { 'Retry-After': String(seconds) };
 }
 
 /** A refusal without a body: 401 for a missing or malformed Authorization, 415 for a missing body or a wrong Content-Type (S§5.3, S§7). */

@@ -16,10 +16,7 @@ export const profileFields = {
   public_enabled: z.boolean(),
   allowed_origins: z
     .array(
-      z
-        .string()
-        .max(512)
-        .refine(isOrigin, 'must be an origin such as https://www.example.com; each is listed by itself, there are no wildcards'),
+      z.string().max(512).refine(isOrigin, 'must be an origin such as https://www.example.com; each is listed by itself, there are no wildcards'),
     )
     .max(LIMITS.allowedOrigins),
   overrides_allowed: z.array(z.enum(OVERRIDE_FIELDS)).max(8),

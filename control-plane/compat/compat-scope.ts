@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Fault, fault } from '#config/errors.ts';
 import { bearerToken, type Caller, callerOfKey } from '../auth.ts';
 import type { Context } from '../context.ts';
+import { retryAfter } from '../problems.ts';
 import type { ApiServer } from '../server.ts';
 import { compatFault, generalError, voiceVendorError } from './compat-errors.ts';
 
@@ -45,7 +46,7 @@ export async function registerCompatScope(
         const problem = compatFault(error);
         if (problem.status === 500) request.log.error({ err: error }, 'request failed');
         if (problem.status === 401) reply.header('WWW-Authenticate', 'Bearer');
-        return reply.code(problem.status).type('application/json').send(manner.errorBody(problem));
+        return reply.code(problem.status).headers(retryAfter(problem)).type('application/json').send(manner.errorBody(problem));
       });
       const unknown = () => {
         throw fault('not_found');

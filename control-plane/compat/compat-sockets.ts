@@ -7,8 +7,8 @@ import { LIMITS } from '#config/limits.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
+import { retryAfter } from '../problems.ts';
 import type { ApiServer } from '../server.ts';
-import { RETRY_AFTER_SECONDS } from '../speech/retry-later.ts';
 import { admit } from '../speech/speech-service.ts';
 import { claimUpgrade, refuseUpgrade } from '../upgrades.ts';
 import { compatFault } from './compat-errors.ts';
@@ -76,8 +76,7 @@ function seatOf(context: Context, socket: WebSocket, { caller, slot }: Pick<Seat
 function refuse(context: Context, { socket, manner }: { socket: Duplex; manner: Manner }, error: unknown): void {
   const problem = compatFault(error);
   if (problem.status === 500) context.logger.error({ err: error }, 'a compatible socket was not admitted');
-  const headers: Record<string, string> = {};
-  if (problem.status === 429) headers['Retry-After'] = RETRY_AFTER_SECONDS;
+  const headers = retryAfter(problem);
   if (problem.status === 401) headers['WWW-Authenticate'] = 'Bearer';
   refuseUpgrade(socket, problem.status, { headers, body: manner.errorBody(problem) });
 }

@@ -5,7 +5,6 @@ import { LIMITS } from '#config/limits.ts';
 import type { TranscribeOptions, Transcript } from '#media/speech/pool/speech-jobs.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
-import { retryLater } from './retry-later.ts';
 import { admit, recognise } from './speech-service.ts';
 
 /** What is to be recognised, for whom. */
@@ -23,7 +22,7 @@ export interface RecordingAsked {
 /** Recognises the recording of a request. Throws what `admit` and `recognise` throw. */
 export async function hearRecording(context: Context, reply: FastifyReply, asked: RecordingAsked): Promise<Transcript> {
   const { caller, requestId, audio, language, speakers } = asked;
-  const slot = await retryLater(reply, () => admit(context, caller, 'recognition'));
+  const slot = await admit(context, caller, 'recognition');
   const gone = new AbortController();
   finished(reply.raw, () => gone.abort(new Error('the caller is gone')));
   try {

@@ -6,10 +6,10 @@ import { Fault, fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import { callerOfHeader } from '../auth.ts';
 import type { Context } from '../context.ts';
+import { retryAfter } from '../problems.ts';
 import type { ApiServer } from '../server.ts';
 import { claimUpgrade, refuseUpgrade } from '../upgrades.ts';
 import { serveLiveSession } from './live-session.ts';
-import { RETRY_AFTER_SECONDS } from './retry-later.ts';
 import { admit } from './speech-service.ts';
 
 const PATH = '/v1/tts/live';
@@ -50,6 +50,7 @@ async function admitUpgrade(context: Context, { request, socket }: { request: In
 
 function refuse(context: Context, socket: Duplex, error: unknown): void {
   if (!(error instanceof Fault)) context.logger.error({ err: error }, 'live synthesis was not admitted');
-  const { status, message, reason } = error instanceof Fault ? error : fault('internal');
-  refuseUpgrade(socket, status, { headers: status === 429 ? { 'Retry-After': RETRY_AFTER_SECONDS } : {}, body: { status, message, reason } });
+  const problem = error instanceof Fault ? error : fault('internal');
+  const { status, message, reason } = problem;
+  refuseUpgrade(socket, status, { headers: retryAfter(problem), body: { status, message, reason } });
 }

@@ -28,6 +28,9 @@ export interface SpeechRequest {
   readonly slot: SpeechSlot;
 }
 
+/** Most requests are over by then. */
+const BUSY_SECONDS = 1;
+
 /** Requests in progress by team, in this process. */
 const inProgress = new WeakMap<Context, Map<string, number>>();
 
@@ -38,9 +41,9 @@ export async function admit(context: Context, caller: Pick<Caller, 'userId' | 't
   const counts = inProgress.get(context) ?? new Map<string, number>();
   inProgress.set(context, counts);
   const count = counts.get(caller.teamId) ?? 0;
-  if (count >= limit) throw fault('speech_busy', { limit, of: 'account' });
+  if (count >= limit) throw fault('speech_busy', { limit, of: 'account', seconds: BUSY_SECONDS });
   const slot = context.speech.take(work);
-  if (!slot) throw fault('speech_busy', { limit: 'the', of: 'server' });
+  if (!slot) throw fault('speech_busy', { limit: 'the', of: 'server', seconds: BUSY_SECONDS });
   counts.set(caller.teamId, count + 1);
   let isReleased = false;
   return {

@@ -7,7 +7,6 @@ import type { AudioPiece } from '#media/speech/pool/speech-jobs.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
 import { languageOf, requestedVoices } from '../voices/resolve-voice.ts';
-import { retryLater } from './retry-later.ts';
 import type { SynthesisModel } from './speech-models.ts';
 import { admit, synthesise } from './speech-service.ts';
 import { Script, speakOptions, type TtsRequest } from './tts-request.ts';
@@ -29,7 +28,7 @@ export interface SpeechAsked {
  */
 export async function startSpeech(context: Context, reply: FastifyReply, asked: SpeechAsked): Promise<AsyncGenerator<AudioPiece>> {
   const { caller, requestId, model, request } = asked;
-  const slot = await retryLater(reply, () => admit(context, caller, 'synthesis'));
+  const slot = await admit(context, caller, 'synthesis');
   const gone = new AbortController();
   finished(reply.raw, () => {
     gone.abort(new Error('the caller is gone'));

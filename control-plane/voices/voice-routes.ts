@@ -7,7 +7,6 @@ import { type Context, newId } from '../context.ts';
 import { queryFlag, searchPattern } from '../lists.ts';
 import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
-import { retryLater } from '../speech/retry-later.ts';
 import { admit, recognise, speechFault } from '../speech/speech-service.ts';
 import type { VoiceDocument } from '../store/models/voice-model.ts';
 import { toEngineVoiceRecord, toVoiceRecord, type VoiceInput, voiceCreate, voicePatch, voiceRecord } from './voice-record.ts';
@@ -91,7 +90,7 @@ function registerChanges(scope: ApiServer, context: Context): void {
   const limits = { bodyLimit: LIMITS.voiceSampleBytes, config: { bodyOptional: true } };
   scope.post('/model', { ...limits, schema: { ...bodies, body: voiceCreate, response: { 201: voiceRecord } } }, async (request, reply) => {
     const caller = callerOf(request);
-    const texts = await retryLater(reply, () => textsOf(context, caller, request.body));
+    const texts = await textsOf(context, caller, request.body);
     return reply.code(201).send(toVoiceRecord(await createVoice(context, caller, request.body, texts), context.publicUrl()));
   });
 
