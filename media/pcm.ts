@@ -40,7 +40,7 @@ export class Resampler {
     this.#up = outRateHz / divisor;
     this.#down = inRateHz / divisor;
     this.#taps = Math.ceil(TAPS_PER_PHASE * Math.max(1, inRateHz / outRateHz));
-    this.#kernel = polyphaseKernel(this.#up, this.#taps, Math.min(1, outRateHz / inRateHz));
+    this.#kernel = kernelFor(inRateHz, outRateHz, this.#up, this.#taps);
     this.#line = new Float32Array(this.#taps - 1 + 1024);
   }
 
@@ -58,7 +58,7 @@ export class Resampler {
       longer.set(this.#line.subarray(0, kept));
       this.#line = longer;
     }
-    const line = this.#line;
+    const [kernel, line] = [this.#kernel, this.#line];
     line.set(input, kept);
     const end = input.length * this.#up;
     let position = this.#position;
@@ -67,7 +67,7 @@ export class Resampler {
       const start = Math.floor(position / this.#up);
       const phase = (position % this.#up) * taps;
       let sum = 0;
-      for (let tap = 0; tap < taps; tap++) sum += (this.#kernel[phase + tap] as number) * (line[start + tap] as number);
+      for (let tap = 0; tap < taps; tap++) sum += (kernel[phase + tap] as number) * (line[start + tap] as number);
       output[written++] = clamp16(sum);
     }
     this.#position = position - end;
@@ -76,12 +76,28 @@ export class Resampler {
   }
 }
 
-/** Converts a whole clip at once, its beginning not delayed. */
+/** Brings the blocks of one stream to a rate, whatever rate they come in: each goes on where the one before it ended. */
+export class RateConverter {
+  readonly #outRateHz: number;
+  #run: { readonly fromHz: number; readonly resampler: Resampler } | null = null;
+
+  constructor(outRateHz: number) {
+    this.#outRateHz = outRateHz;
+  }
+
+  /** The block at the wanted rate: itself where it has it, a new array otherwise. */
+  convert(samples: Int16Array, fromHz: number): Int16Array {
+    if (fromHz === this.#outRateHz) return samples;
+    if (this.#run?.fromHz !== fromHz) this.#run = { fromHz, resampler: new Resampler(fromHz, this.#outRateHz) };
+    const { resampler } = this.#run;
+    const output = new Int16Array(resampler.outputCapacity(samples.length));
+    return output.subarray(0, resampler.push(samples, output));
+  }
+}
+
+/** Converts a whole clip at once. */
 export function resample(samples: Int16Array, inRateHz: number, outRateHz: number): Int16Array {
-  if (inRateHz === outRateHz) return samples;
-  const resampler = new Resampler(inRateHz, outRateHz);
-  const output = new Int16Array(resampler.outputCapacity(samples.length));
-  return output.subarray(0, resampler.push(samples, output));
+  return new RateConverter(outRateHz).convert(samples, inRateHz);
 }
 
 function clamp16(value: number): number {
@@ -90,6 +106,16 @@ function clamp16(value: number): number {
 
 function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+const kernels = new Map<string, Float32Array>();
+
+/** The kernel between two rates, made once: a converter is opened for every piece a voice says. */
+function kernelFor(inRateHz: number, outRateHz: number, up: number, taps: number): Float32Array {
+  const rates = `${inRateHz} ${outRateHz}`;
+  const kernel = kernels.get(rates) ?? polyphaseKernel(up, taps, Math.min(1, outRateHz / inRateHz));
+  kernels.set(rates, kernel);
+  return kernel;
 }
 
 /** Kaiser-windowed sinc, split into `up` phases of `taps` each; `band` is the kept share of the input's Nyquist band. */

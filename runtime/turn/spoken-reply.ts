@@ -4,7 +4,7 @@
  */
 
 import type { LegCommand, PlayoutPosition } from '#media/leg.ts';
-import { resample } from '#media/pcm.ts';
+import { RateConverter } from '#media/pcm.ts';
 import { type SpeechChunk, SpeechError, type Synthesizer } from '#media/speech/speech.ts';
 import {
   addAudio,
@@ -208,6 +208,7 @@ export class SpokenReply {
 
   async #voice(piece: VoicedPiece): Promise<void> {
     const { voice, rateHz, synthesizer } = this.#options;
+    const converter = new RateConverter(rateHz);
     for await (const chunk of synthesizer.synthesise(piece.spoken, {
       ...voice,
       emotion: piece.emotion,
@@ -215,18 +216,17 @@ export class SpokenReply {
       signal: this.#abort.signal,
     })) {
       if (this.#abort.signal.aborted) return;
-      this.#append(piece, chunk);
+      const samples = converter.convert(chunk.samples, chunk.sampleRateHz);
+      if (samples.length > 0) this.#append(piece, samples, chunk.words);
     }
   }
 
-  #append(piece: VoicedPiece, chunk: SpeechChunk): void {
-    if (chunk.samples.length === 0) return;
+  #append(piece: VoicedPiece, samples: Int16Array, words: SpeechChunk['words']): void {
     const { rateHz, nextPieceId, onAudible } = this.#options;
-    const samples = resample(chunk.samples, chunk.sampleRateHz, rateHz);
     const startMs = piece.chunks.reduce((sum, { durationMs }) => sum + durationMs, 0);
     const durationMs = (samples.length * 1_000) / rateHz;
     const legPieceId = nextPieceId();
-    for (const word of chunk.words ?? []) addWordTime(piece, word.textEnd, word.endMs);
+    for (const word of words ?? []) addWordTime(piece, word.textEnd, word.endMs);
     addAudio(piece, legPieceId, samples, rateHz);
     const marks = marksWithin(wordEndsMs(piece), startMs, durationMs, rateHz);
     this.#madeMs += durationMs;

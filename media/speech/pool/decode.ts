@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import libav, { type Instance } from '@libav.js/variant-obsolete';
-import { Resampler } from '../../pcm.ts';
+import { RateConverter } from '../../pcm.ts';
 import { type DecodedBlock, readWav } from './read-wav.ts';
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
@@ -107,8 +107,8 @@ function toBlock(decoded: Awaited<ReturnType<Instance['ff_decode_multi']>>[numbe
 class Collector {
   readonly #most: number;
   readonly #parts: Int16Array[] = [];
+  readonly #converter = new RateConverter(DECODED_RATE_HZ);
   #length = 0;
-  #resampler: { readonly fromHz: number; readonly converter: Resampler } | null = null;
 
   constructor(most: number) {
     this.#most = most;
@@ -117,7 +117,7 @@ class Collector {
   take({ rateHz, frames, at }: DecodedBlock): void {
     const mono = new Int16Array(frames);
     for (let frame = 0; frame < frames; frame++) mono[frame] = Math.max(-32_768, Math.min(32_767, Math.round(at(frame) * 32_768)));
-    const part = this.#atRate(mono, rateHz);
+    const part = this.#converter.convert(mono, rateHz);
     this.#length += part.length;
     if (this.#length > this.#most) throw audioTooLong(this.#most / DECODED_RATE_HZ);
     this.#parts.push(part);
@@ -131,12 +131,5 @@ class Collector {
       at += part.length;
     }
     return all;
-  }
-
-  #atRate(mono: Int16Array, fromHz: number): Int16Array {
-    if (fromHz === DECODED_RATE_HZ) return mono;
-    if (this.#resampler?.fromHz !== fromHz) this.#resampler = { fromHz, converter: new Resampler(fromHz, DECODED_RATE_HZ) };
-    const converted = new Int16Array(this.#resampler.converter.outputCapacity(mono.length));
-    return converted.slice(0, this.#resampler.converter.push(mono, converted));
   }
 }

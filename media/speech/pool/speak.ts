@@ -1,6 +1,6 @@
 /** Speaks segments of text as one stream of encoded audio: cut, synthesised, levelled, resampled, encoded, a second at a time. */
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { Resampler } from '../../pcm.ts';
+import { RateConverter } from '../../pcm.ts';
 import { cutSentences } from '../sentences.ts';
 import type { SpeechChunk, Synthesizer } from '../speech.ts';
 import { type AudioEncoder, createAudioEncoder } from './audio-encoder.ts';
@@ -66,7 +66,7 @@ class Line {
   readonly #encoder: AudioEncoder;
   readonly #rateHz: number;
   readonly #loudness: Loudness;
-  #resampler: { readonly fromHz: number; readonly converter: Resampler } | null = null;
+  readonly #converter: RateConverter;
   #seq = -1;
   #text = '';
   #words: TimedText[] | null = null;
@@ -77,6 +77,7 @@ class Line {
     this.#encoder = encoder;
     this.#rateHz = options.output.sampleRateHz;
     this.#loudness = new Loudness(options.volumeDb, options.normalizeLoudness);
+    this.#converter = new RateConverter(options.output.sampleRateHz);
   }
 
   begin(text: string): void {
@@ -94,7 +95,7 @@ class Line {
     }
     this.#loudness.hear(chunk.samples, chunk.sampleRateHz);
     for (let at = 0; at < chunk.samples.length; at += chunk.sampleRateHz) {
-      const samples = this.#atRate(this.#loudness.level(chunk.samples.subarray(at, at + chunk.sampleRateHz)), chunk.sampleRateHz);
+      const samples = this.#converter.convert(this.#loudness.level(chunk.samples.subarray(at, at + chunk.sampleRateHz)), chunk.sampleRateHz);
       this.#samples += samples.length;
       yield this.#piece(this.#encoder.encode(samples), samples.length);
       // A thread serves many streams: no one of them holds it for longer than a second of audio takes.
@@ -110,12 +111,5 @@ class Line {
     const [offsetSeconds, seconds] = [this.#samplesBefore / this.#rateHz, this.#samples / this.#rateHz];
     const chunk = { seq: Math.max(0, this.#seq), text: this.#text, offsetSeconds, seconds, words: this.#words };
     return { bytes, durationMs: (samples * 1_000) / this.#rateHz, chunk };
-  }
-
-  #atRate(samples: Int16Array, fromHz: number): Int16Array {
-    if (fromHz === this.#rateHz) return samples;
-    if (this.#resampler?.fromHz !== fromHz) this.#resampler = { fromHz, converter: new Resampler(fromHz, this.#rateHz) };
-    const converted = new Int16Array(this.#resampler.converter.outputCapacity(samples.length));
-    return converted.subarray(0, this.#resampler.converter.push(samples, converted));
   }
 }
