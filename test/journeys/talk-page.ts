@@ -43,6 +43,8 @@ export function launchBrowser(microphone: string | 'blocked' | null = null): Pro
 export interface TalkPageOptions {
   readonly colorScheme?: 'light' | 'dark';
   readonly viewport?: { readonly width: number; readonly height: number };
+  /** For pages whose certificate nobody has signed. */
+  readonly ignoreHTTPSErrors?: boolean;
 }
 
 /** One visitor. */
@@ -53,7 +55,7 @@ export class TalkPage {
     this.page = page;
   }
 
-  static async open(browser: Browser, product: Product, options: TalkPageOptions = {}): Promise<TalkPage> {
+  static async open(browser: Browser, product: Pick<Product, 'url'>, options: TalkPageOptions = {}): Promise<TalkPage> {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     await page.addInitScript(KEEP_CONNECTIONS);
