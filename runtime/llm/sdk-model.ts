@@ -1,20 +1,24 @@
 /**
- * A `LanguageModel` over the Vercel AI SDK: our messages and tools in its form, its stream and errors in ours.
- * The SDK neither retries nor runs tools here: both are the turn loop's business.
+ * A `LanguageModel` over the providers of the Vercel AI SDK: our messages and tools in their form, their stream and errors in ours.
+ * They are asked directly. The SDK's own layer above them (`streamText`) runs tools, retries and steps, all of which are the turn loop's business here,
+ * and cost more of a call's processor time than the request itself.
  */
-import { APICallError, jsonSchema, type ModelMessage, type LanguageModel as SdkModel, streamText, type TextStreamPart, type ToolSet, tool } from 'ai';
+import {
+  APICallError,
+  type LanguageModelV4,
+  type LanguageModelV4FunctionTool,
+  type LanguageModelV4Message,
+  type LanguageModelV4StreamPart,
+} from '@ai-sdk/provider';
 import { type ChatDelta, type ChatMessage, type ChatRequest, type LanguageModel, ModelError, type ToolDefinition } from './llm.ts';
 import { ModelStalled } from './stalled-fetch.ts';
-
-// The SDK prints its warnings about every request to the console; the product's log is written elsewhere.
-Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
 /** How one vendor's model is reached. */
 export interface SdkModelOptions {
   readonly id: string;
   readonly isCustom: boolean;
   /** The SDK's model for one request; `headers` and body extras may depend on it. */
-  readonly modelFor: (request: ChatRequest) => SdkModel;
+  readonly modelFor: (request: ChatRequest) => LanguageModelV4;
   readonly headersFor?: (request: ChatRequest) => Record<string, string>;
   /** The vendor refuses a conversation that does not begin with the user. */
   readonly startsWithUser: boolean;
@@ -32,19 +36,14 @@ export function createSdkModel(options: SdkModelOptions): LanguageModel {
 async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncGenerator<ChatDelta> {
   const left = new AbortController();
   try {
-    const result = streamText({
-      model: options.modelFor(request),
-      messages: toSdkMessages(request.messages, options.startsWithUser),
-      allowSystemInMessages: true,
-      tools: toSdkTools(request.tools),
-      maxRetries: 0,
+    const { stream } = await options.modelFor(request).doStream({
+      prompt: toPrompt(request.messages, options.startsWithUser),
       abortSignal: AbortSignal.any([request.signal, left.signal]),
       headers: options.headersFor?.(request) ?? {},
-      // Errors come as parts of the stream; the SDK's default prints them.
-      onError: () => {},
+      ...(request.tools.length === 0 ? {} : { tools: request.tools.map(toSdkTool), toolChoice: { type: 'auto' } }),
       ...(request.maxOutputTokens === null ? {} : { maxOutputTokens: request.maxOutputTokens }),
     });
-    for await (const part of result.fullStream) {
+    for await (const part of stream) {
       const delta = toDelta(part);
       if (delta) yield delta;
       if (delta?.type === 'finish') return;
@@ -58,20 +57,22 @@ async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncG
   }
 }
 
-/** What a part of the SDK's stream means to us; null for the parts we have no use for. Throws what an error part carries. */
-function toDelta(part: TextStreamPart<ToolSet>): ChatDelta | null {
+/** What a part of a provider's stream means to us; null for the parts we have no use for. Throws what an error part carries. */
+function toDelta(part: LanguageModelV4StreamPart): ChatDelta | null {
   switch (part.type) {
     case 'error':
       throw part.error;
     case 'text-delta':
-      return part.text === '' ? null : { type: 'text', text: part.text };
+      return part.delta === '' ? null : { type: 'text', text: part.delta };
     case 'tool-call':
-      return { type: 'tool_call', call: { callId: part.toolCallId, toolName: part.toolName, input: inputText(part.input) } };
+      return { type: 'tool_call', call: { callId: part.toolCallId, toolName: part.toolName, input: compactInput(part.input) } };
     case 'finish': {
-      if (part.finishReason === 'error') throw new ModelError('The model ended its answer with an error', { retryable: true });
-      const { inputTokens, outputTokens, inputTokenDetails } = part.totalUsage;
-      const cachedInputTokens = inputTokenDetails.cacheReadTokens ?? null;
-      return { type: 'finish', usage: { inputTokens: inputTokens ?? null, outputTokens: outputTokens ?? null, cachedInputTokens } };
+      if (part.finishReason.unified === 'error') throw new ModelError('The model ended its answer with an error', { retryable: true });
+      const { inputTokens, outputTokens } = part.usage;
+      return {
+        type: 'finish',
+        usage: { inputTokens: inputTokens.total ?? null, outputTokens: outputTokens.total ?? null, cachedInputTokens: inputTokens.cacheRead ?? null },
+      };
     }
     default:
       return null;
@@ -93,32 +94,32 @@ function toModelError(error: unknown): ModelError {
   return new ModelError('The model could not be reached or broke off its answer', { retryable: true, cause: error });
 }
 
-function toSdkTools(tools: readonly ToolDefinition[]): ToolSet {
-  return Object.fromEntries(
-    tools.map((definition) => {
-      const properties = Object.fromEntries(
-        definition.arguments.map((argument) => [argument.name, { type: 'string' as const, description: argument.description }]),
-      );
-      const inputSchema = jsonSchema<Record<string, unknown>>({ type: 'object', properties });
-      return [definition.name, tool({ description: definition.description, inputSchema })];
-    }),
-  );
+function toSdkTool({ name, description, arguments: args }: ToolDefinition): LanguageModelV4FunctionTool {
+  const properties = Object.fromEntries(args.map((argument) => [argument.name, { type: 'string' as const, description: argument.description }]));
+  return { type: 'function', name, description, inputSchema: { type: 'object', properties } };
 }
 
-function toSdkMessages(messages: readonly ChatMessage[], startsWithUser: boolean): ModelMessage[] {
-  const converted = messages.map(toSdkMessage);
-  if (converted[0]?.role === 'system') converted[0] = { ...converted[0], providerOptions: CACHED_PREFIX };
-  const first = converted.findIndex((message) => message.role !== 'system');
-  if (!startsWithUser || (first !== -1 && converted[first]?.role === 'user')) return converted;
-  const opening: ModelMessage = { role: 'user', content: '(The call is connected.)' };
-  return first === -1 ? [...converted, opening] : converted.toSpliced(first, 0, opening);
+function toPrompt(messages: readonly ChatMessage[], startsWithUser: boolean): LanguageModelV4Message[] {
+  const prompt: LanguageModelV4Message[] = [];
+  for (const message of messages.map(toSdkMessage)) {
+    const last = prompt.at(-1);
+    // The results of calls made together are one message.
+    if (last?.role === 'tool' && message.role === 'tool') last.content.push(...message.content);
+    else prompt.push(message);
+  }
+  if (prompt[0]?.role === 'system') prompt[0].providerOptions = CACHED_PREFIX;
+  const first = prompt.findIndex(({ role }) => role !== 'system');
+  if (!startsWithUser || prompt[first]?.role === 'user') return prompt;
+  const opening: LanguageModelV4Message = { role: 'user', content: [{ type: 'text', text: '(The call is connected.)' }] };
+  return first === -1 ? [...prompt, opening] : prompt.toSpliced(first, 0, opening);
 }
 
-function toSdkMessage(message: ChatMessage): ModelMessage {
+function toSdkMessage(message: ChatMessage): LanguageModelV4Message {
   switch (message.role) {
     case 'system':
+      return { role: 'system', content: message.content };
     case 'user':
-      return { role: message.role, content: message.content };
+      return { role: 'user', content: [{ type: 'text', text: message.content }] };
     case 'tool': {
       const output = { type: 'text' as const, value: message.content };
       return { role: 'tool', content: [{ type: 'tool-result', toolCallId: message.callId, toolName: message.toolName, output }] };
@@ -128,22 +129,27 @@ function toSdkMessage(message: ChatMessage): ModelMessage {
         type: 'tool-call' as const,
         toolCallId: call.callId,
         toolName: call.toolName,
-        input: parsedInput(call.input),
+        input: parsedInput(call.input) ?? {},
       }));
       const text = message.content === '' ? [] : [{ type: 'text' as const, text: message.content }];
       return { role: 'assistant', content: [...text, ...calls] };
     }
+    default:
+      return message satisfies never;
   }
 }
 
-function inputText(input: unknown): string {
-  return typeof input === 'string' ? input : JSON.stringify(input ?? {});
+/** The arguments as every model would write them: two calls with the same ones are the same call. What is no JSON stays as it is. */
+function compactInput(input: string): string {
+  if (input.trim() === '') return '{}';
+  const parsed = parsedInput(input);
+  return parsed === undefined ? input : JSON.stringify(parsed);
 }
 
 function parsedInput(input: string): unknown {
   try {
     return JSON.parse(input);
   } catch {
-    return {};
+    return undefined;
   }
 }
