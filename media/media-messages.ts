@@ -1,6 +1,6 @@
 /**
  * What the call loop's thread and the media thread say to each other: one batched message per 5 ms each way at most.
- * Caller audio of all legs travels in one transferred buffer, three frames at a time; everything rarer travels as the event itself.
+ * Caller audio of all legs travels in one transferred buffer, five frames at a time; everything rarer travels as the event itself.
  */
 import type { FaultCode } from '#config/errors.ts';
 import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegCommand, type LegEvent } from './leg.ts';
@@ -73,7 +73,7 @@ const KIND_BITS = 2;
  * Caller audio goes up this often, all legs at once: recognisers take it in pieces of this length, and a message, a write and a system call for every
  * frame of every call would cost more than all the rest. Whatever else a leg tells goes at once, and takes the audio before it along.
  */
-const AUDIO_FRAMES = 3;
+const AUDIO_FRAMES = 5;
 const AUDIO_MS = AUDIO_FRAMES * FRAME_MS;
 /** Room for the audio of 20 narrow-band legs; grows with use. */
 const FIRST_CAPACITY_SAMPLES = 8192;

@@ -137,7 +137,9 @@ export class Worker {
         trace.note(report);
         this.#client.report(session, report);
       },
-      live: (event) => this.#client.send({ type: 'live', session_id: job.sessionId, epoch: job.epoch, event }),
+      live: (event) => {
+        if (isCaption(event)) this.#client.send({ type: 'live', session_id: job.sessionId, epoch: job.epoch, event });
+      },
       saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
         const head = { type: 'recording', ...ofSession, track, segment, start_ms: Math.round(this.#wallTimeOf(startMs)), rate_hz: rateHz } as const;
         uploads.put({ head, bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength) });
@@ -404,4 +406,9 @@ export class Worker {
   #wallTimeOf(monotonicMs: number): number {
     return this.#deps.clock.wallTime() - (this.#deps.clock.now() - monotonicMs);
   }
+}
+
+/** True of what the agent is heard to say, which would be lost with the worker; the control plane has no use for the other live events. */
+function isCaption(event: Readonly<Record<string, unknown>>): boolean {
+  return event['type'] === 'transcript' && event['role'] === 'agent';
 }

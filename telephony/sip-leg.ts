@@ -85,7 +85,8 @@ export function createSipLeg(deps: SipLegParts): Leg {
     outRateHz: rtp.outRateHz,
     originMs: rtp.originMs,
     send(command: LegCommand) {
-      rtp.send(command);
+      // A telephone shows nothing: captions and states, several a second, would only wake the media thread.
+      if (command.do !== 'sendMessage') rtp.send(command);
     },
     listen(next) {
       listener = next;

@@ -88,7 +88,7 @@ describe('the media engine', () => {
     ]);
   });
 
-  it('sends the audio of all legs up three frames at a time, and what a leg tells at once with the audio before it', () => {
+  it('sends the audio of all legs up five frames at a time, and what a leg tells at once with the audio before it', () => {
     const batcher = new EventBatcher();
     const frame = (leg: number, slot: number) =>
       batcher.addAudio(leg, { slot, atMs: slot * 20, kind: slot % 2 === 0 ? 'audio' : 'concealed' }, Int16Array.of(slot, leg));
@@ -111,15 +111,17 @@ describe('the media engine', () => {
       ],
     });
     frame(1, 3);
+    frame(1, 4);
     frame(2, 5);
-    expect(at(60)).toEqual({
-      1: [{ type: 'audio', slot: 1, atMs: 20, kinds: Uint8Array.of(1, 0, 1), samples: Int16Array.of(1, 1, 2, 1, 3, 1) }],
+    expect(at(80)).toBeNull();
+    expect(at(100)).toEqual({
+      1: [{ type: 'audio', slot: 1, atMs: 20, kinds: Uint8Array.of(1, 0, 1, 0), samples: Int16Array.of(1, 1, 2, 1, 3, 1, 4, 1) }],
       2: [{ type: 'audio', slot: 5, atMs: 100, kinds: Uint8Array.of(1), samples: Int16Array.of(5, 2) }],
     });
     // A slot left out begins another piece.
-    frame(1, 4);
-    frame(1, 6);
-    expect(at(120)).toMatchObject({ 1: [{ slot: 4 }, { slot: 6 }] });
+    frame(1, 5);
+    frame(1, 7);
+    expect(at(200)).toMatchObject({ 1: [{ slot: 5 }, { slot: 7 }] });
   });
 
   it('does not take away the arrays it is given to play', async () => {
