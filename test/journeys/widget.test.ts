@@ -69,6 +69,17 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     await guest.close();
   });
 
+  itNeeds(NEEDS)('leaves the page’s own load alone, and asks once who its agent is', PATIENCE, async () => {
+    // This listener comes before any of the widget’s; the load event itself waits for the script.
+    const initScript = `addEventListener('load', () => { window.atLoad = { isScriptThere: performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/widget.js')),
+      isDefined: customElements.get('voice-agent') !== undefined }; });`;
+    const page = await site.open(browser, `${element()}<script src="${product.url}/widget.js" async></script>`, { initScript });
+    await page.getByRole('button', { name: 'Talk to Parley demo' }).waitFor(PATIENCE);
+    expect(await page.evaluate('window.atLoad')).toEqual({ isScriptThere: true, isDefined: false });
+    expect(await page.evaluate(`performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/widget')).length`)).toBe(1);
+    await page.context().close();
+  });
+
   itNeeds(NEEDS)('can be had by the keyboard alone, with the terms accepted once', PATIENCE, async () => {
     const guest = await site.visit(browser, element('consent="true" terms-url="/terms" consent-text="This call may be recorded."'));
     const keys = async (...names: string[]) => {

@@ -37,6 +37,8 @@ export class VoiceAgent extends HTMLElement {
   /** Counts the starts, so that one that was called off is known when it is ready. */
   #attempt = 0;
   #wantsMicrophone = true;
+  /** An element that was on the page before this script is told of each of its attributes first, and only then that it is there. */
+  #isThere = false;
   #inviting: ReturnType<typeof setTimeout> | undefined;
   readonly #onExpand = (event: Event) => {
     const isOthers = event.target instanceof VoiceAgent && event.target !== this;
@@ -51,6 +53,7 @@ export class VoiceAgent extends HTMLElement {
 
   connectedCallback(): void {
     document.addEventListener('voice-agent:expand', this.#onExpand);
+    this.#isThere = true;
     this.#settings = this.#readSettings();
     this.#change({});
     void this.#fetchName();
@@ -60,6 +63,7 @@ export class VoiceAgent extends HTMLElement {
   disconnectedCallback(): void {
     document.removeEventListener('voice-agent:expand', this.#onExpand);
     clearTimeout(this.#inviting);
+    this.#isThere = false;
     // An element that is only moved is back at once; one that is gone takes its conversation along.
     queueMicrotask(() => {
       if (!this.isConnected) this.#end();
@@ -67,7 +71,7 @@ export class VoiceAgent extends HTMLElement {
   }
 
   attributeChangedCallback(name: string): void {
-    if (!this.isConnected) return;
+    if (!this.#isThere) return;
     this.#settings = this.#readSettings();
     if (name === 'agent-id' || name === 'server-url') void this.#fetchName();
     if (name.startsWith('proactive-')) this.#invite();
