@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
+import { SampleBlocks } from './sample-blocks.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
@@ -73,8 +74,7 @@ class AssemblyaiStream implements RecognitionStream {
   readonly #clock: Clock;
   readonly #onEvent: (event: RecognitionEvent) => void;
   readonly #rateHz: number;
-  readonly #message: Int16Array;
-  #filled = 0;
+  readonly #blocks: SampleBlocks;
   #hasUnsettledAudio = false;
   /** Finalises without an answer yet: how many were asked between one stretch of audio and the next. */
   readonly #finalisesOpen: number[] = [];
@@ -90,7 +90,7 @@ class AssemblyaiStream implements RecognitionStream {
     this.#clock = clock;
     this.#onEvent = recognition.onEvent;
     this.#rateHz = recognition.sampleRateHz;
-    this.#message = new Int16Array((this.#rateHz * MESSAGE_MS) / 1_000);
+    this.#blocks = new SampleBlocks((this.#rateHz * MESSAGE_MS) / 1_000);
     const isSteered = !recognition.multilingual && !model.startsWith('universal-streaming');
     const url = socketUrl(baseUrl, '/v3/ws', {
       // The English model hears only English.
@@ -116,13 +116,7 @@ class AssemblyaiStream implements RecognitionStream {
   write(samples: Int16Array): void {
     if (this.#socket.isOver) return;
     this.#hasUnsettledAudio = true;
-    for (let at = 0; at < samples.length; ) {
-      const count = Math.min(samples.length - at, this.#message.length - this.#filled);
-      this.#message.set(samples.subarray(at, at + count), this.#filled);
-      this.#filled += count;
-      at += count;
-      if (this.#filled === this.#message.length) this.#sendAudio();
-    }
+    this.#blocks.write(samples, this.#sendAudio);
   }
 
   finalise(): void {
@@ -140,12 +134,7 @@ class AssemblyaiStream implements RecognitionStream {
     }
     this.#hasUnsettledAudio = false;
     this.#finalisesOpen.push(1);
-    if (this.#filled > 0) {
-      // The rest of a message is silence.
-      this.#message.fill(0, this.#filled);
-      this.#filled = Math.max(this.#filled, (this.#rateHz * LEAST_MESSAGE_MS) / 1_000);
-      this.#sendAudio();
-    }
+    this.#blocks.flush(this.#sendAudio, (this.#rateHz * LEAST_MESSAGE_MS) / 1_000);
     this.#socket.send(JSON.stringify({ type: 'ForceEndpoint' }));
     this.#answer ??= this.#awaitAnswer();
   }
@@ -155,10 +144,8 @@ class AssemblyaiStream implements RecognitionStream {
     this.#socket.close(JSON.stringify({ type: 'Terminate' }));
   }
 
-  #sendAudio(): void {
-    this.#socket.send(Buffer.from(this.#message.slice(0, this.#filled).buffer));
-    this.#filled = 0;
-  }
+  /** The block is filled again, and the socket sends later. */
+  readonly #sendAudio = (samples: Int16Array): void => this.#socket.send(Buffer.from(samples.slice().buffer));
 
   #received(text: string): void {
     const message = parseMessage(text);

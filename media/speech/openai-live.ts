@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
 import { levelDb, Resampler } from '../pcm.ts';
 import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
+import { SampleBlocks } from './sample-blocks.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
@@ -70,8 +71,7 @@ class OpenaiLiveStream implements RecognitionStream {
   readonly #onEvent: (event: RecognitionEvent) => void;
   readonly #resampler: Resampler | null;
   #converted = new Int16Array(0);
-  readonly #message = new Int16Array((VENDOR_RATE_HZ * MESSAGE_MS) / 1_000);
-  #filled = 0;
+  readonly #blocks = new SampleBlocks((VENDOR_RATE_HZ * MESSAGE_MS) / 1_000);
   /** Audio sent since the last commit, samples. */
   #uncommitted = 0;
   #mayHoldVoice = false;
@@ -99,14 +99,7 @@ class OpenaiLiveStream implements RecognitionStream {
   write(samples: Int16Array): void {
     if (this.#socket.isOver) return;
     this.#mayHoldVoice ||= levelDb(samples) >= QUIETEST_VOICE_DB;
-    const converted = this.#convert(samples);
-    for (let at = 0; at < converted.length; ) {
-      const count = Math.min(converted.length - at, this.#message.length - this.#filled);
-      this.#message.set(converted.subarray(at, at + count), this.#filled);
-      this.#filled += count;
-      at += count;
-      if (this.#filled === this.#message.length) this.#sendAudio();
-    }
+    this.#blocks.write(this.#convert(samples), this.#append);
   }
 
   finalise(): void {
@@ -124,7 +117,7 @@ class OpenaiLiveStream implements RecognitionStream {
   }
 
   #commit(): void {
-    if (this.#filled > 0) this.#sendAudio();
+    this.#blocks.flush(this.#append);
     const missing = (VENDOR_RATE_HZ * LEAST_COMMIT_MS) / 1_000 - this.#uncommitted;
     if (missing > 0) this.#append(new Int16Array(missing));
     this.#send({ type: 'input_audio_buffer.commit' });
@@ -141,16 +134,11 @@ class OpenaiLiveStream implements RecognitionStream {
     return this.#converted.subarray(0, this.#resampler.push(samples, this.#converted));
   }
 
-  #sendAudio(): void {
-    this.#append(this.#message.subarray(0, this.#filled));
-    this.#filled = 0;
-  }
-
-  #append(samples: Int16Array): void {
+  readonly #append = (samples: Int16Array): void => {
     this.#uncommitted += samples.length;
     const audio = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength).toString('base64');
     this.#send({ type: 'input_audio_buffer.append', audio });
-  }
+  };
 
   #send(event: object): void {
     this.#socket.send(JSON.stringify(event));

@@ -3,6 +3,7 @@
  * and answers `finalise` once everything written before it is settled. Silence is never sent: engines invent words for it.
  */
 import type { Clock } from '#config/clock.ts';
+import { SampleBlocks } from './sample-blocks.ts';
 import { type RecognitionOptions, type RecognitionStream, SpeechError } from './speech.ts';
 
 /** Transcribes one utterance of mono samples; resolves with '' when nothing was understood, rejects with `SpeechError`, or at once when aborted. */
@@ -91,8 +92,7 @@ async function withDeadline<T>(
 
 /** Cuts a stream of samples into utterances by frame energy over a tracked noise floor. */
 class UtteranceCutter {
-  readonly #frame: Int16Array;
-  #filled = 0;
+  readonly #blocks: SampleBlocks;
   #frameCount = 0;
   #frames: Int16Array[] = [];
   #loudFrames = 0;
@@ -100,22 +100,16 @@ class UtteranceCutter {
   #floor = LEAST_RMS;
 
   constructor(rateHz: number) {
-    this.#frame = new Int16Array((rateHz * FRAME_MS) / 1_000);
+    this.#blocks = new SampleBlocks((rateHz * FRAME_MS) / 1_000);
   }
 
   /** Takes samples; returns the utterances they ended. */
   write(samples: Int16Array): Utterance[] {
     const ended: Utterance[] = [];
-    for (let position = 0; position < samples.length; ) {
-      const count = Math.min(samples.length - position, this.#frame.length - this.#filled);
-      this.#frame.set(samples.subarray(position, position + count), this.#filled);
-      this.#filled += count;
-      position += count;
-      if (this.#filled < this.#frame.length) break;
-      this.#filled = 0;
-      const utterance = this.#take(this.#frame.slice());
+    this.#blocks.write(samples, (frame) => {
+      const utterance = this.#take(frame.slice());
       if (utterance) ended.push(utterance);
-    }
+    });
     return ended;
   }
 
