@@ -11,7 +11,7 @@
  * Without delays it answers at once: the benchmarks measure the product, not the vendor.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from './local-server.ts';
 
 /** One scripted answer of the chat endpoint. */
 export interface ChatScript {
@@ -169,9 +169,9 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
     response.end(JSON.stringify({ text: scripted(options.transcripts, answered++) ?? '' }));
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port, close } = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `http://127.0.0.1:${port}/v1`,
     requests,
     get fault() {
       return fault;
@@ -179,11 +179,7 @@ export async function startOpenaiServer(options: OpenaiServerOptions = {}): Prom
     set fault(value) {
       fault = value;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }
 

@@ -3,7 +3,7 @@
  * keeps what it was asked, and can be told to refuse, to fall silent or to cut the connection.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from './local-server.ts';
 
 /** What requests meet while it is set; `body` strikes after the first piece of text. */
 export type SseFault =
@@ -86,9 +86,9 @@ export async function startSseServer(answer: (request: SseRequest, index: number
     return ('cut' in fault ? fault.cut : 'halfOpen' in fault ? fault.halfOpen : null) === place;
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port, close } = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     requests,
     get fault() {
       return fault;
@@ -96,10 +96,6 @@ export async function startSseServer(answer: (request: SseRequest, index: number
     set fault(value) {
       fault = value;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }

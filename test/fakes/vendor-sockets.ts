@@ -7,9 +7,9 @@
  *     vendor.cut();                             // breaks the open ones
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { listenLocally } from './local-server.ts';
 
 /** What connections meet while it is set. */
 export type SocketFault = { readonly status: number } | { readonly halfOpen: 'upgrade' | 'answers' };
@@ -21,6 +21,8 @@ export interface VendorConnection {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The JSON messages that came, in order. */
   readonly messages: Record<string, unknown>[];
+  /** Bytes of the other messages. */
+  audioBytes: number;
   isOpen: boolean;
   /** Sends a message unless a fault forbids it. */
   say(message: object | Buffer): void;
@@ -78,6 +80,7 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
         query: url.searchParams,
         headers: request.headers,
         messages: [],
+        audioBytes: 0,
         isOpen: true,
         say(message) {
           if (fault === null && accepted.readyState === accepted.OPEN) accepted.send(Buffer.isBuffer(message) ? message : JSON.stringify(message));
@@ -93,7 +96,10 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
         connection.isOpen = false;
       });
       accepted.on('message', (data: Buffer, isBinary) => {
-        if (isBinary) return listener.onAudio?.(data);
+        if (isBinary) {
+          connection.audioBytes += data.length;
+          return listener.onAudio?.(data);
+        }
         const message = JSON.parse(String(data)) as Record<string, unknown>;
         connection.messages.push(message);
         listener.onJson(message);
@@ -101,9 +107,9 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
     });
   });
 
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const { port, close } = await listenLocally(http);
   return {
-    url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    url: `ws://127.0.0.1:${port}`,
     connections,
     get fault() {
       return fault;
@@ -114,12 +120,10 @@ export async function startVendorServer(protocol: VendorProtocol): Promise<Vendo
     cut: () => {
       for (const socket of sockets.clients) socket.terminate();
     },
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of upgraded) socket.destroy();
-        http.close(() => resolve());
-        http.closeAllConnections();
-      }),
+    close: () => {
+      for (const socket of upgraded) socket.destroy();
+      return close();
+    },
   };
 }
 

@@ -1,23 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Clock } from '#config/clock.ts';
 import { createAssemblyaiRecognizer } from '#media/speech/assemblyai.ts';
-import { type AssemblyaiServer, type AssemblyaiServerOptions, startAssemblyaiServer } from '#test/fakes/assemblyai-server.ts';
+import { type AssemblyaiServer, startAssemblyaiServer } from '#test/fakes/assemblyai-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';
-import { patientClock } from './vendor-conformance.ts';
+import { patientClock, recognizerFailuresConform, vendorsOf } from './vendor-conformance.ts';
 
 const RATE = 8_000;
 const MODEL = 'universal-3-5-pro';
-const opened: AssemblyaiServer[] = [];
-afterEach(async () => {
-  for (const server of opened.splice(0)) await server.close();
-});
-
-async function vendor(options: AssemblyaiServerOptions = {}): Promise<AssemblyaiServer> {
-  const server = await startAssemblyaiServer(options);
-  opened.push(server);
-  return server;
-}
+const vendor = vendorsOf(startAssemblyaiServer);
 
 const listen = (server: AssemblyaiServer, clock: Clock = patientClock, apiKey?: string) =>
   new Recording(createAssemblyaiRecognizer(MODEL, { baseUrl: server.url, apiKey, clock }), RATE, ['Parley']);
@@ -122,19 +113,5 @@ describe('AssemblyAI', () => {
     expect(heard.of('failed')).toMatchObject([{ error: { category } }]);
   });
 
-  it('a wrong key, a busy vendor and a broken connection are told apart', async () => {
-    const server = await vendor({ apiKey: 'k' });
-    const wrong = listen(server, patientClock, 'x');
-    await wrong.until('failed');
-    expect(wrong.of('failed')).toMatchObject([{ error: { category: 'authentication', retryable: false } }]);
-    const cut = listen(server, patientClock, 'k');
-    await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(1);
-    server.cut();
-    await cut.until('failed');
-    expect(cut.of('failed')).toMatchObject([{ error: { category: 'connectivity', retryable: true } }]);
-    server.fault = { status: 429 };
-    const busy = listen(server, patientClock, 'k');
-    await busy.until('failed');
-    expect(busy.of('failed')).toMatchObject([{ error: { category: 'overloaded' } }]);
-  });
+  recognizerFailuresConform(vendor, (server, apiKey) => listen(server as AssemblyaiServer, patientClock, apiKey));
 });

@@ -1,23 +1,17 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createDeepgramRecognizer } from '#media/speech/deepgram.ts';
-import { type DeepgramServer, type DeepgramServerOptions, startDeepgramServer } from '#test/fakes/deepgram-server.ts';
+import { startDeepgramServer } from '#test/fakes/deepgram-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import type { VendorServer } from '#test/fakes/vendor-sockets.ts';
 import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';
+import { vendorsOf } from './vendor-conformance.ts';
 
 const RATE = 8_000;
-const opened: DeepgramServer[] = [];
-afterEach(async () => {
-  for (const server of opened.splice(0)) await server.close();
-});
+const vendor = vendorsOf(startDeepgramServer);
 
-async function vendor(options: DeepgramServerOptions = {}): Promise<DeepgramServer> {
-  const server = await startDeepgramServer(options);
-  opened.push(server);
-  return server;
-}
-
-const listen = (server: DeepgramServer, clock = systemClock, apiKey?: string) =>
+const typesOf = (server: VendorServer) => server.connections[0]?.messages.map(({ type }) => type) ?? [];
+const listen = (server: VendorServer, clock = systemClock, apiKey?: string) =>
   new Recording(createDeepgramRecognizer('nova-3', { baseUrl: server.url, apiKey, clock }), RATE, ['Parley']);
 
 describe('conformance', () => {
@@ -69,7 +63,7 @@ describe('deepgram', () => {
     });
     heard.stream.close();
     await expect.poll(() => server.connections[0]!.isOpen).toBe(false);
-    expect(server.connections[0]!.messages).toEqual(['Finalize', 'CloseStream']);
+    expect(typesOf(server)).toEqual(['Finalize', 'CloseStream']);
   });
 
   it('gives interims while the caller speaks, and a final of its own after silence', async () => {
@@ -120,7 +114,6 @@ describe('deepgram', () => {
   it('nobody at the address is a connectivity failure', async () => {
     const server = await vendor();
     await server.close();
-    opened.length = 0;
     const heard = listen(server);
     await heard.until('failed');
     expect(heard.events).toMatchObject([{ type: 'failed', error: { category: 'connectivity' } }]);
@@ -138,7 +131,7 @@ describe('deepgram', () => {
 
   it.each([true, false])('a half-open socket fails as stalled: audio is taken, finalised %s', async (finalises) => {
     const server = await vendor();
-    server.fault = { halfOpen: 'results' };
+    server.fault = { halfOpen: 'answers' };
     const clock = new ManualClock();
     const heard = listen(server, clock);
     heard.write(buzz(RATE, 600));
@@ -150,7 +143,7 @@ describe('deepgram', () => {
 
   it('a server that says nothing about silence has not stalled, finalised or not', async () => {
     const server = await vendor();
-    server.fault = { halfOpen: 'results' };
+    server.fault = { halfOpen: 'answers' };
     const clock = new ManualClock();
     const heard = listen(server, clock);
     heard.write(silence(RATE, 500));
@@ -171,7 +164,7 @@ describe('deepgram', () => {
     await heard.until('finalised');
     await clock.advance(4_000);
     await clock.advance(8_000);
-    await expect.poll(() => server.connections[0]!.messages.filter((type) => type === 'KeepAlive').length).toBe(2);
+    await expect.poll(() => typesOf(server).filter((type) => type === 'KeepAlive').length).toBe(2);
     expect(heard.of('failed')).toEqual([]);
     heard.stream.close();
   });

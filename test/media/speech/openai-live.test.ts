@@ -1,23 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Clock } from '#config/clock.ts';
 import { createOpenaiRecognizer } from '#media/speech/openai.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { type OpenaiLiveServer, type OpenaiLiveServerOptions, startOpenaiLiveServer } from '#test/fakes/openai-live-server.ts';
+import { type OpenaiLiveServer, startOpenaiLiveServer } from '#test/fakes/openai-live-server.ts';
 import { buzz, expectStalled, Recording, recognizerConforms, silence } from './conformance.ts';
-import { patientClock } from './vendor-conformance.ts';
+import { patientClock, recognizerFailuresConform, vendorsOf } from './vendor-conformance.ts';
 
 const RATE = 8_000;
 const MODEL = 'gpt-live-transcribe';
-const opened: OpenaiLiveServer[] = [];
-afterEach(async () => {
-  for (const server of opened.splice(0)) await server.close();
-});
-
-async function vendor(options: OpenaiLiveServerOptions = {}): Promise<OpenaiLiveServer> {
-  const server = await startOpenaiLiveServer(options);
-  opened.push(server);
-  return server;
-}
+const vendor = vendorsOf(startOpenaiLiveServer);
 
 const recognizerAt = (server: OpenaiLiveServer, clock: Clock, apiKey?: string, model = MODEL) =>
   createOpenaiRecognizer(model, { baseUrl: `${server.url}/v1`, apiKey, clock });
@@ -132,19 +123,5 @@ describe('OpenAI, live', () => {
     expect(heard.of('failed')).toMatchObject([{ error: { category } }]);
   });
 
-  it('a wrong key, a busy vendor and a broken connection are told apart', async () => {
-    const server = await vendor({ apiKey: 'k' });
-    const wrong = listen(server, patientClock, 'x');
-    await wrong.until('failed');
-    expect(wrong.of('failed')).toMatchObject([{ error: { category: 'authentication', retryable: false } }]);
-    const cut = listen(server, patientClock, 'k');
-    await connected(server);
-    server.cut();
-    await cut.until('failed');
-    expect(cut.of('failed')).toMatchObject([{ error: { category: 'connectivity', retryable: true } }]);
-    server.fault = { status: 429 };
-    const busy = listen(server, patientClock, 'k');
-    await busy.until('failed');
-    expect(busy.of('failed')).toMatchObject([{ error: { category: 'overloaded' } }]);
-  });
+  recognizerFailuresConform(vendor, (server, apiKey) => listen(server as OpenaiLiveServer, patientClock, apiKey));
 });

@@ -6,7 +6,7 @@ import type { SpeechChunk, Synthesizer } from '#media/speech/speech.ts';
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import type { VendorConnection, VendorServer } from '#test/fakes/vendor-sockets.ts';
-import { synthesizerConforms } from './conformance.ts';
+import { type Recording, synthesizerConforms } from './conformance.ts';
 
 /** How an engine is reached. */
 export interface VendorAccess {
@@ -17,6 +17,42 @@ export interface VendorAccess {
 
 /** The machine's clock with deadlines ten times as long: a busy machine must not look like a stalled vendor. */
 export const patientClock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(10 * ms, run) };
+
+/** Starts stand-ins of a vendor that are closed after each test. */
+export function vendorsOf<Server extends { close(): Promise<void> }, Options extends object>(
+  start: (options: Options) => Promise<Server>,
+): (options?: Options) => Promise<Server> {
+  const opened: Server[] = [];
+  afterEach(async () => {
+    for (const server of opened.splice(0)) await server.close();
+  });
+  return async (options = {} as Options) => {
+    const server = await start(options);
+    opened.push(server);
+    return server;
+  };
+}
+
+/** Every vendor's live recogniser passes this; `listen` opens a stream with a key. */
+export function recognizerFailuresConform(
+  vendor: (options: { readonly apiKey: string }) => Promise<VendorServer>,
+  listen: (server: VendorServer, apiKey: string) => Recording,
+): void {
+  it('a wrong key, a busy vendor and a broken connection are told apart', async () => {
+    const server = await vendor({ apiKey: KEY });
+    const failureOf = async (heard: Recording) => {
+      await heard.until('failed');
+      return heard.of('failed');
+    };
+    expect(await failureOf(listen(server, 'another'))).toMatchObject([{ error: { category: 'authentication', retryable: false } }]);
+    const cut = listen(server, KEY);
+    await expect.poll(() => server.connections.length, { timeout: 20_000 }).toBe(1);
+    server.cut();
+    expect(await failureOf(cut)).toMatchObject([{ error: { category: 'connectivity', retryable: true } }]);
+    server.fault = { status: 429 };
+    expect(await failureOf(listen(server, KEY))).toMatchObject([{ error: { category: 'overloaded' } }]);
+  });
+}
 
 const KEY = 'a-key';
 const TEXT = 'Good morning, how can I help?';
