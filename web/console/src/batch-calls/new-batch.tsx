@@ -1,5 +1,19 @@
 /** A new batch: the list, who calls from which number, when, how fast, again or not, and what is said first. */
-import { Alert, Button, Checkbox, FileInput, Group, NumberInput, Select, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import {
+  Alert,
+  Button,
+  Checkbox,
+  FileInput,
+  Group,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+  type TextInputProps,
+} from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { ApiError, call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
@@ -99,33 +113,25 @@ interface PartProps {
   readonly set: (change: Partial<Fields>) => void;
 }
 
+type TextName = { [Name in keyof Fields]: Fields[Name] extends string ? Name : never }[keyof Fields];
+
+function TextField({
+  fields,
+  set,
+  name,
+  ...input
+}: PartProps & { name: TextName } & Pick<TextInputProps, 'label' | 'description' | 'type' | 'required' | 'maxLength'>) {
+  return <TextInput {...input} value={fields[name]} onChange={(event) => set({ [name]: event.currentTarget.value })} />;
+}
+
 function When({ fields, set }: PartProps) {
+  const field = { fields, set };
   return (
     <>
       <SimpleGrid cols={{ base: 1, xs: 3 }}>
-        <TextInput
-          label="Not before"
-          description="Your time; empty: now"
-          type="datetime-local"
-          value={fields.start_at}
-          onChange={(event) => set({ start_at: event.currentTarget.value })}
-        />
-        <TextInput
-          label="From"
-          description="Their local time"
-          type="time"
-          required
-          value={fields.start}
-          onChange={(event) => set({ start: event.currentTarget.value })}
-        />
-        <TextInput
-          label="Until"
-          description="Their local time"
-          type="time"
-          required
-          value={fields.end}
-          onChange={(event) => set({ end: event.currentTarget.value })}
-        />
+        <TextField {...field} name="start_at" label="Not before" description="Your time; empty: now" type="datetime-local" />
+        <TextField {...field} name="start" label="From" description="Their local time" type="time" required />
+        <TextField {...field} name="end" label="Until" description="Their local time" type="time" required />
       </SimpleGrid>
       <Checkbox.Group label="On" value={fields.days} onChange={(days) => set({ days })}>
         <Group mt={4} gap="sm">
@@ -160,6 +166,7 @@ function HowFast({ fields, set }: PartProps) {
 }
 
 function OptOut({ fields, set }: PartProps) {
+  const field = { fields, set };
   return (
     <>
       <Checkbox
@@ -170,21 +177,10 @@ function OptOut({ fields, set }: PartProps) {
       {fields.has_opt_out && (
         <>
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <TextInput
-              label="By this key"
-              description="One of the phone"
-              maxLength={1}
-              value={fields.key}
-              onChange={(event) => set({ key: event.currentTarget.value })}
-            />
-            <TextInput
-              label="By saying"
-              description="Separated by commas"
-              value={fields.phrases}
-              onChange={(event) => set({ phrases: event.currentTarget.value })}
-            />
+            <TextField {...field} name="key" label="By this key" description="One of the phone" maxLength={1} />
+            <TextField {...field} name="phrases" label="By saying" description="Separated by commas" />
           </SimpleGrid>
-          <TextInput label="Is then told" value={fields.confirmation} onChange={(event) => set({ confirmation: event.currentTarget.value })} />
+          <TextField {...field} name="confirmation" label="Is then told" />
         </>
       )}
     </>
