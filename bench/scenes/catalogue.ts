@@ -98,7 +98,10 @@ const interruptions: SceneCase[] = [
   phone('two words: stop please', 'interruptions', plain(LONG), {
     steps: during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop please.' }),
   }),
-  phone('one word: stop', 'interruptions', plain(LONG), { steps: during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop.' }) }),
+  phone('one word: stop', 'interruptions', plain(LONG), {
+    // The word is over before the agent is silent: that silence is no answer yet.
+    steps: [...during({ do: 'interrupt', after_ms: [1_500, 3_000], text: 'Stop.' }), { do: 'listen', quiet_ms: 1_500, timeout_ms: 20_000 }],
+  }),
   phone('talking at once', 'interruptions', plain(LONG), {
     steps: during({ do: 'interrupt', after_ms: [300, 600], text: 'Actually I wanted to ask about parking near the harbour.' }),
   }),

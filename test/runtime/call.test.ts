@@ -30,6 +30,7 @@ function setUp(
   const flightLog: Uint8Array[] = [];
   const requests: ChatRequest[] = [];
   const emotions: unknown[] = [];
+  const voices: (string | null)[] = [];
   let toolVariables = (): Variables => ({});
   const model: LanguageModel = {
     id: 'test/model',
@@ -50,8 +51,9 @@ function setUp(
     synthesizer: {
       id: 'test',
       voices: [],
-      async *synthesise(text, { emotion }) {
+      async *synthesise(text, { emotion, voiceId }) {
         emotions.push(emotion);
+        voices.push(voiceId);
         for (const match of text.matchAll(/\S+/g)) {
           const word = { textStart: match.index, textEnd: match.index + match[0].length, startMs: 0, endMs: 0 };
           const number = words.add(match[0], 200);
@@ -90,7 +92,21 @@ function setUp(
     reports
       .flatMap((report) => (report.type === 'items' ? report.items : []))
       .flatMap((item) => (item.type === 'message' ? [`${item.role}: ${item.content}`] : []));
-  return { call, clock, world, reports, segments, flightLog, requests, emotions, openLeg, run, messages, toolVariables: () => toolVariables() };
+  return {
+    call,
+    clock,
+    world,
+    reports,
+    segments,
+    flightLog,
+    requests,
+    emotions,
+    voices,
+    openLeg,
+    run,
+    messages,
+    toolVariables: () => toolVariables(),
+  };
 }
 
 describe('a call', () => {
@@ -270,6 +286,38 @@ describe('S§2.3 voice.expressive', () => {
   });
 });
 
+it.each([
+  ['default', null],
+  ['v'.repeat(256), 'v'.repeat(256)],
+])('S§2.3 voice.voice_id %s is the one the agent speaks with', async (voice_id, voice) => {
+  const { openLeg, run, voices } = setUp(testPlan({ prompt: FIXED.prompt, voice: { voice_id } }));
+  openLeg();
+  await run(3_000);
+  expect(voices).toEqual([voice]);
+});
+
+/** A recogniser that says what the test says, and keeps what it was opened with. */
+function listening(opened: RecognitionOptions[]): Recognizer {
+  return {
+    id: 'test',
+    givesInterims: true,
+    expectedFinalMs: 100,
+    open: (options) => {
+      opened.push(options);
+      return { write: () => undefined, finalise: () => undefined, close: () => undefined };
+    },
+  };
+}
+
+it.each([0, 50])('supplement 2.3 asr.keyterms: %i of them reach the recogniser', async (count) => {
+  const opened: RecognitionOptions[] = [];
+  const keyterms = Array.from({ length: count }, (_, index) => `term ${index}`);
+  const { openLeg, run } = setUp(testPlan({ asr: { keyterms } }), null, listening(opened));
+  openLeg();
+  await run(100);
+  expect(opened).toMatchObject([{ keyterms }]);
+});
+
 describe('supplement 2.3 asr.strict_language', () => {
   it.each([
     [true, false, 'fr', 'user: [unintelligible speech]'],
@@ -281,16 +329,7 @@ describe('supplement 2.3 asr.strict_language', () => {
     const [strict_language, multilingual, language, told] = row;
     const opened: RecognitionOptions[] = [];
     const plan = testPlan({ prompt: { first_message_mode: 'off' }, asr: { strict_language, multilingual, keyterms: ['Parley'] } });
-    const recognizer: Recognizer = {
-      id: 'test',
-      givesInterims: true,
-      expectedFinalMs: 100,
-      open: (options) => {
-        opened.push(options);
-        return { write: () => undefined, finalise: () => undefined, close: () => undefined };
-      },
-    };
-    const { openLeg, run, requests } = setUp(plan, undefined, recognizer);
+    const { openLeg, run, requests } = setUp(plan, null, listening(opened));
     openLeg();
     await run(100);
     opened[0]?.onEvent({ type: 'final', text: 'bonjour', startMs: null, endMs: null, language });
@@ -300,18 +339,10 @@ describe('supplement 2.3 asr.strict_language', () => {
   });
 
   it('words whose language is not known yet never become a turn', async () => {
-    let tell: RecognitionOptions['onEvent'] = () => undefined;
-    const recognizer: Recognizer = {
-      id: 'test',
-      givesInterims: true,
-      expectedFinalMs: 100,
-      open: ({ onEvent }) => {
-        tell = onEvent;
-        return { write: () => undefined, finalise: () => undefined, close: () => undefined };
-      },
-    };
+    const opened: RecognitionOptions[] = [];
+    const tell: RecognitionOptions['onEvent'] = (event) => opened[0]?.onEvent(event);
     const plan = testPlan({ prompt: { first_message_mode: 'off' }, asr: { strict_language: true } });
-    const { openLeg, run, requests, world } = setUp(plan, undefined, recognizer);
+    const { openLeg, run, requests, world } = setUp(plan, null, listening(opened));
     const leg = openLeg();
     await run(100);
     leg.tell({ type: 'voice.onset', atMs: world.now(), decidedAtMs: world.now() });
@@ -404,14 +435,17 @@ describe('recording and flight log', () => {
     expect(reports.at(-1)?.type).toBe('ended');
   });
 
-  it('S§2.3 record_audio false keeps nothing', async () => {
-    const { openLeg, run, world, segments, reports } = setUp({ ...testPlan(FIXED), record_audio: false });
+  it.each([
+    [true, 1],
+    [false, 0],
+  ])('S§2.3 record_audio %s keeps %i segments', async (record_audio, kept) => {
+    const { openLeg, run, world, segments, reports } = setUp({ ...testPlan(FIXED), record_audio });
     const leg = openLeg();
     leg.tell({ type: 'recording', track: 'user', segment: 0, startMs: world.now(), rateHz: 1_000, samples: new Int16Array(500) });
     leg.close('remote');
     await run(1_000);
-    expect(segments).toEqual([]);
-    expect(reports.map(({ type }) => type)).not.toContain('recording');
+    expect(segments).toHaveLength(kept);
+    expect(reports.filter(({ type }) => type === 'recording')).toHaveLength(kept);
   });
 
   it('a flight log is saved every few seconds; a torn last line is dropped, another version refused', async () => {

@@ -1,32 +1,11 @@
-/** Every setting of a conversation at both ends of its range, from the agent's configuration to what the caller notices. docs/turn-taking.md lists them. */
+/** The settings of a talk at both ends of their range, from the agent's configuration to what the caller notices. docs/turn-taking.md lists them. */
 import { describe, expect, it } from 'vitest';
 import { stablePrompt, systemMessages } from '#runtime/prompt.ts';
 import { turnConfig } from '#runtime/turn/turn-config.ts';
-import { renderText } from '#runtime/variables.ts';
 import { testPlan } from '../test-plan.ts';
+import { configOf, conversation } from './settings-script.ts';
 import { TurnScript } from './turn-script.ts';
 
-const RECOGNIZER = {
-  id: 'test',
-  givesInterims: true,
-  expectedFinalMs: 300,
-  open: () => {
-    throw new Error('the machine opens nothing');
-  },
-};
-
-/** What the machine is told of an agent with these settings, and no first message unless there is one among them. */
-function configOf(changes: Readonly<Record<string, object>>) {
-  const plan = testPlan({ ...changes, prompt: { first_message_mode: 'off', ...changes['prompt'] } });
-  const rules = { variables: plan.variables, systemVariables: plan.system_variables, onMissing: plan.config.variables.on_missing };
-  return turnConfig({ ...plan, max_duration_seconds: plan.config.conversation.max_duration_seconds }, RECOGNIZER, (text) => renderText(text, rules));
-}
-
-/** A call that listens; it has no end of its own unless that is what is set. */
-const conversation = (settings: object) => {
-  const config = configOf({ conversation: settings });
-  return TurnScript.listening('max_duration_seconds' in settings ? config : { ...config, maxDurationMs: 1e9 });
-};
 const speaking = (settings: object) => TurnScript.speaking('The table is booked for two.', configOf({ conversation: settings }));
 
 /** Ms from the end of speech until the words are answered. */
@@ -214,7 +193,10 @@ describe('S§2.3 keypad_input', () => {
 });
 
 describe('S§2.3 language and time', () => {
-  it.each([['en', 'Are you still there?']])('voice.speaking_language %s', (speaking_language, stillThere) => {
+  it.each([
+    ['en', 'Are you still there?'],
+    ['af', 'Is u nog daar?'],
+  ])('voice.speaking_language %s', (speaking_language, stillThere) => {
     expect(configOf({ voice: { speaking_language } }).phrases.stillThere).toBe(stillThere);
   });
 

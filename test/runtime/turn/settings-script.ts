@@ -1,0 +1,43 @@
+/** Calls of an agent with given settings: what the turn machine is told of it, and the machine in a call. */
+import type { CallPlan } from '#config/call-plan.ts';
+import { type TurnConfig, turnConfig } from '#runtime/turn/turn-config.ts';
+import { renderText } from '#runtime/variables.ts';
+import { testPlan } from '../test-plan.ts';
+import { TurnScript } from './turn-script.ts';
+
+const RECOGNIZER = {
+  id: 'test',
+  givesInterims: true,
+  expectedFinalMs: 300,
+  open: () => {
+    throw new Error('the machine opens nothing');
+  },
+};
+
+type Sections = Readonly<Record<string, object>>;
+
+/** A call's plan with these settings, and no first message unless there is one among them; everybody can be transferred to. */
+export function planOf(changes: Sections, channel: CallPlan['channel'] = 'phone_inbound'): CallPlan {
+  const plan = testPlan({ ...changes, prompt: { first_message_mode: 'off', ...changes['prompt'] } });
+  const { max_duration_seconds, transfer_destinations } = plan.config.conversation;
+  const route = { number: null, dial_uri: 'sip:desk@example.com', headers: {}, username: null, password: null, error: null };
+  return { ...plan, channel, max_duration_seconds, transfer: { from_number: '', routes: transfer_destinations.map(() => route) } };
+}
+
+/** Fills the placeholders of a text as a call would. */
+export function renderFor(plan: CallPlan): (text: string) => string {
+  const rules = { variables: plan.variables, systemVariables: plan.system_variables, onMissing: plan.config.variables.on_missing };
+  return (text) => renderText(text, rules);
+}
+
+/** What the machine is told of an agent with these settings. */
+export function configOf(changes: Sections, channel?: CallPlan['channel']): TurnConfig {
+  const plan = planOf(changes, channel);
+  return turnConfig(plan, RECOGNIZER, renderFor(plan));
+}
+
+/** A call that listens; it has no end of its own unless that is what is set. */
+export function conversation(settings: object): TurnScript {
+  const config = configOf({ conversation: settings });
+  return TurnScript.listening('max_duration_seconds' in settings ? config : { ...config, maxDurationMs: 1e9 });
+}
