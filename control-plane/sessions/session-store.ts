@@ -100,16 +100,19 @@ export async function storeChange(
   return stored;
 }
 
-/** Stores what a report adds to a session it changes in nothing else; returns it as it now is, or null when it has changed since it was read. */
-export async function storeAddition(context: Parts, session: SessionHead, { set, push, lastSeq }: Amendment): Promise<SessionHead | null> {
-  const update = {
-    $set: { ...set, last_seq: lastSeq },
-    ...(push ? { $push: Object.fromEntries(Object.entries(push).map(([field, entries]) => [field, { $each: entries }])) } : {}),
-  };
-  const stored = await context.models.sessions
-    .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after', projection: WITHOUT_LISTS })
-    .lean<SessionHead>();
-  if (stored) tellSessionNews(context, stored);
+/**
+ * Stores what a report adds to a session it changes in nothing else; returns it as it now is, or null when it has changed since it was read.
+ * Past its guard it is known what is stored then, so nothing is read back, and the update goes to the driver as it is: several come for every turn of every call.
+ */
+export async function storeAddition(context: Parts, session: SessionHead, { set, push = {}, lastSeq }: Amendment): Promise<SessionHead | null> {
+  const changed = { ...set, ...(lastSeq === undefined ? {} : { last_seq: lastSeq }) };
+  const lists = Object.entries(push).map(([field, entries]) => [field, { $each: entries }]);
+  const update = { $set: changed, ...(lists.length > 0 ? { $push: Object.fromEntries(lists) } : {}) };
+  const guarded = { _id: session._id, ...guardOf(session) };
+  const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, update);
+  if (matchedCount === 0) return null;
+  const stored = { ...session, ...changed };
+  tellSessionNews(context, stored);
   return stored;
 }
 
