@@ -26,6 +26,7 @@ import { createClientTools } from '#runtime/tools/client-tool.ts';
 import { createToolRunner } from '#runtime/tools/tool-runner.ts';
 import { createUploads } from '#runtime/uploads.ts';
 import { Worker } from '#runtime/worker.ts';
+import { createSrvLookUp } from '#telephony/next-hops.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
 import { type Part, runPart } from './part.ts';
@@ -74,6 +75,7 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
     sipPublicIp: settings.SIP_PUBLIC_IP,
     offersSrtp: settings.SIP_SRTP !== 'off',
     random: Math.random,
+    lookUpSrv: createSrvLookUp(),
   };
   const worker = new Worker({
     identity: {

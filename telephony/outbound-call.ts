@@ -7,6 +7,7 @@ import type { Leg, LegEvent, RtpRemote } from '#media/leg.ts';
 import type { LegRecording, MediaHost } from '#media/media-host.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { localAddressFor } from './local-address.ts';
+import { type LookUpSrv, nextHops } from './next-hops.ts';
 import { type LocalAudio, newSession, offerAudio, readAnswer } from './sdp.ts';
 import { type DialogFacts, type DialRequest, InviteRefused, type OutgoingInvite, type Signalling, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
@@ -23,10 +24,12 @@ export interface OutboundCallDeps {
   readonly offersSrtp?: boolean;
   /** Uniform in [0, 1). */
   readonly random: () => number;
+  /** Names of trunks are looked up by it; without it a name is an address like any other. */
+  readonly lookUpSrv?: LookUpSrv;
 }
 
 /** Who is called, and how. */
-export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer'> {
+export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer' | 'nextHop'> {
   readonly recording: LegRecording | null;
   /** How long it may ring, ms. */
   readonly ringMs: number;
@@ -41,8 +44,28 @@ export type OutboundCall =
   /** Given up by whoever asked for it. */
   | { readonly outcome: 'cancelled' };
 
-/** Dials; never rejects. `signal` gives the call up while it rings. */
+/** Dials; never rejects. A server of the trunk that cannot be reached, or takes no calls, is passed over for the next one. `signal` gives the call up while it rings. */
 export async function dialOutboundCall(deps: OutboundCallDeps, request: OutboundCallRequest, signal: AbortSignal): Promise<OutboundCall> {
+  const { lookUpSrv, random } = deps;
+  const [first = null, ...others] = lookUpSrv ? await nextHops(request.toUri, { lookUpSrv, random }) : [];
+  let call = await dialBy(deps, { ...request, nextHop: first }, signal);
+  for (const nextHop of others) {
+    if (!isOutOfService(call) || signal.aborted) break;
+    call = await dialBy(deps, { ...request, nextHop }, signal);
+  }
+  return call;
+}
+
+/** RFC 3263 §4.3: a 503, which stands for a server that was not reached as well. */
+function isOutOfService(call: OutboundCall): boolean {
+  return call.outcome === 'failed' && call.error instanceof InviteRefused && call.error.status === 503;
+}
+
+async function dialBy(
+  deps: OutboundCallDeps,
+  request: OutboundCallRequest & Pick<DialRequest, 'nextHop'>,
+  signal: AbortSignal,
+): Promise<OutboundCall> {
   let rtp: Leg | null = null;
   try {
     const bound = localAddressFor(hostOf(request.toUri), { boundHost: deps.sipHost, publicIp: undefined });

@@ -90,6 +90,8 @@ export interface SipDialogListener {
 export interface DialRequest {
   /** `sip:<number>@<trunk>` */
   readonly toUri: string;
+  /** URI of the server it is sent to; without one it goes where `toUri` says. */
+  readonly nextHop?: string | null;
   /** User part of From and Contact. */
   readonly fromNumber: string;
   readonly sdpOffer: string;
@@ -302,13 +304,14 @@ class DrachtioOutgoingInvite implements OutgoingInvite {
   #isCancelled = false;
   #onEarlyMedia: ((sdp: string) => void) | null = null;
 
-  constructor(srf: Srf, { toUri, fromNumber, sdpOffer, headers, credentials }: DialRequest, dialogs: Set<DrachtioDialog>) {
+  constructor(srf: Srf, { toUri, nextHop, fromNumber, sdpOffer, headers, credentials }: DialRequest, dialogs: Set<DrachtioDialog>) {
     // The server writes its own address for localhost. In lower case, as drachtio-srf takes them out again to answer a challenge.
     const own = `<sip:${fromNumber}@localhost>`;
     // Reliable provisional responses are acknowledged by drachtio-srf.
     const options = {
       localSdp: sdpOffer,
       headers: { ...headers, supported: '100rel', from: own, contact: own },
+      ...(nextHop ? { proxy: nextHop } : {}),
       ...(credentials ? { auth: { ...credentials } } : {}),
     };
     const onSent = (error: unknown, request: Srf.SrfRequest) => {

@@ -31,6 +31,8 @@ export interface SippPhone {
   readonly address: string;
   /** How the scenario went: 0 when every message came as it should. */
   readonly ended: Promise<SippResult>;
+  /** Ends one that nobody called. */
+  giveUp(): void;
 }
 
 const DEADLINE_MS = 20_000;
@@ -51,7 +53,7 @@ export async function startSippPhone(manner: PhoneManner, audioPort?: number): P
     rmSync(folder, { recursive: true, force: true });
     return { code: code as number | null, screen: screen.slice(-4_000) };
   });
-  return { address: `127.0.0.1:${port}`, ended };
+  return { address: `127.0.0.1:${port}`, ended, giveUp: () => void child.kill('SIGKILL') };
 }
 
 function scenario(manner: PhoneManner, audioPort: number | undefined): string {
