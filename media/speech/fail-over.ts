@@ -1,9 +1,10 @@
 /**
- * Engines that stand in for each other in a call: one that failed is passed over for a while by every call, and one that refused this call is not asked
+ * Engines that stand in for each other in a call: one that failed is passed over by every call until it serves again, and one that refused this call is not asked
  * by it again. A connection that broke while it worked is made anew first. A failure is final only when nobody is left to ask.
  */
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
+import type { EngineHealth } from './engine-health.ts';
 import {
   type RecognitionEvent,
   type RecognitionOptions,
@@ -15,45 +16,13 @@ import {
   type Synthesizer,
 } from './speech.ts';
 
-/** How long an engine that failed is passed over where another one can serve, ms. */
-const PASSED_OVER_MS = 30_000;
 /** Longest wait for an engine's first audio while another one could speak, ms: callers hear no silence of four seconds. */
 const FIRST_AUDIO_MS = 2_500;
 /** The same for one that stands in: the caller has waited for another one already. */
 const STAND_IN_AUDIO_MS = 1_000;
-/** How long one that was late is not asked first, ms: the line that is to bridge the wait must not wait for it too. */
-const LATE_MS = 5_000;
-
-/** Which engines of a process have failed lately; shared by its calls. */
-export class EngineHealth {
-  readonly #clock: Clock;
-  readonly #failedAtMs = new Map<string, number>();
-  readonly #lateAtMs = new Map<string, number>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  isWell(engineId: string): boolean {
-    const since = (atMs = Number.NEGATIVE_INFINITY) => this.#clock.now() - atMs;
-    return since(this.#failedAtMs.get(engineId)) >= PASSED_OVER_MS && since(this.#lateAtMs.get(engineId)) >= LATE_MS;
-  }
-
-  failed(engineId: string): void {
-    this.#failedAtMs.set(engineId, this.#clock.now());
-  }
-
-  /** Late once is a busy moment and costs one utterance its engine; late again soon is a failure. */
-  late(engineId: string): void {
-    const beforeMs = this.#lateAtMs.get(engineId);
-    this.#lateAtMs.set(engineId, this.#clock.now());
-    if (beforeMs !== undefined && this.#clock.now() - beforeMs < PASSED_OVER_MS) this.failed(engineId);
-  }
-
-  inTime(engineId: string): void {
-    this.#lateAtMs.delete(engineId);
-  }
-}
+/** What an engine is tried out with, which is passed over: a word, or a moment of silence. */
+const TRIAL_TEXT = 'OK.';
+const TRIAL_SILENCE_MS = 100;
 
 /** What engines stand in for each other with. */
 export interface FailOverOptions {
@@ -92,8 +61,14 @@ class Candidates<Engine extends { readonly id: string }> {
     return next !== null;
   }
 
-  inTime({ id }: Engine): void {
-    this.#options.health.inTime(id);
+  worked({ id }: Engine): void {
+    this.#options.health.worked(id);
+  }
+
+  /** Has the ones tried out that are passed over for `chosen`. */
+  tryOut(chosen: Engine, serves: (engine: Engine) => Promise<boolean>): void {
+    for (const engine of this.#engines.slice(0, this.#engines.indexOf(chosen)))
+      if (!this.#refused.has(engine.id)) this.#options.health.passedOver(engine.id, () => serves(engine));
   }
 }
 
@@ -125,9 +100,13 @@ export function failOverRecognizer(engines: readonly [Recognizer, ...Recognizer[
     open(recognition: RecognitionOptions): RecognitionStream {
       const engine = best();
       again = null;
+      candidates.tryOut(engine, (other) => settlesSilence(other, recognition, options.clock));
       let hasGivenWords = false;
       const onEvent = (event: RecognitionEvent) => {
-        hasGivenWords ||= event.type === 'interim' || event.type === 'final';
+        if (!hasGivenWords && (event.type === 'interim' || event.type === 'final')) {
+          hasGivenWords = true;
+          candidates.worked(engine);
+        }
         if (event.type !== 'failed') return recognition.onEvent(event);
         const { category, message } = event.error;
         if (hasGivenWords && category === 'connectivity') again = engine;
@@ -139,6 +118,25 @@ export function failOverRecognizer(engines: readonly [Recognizer, ...Recognizer[
   };
 }
 
+/** Whether a recogniser answers for a moment of silence; words are not needed for that. */
+function settlesSilence(engine: Recognizer, recognition: RecognitionOptions, clock: Clock): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (isServing: boolean) => {
+      timer.cancel();
+      stream.close();
+      resolve(isServing);
+    };
+    const onEvent = ({ type }: RecognitionEvent) => {
+      // Within `open` there is no stream to close yet.
+      if (type === 'finalised' || type === 'failed') queueMicrotask(() => settle(type === 'finalised'));
+    };
+    const stream = engine.open({ ...recognition, onEvent });
+    const timer = clock.after(FIRST_AUDIO_MS, () => settle(false));
+    stream.write(new Int16Array((recognition.sampleRateHz * TRIAL_SILENCE_MS) / 1_000));
+    stream.finalise();
+  });
+}
+
 /** A synthesiser for one call. A text whose first audio fails or is late is said by the next engine, in that one's own voice for the language. */
 export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesizer[]], options: FailOverOptions): Synthesizer {
   const candidates = new Candidates(engines, options);
@@ -148,13 +146,14 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
   async function begin(text: string, synthesis: SynthesisOptions, tried: readonly Synthesizer[] = []) {
     const engine = candidates.next(tried) ?? first;
     const asked = engine === first ? synthesis : { ...synthesis, voiceId: null };
+    if (tried.length === 0) candidates.tryOut(engine, (other) => speaks(other, other === first ? synthesis : asked));
     // The last one may take its time: after it there is nobody.
     const limitMs = engine === first ? FIRST_AUDIO_MS : STAND_IN_AUDIO_MS;
     const chunks = engine === engines.at(-1) ? engine.synthesise(text, asked) : inTime(engine, text, asked, { clock: options.clock, limitMs });
     const speech = chunks[Symbol.asyncIterator]();
     try {
       const head = await speech.next();
-      candidates.inTime(engine);
+      candidates.worked(engine);
       return { engine, speech, head };
     } catch (error) {
       noteFailure(engine, error, synthesis.signal);
@@ -162,6 +161,15 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
       if (synthesis.signal.aborted || candidates.next(nowTried) === null) throw error;
       return begin(text, synthesis, nowTried);
     }
+  }
+
+  /** One word of it, which nobody hears. */
+  async function speaks(engine: Synthesizer, asked: SynthesisOptions): Promise<boolean> {
+    const { signal } = new AbortController();
+    const speech = inTime(engine, TRIAL_TEXT, { ...asked, signal }, { clock: options.clock, limitMs: FIRST_AUDIO_MS });
+    const head = await speech.next();
+    await speech.return(undefined);
+    return !head.done;
   }
 
   function noteFailure(engine: Synthesizer, error: unknown, signal: AbortSignal): void {

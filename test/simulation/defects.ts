@@ -159,6 +159,27 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     '  draft.waiting = rest;\n  takeTurn(draft, { ...first, committedMs: draft.atMs });',
     '  draft.waiting = rest;',
   ],
+  [
+    'lone-word-lost',
+    'a word too short to pause the agent does not stop it either',
+    'overlap.ts',
+    "else if (caller.is === 'stopped' && isMeant(caller.speech, text, spoken, config)) {",
+    'else if (Number.isNaN(draft.atMs)) {',
+  ],
+  [
+    'echo-word-cuts',
+    "a word of the agent's own, come back as echo, cuts it off",
+    'interruption.ts',
+    'return words.some((word) =>',
+    'return words.every((word) => word) || words.some((word) =>',
+  ],
+  [
+    'gap-is-pause',
+    'gaps within words shorten the wait for an unfinished turn',
+    'endpointing.ts',
+    'pauseMs < SHORTEST_PAUSE_MS ? averageMs :',
+    'pauseMs < 0 ? averageMs :',
+  ],
   ['waiting-repeated', 'what was said over the agent is answered for ever', 'answering.ts', '  draft.waiting = rest;\n', ''],
   [
     'unprotected',

@@ -8,8 +8,9 @@ import { createLogger } from '#config/log.ts';
 import { createDeepgramRecognizer } from '#media/speech/deepgram.ts';
 import { createDeepgramSynthesizer } from '#media/speech/deepgram-speech.ts';
 import { createElevenlabsSynthesizer } from '#media/speech/elevenlabs.ts';
+import { EngineHealth } from '#media/speech/engine-health.ts';
 import { openSpeechEngines } from '#media/speech/engines.ts';
-import { EngineHealth, failOverRecognizer, failOverSynthesizer } from '#media/speech/fail-over.ts';
+import { failOverRecognizer, failOverSynthesizer } from '#media/speech/fail-over.ts';
 import { openFlite } from '#media/speech/flite.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import { RecognitionFeed } from '#runtime/turn/recognition-feed.ts';
@@ -52,6 +53,32 @@ describe('design §5: a voice that fails is replaced by a second one where one i
     await clock.advance(30_000);
     await collect(speak(call(), 'Good evening.'));
     expect([saidTo(first).length, saidTo(second).length]).toEqual([1, 2]);
+  });
+
+  it('one that is passed over is tried out in the background after two seconds, then four: it is back as soon as it speaks', async () => {
+    const clock = new ManualClock();
+    const { first, second, call } = await voices(clock);
+    first.fault = { status: 500 };
+    await collect(speak(call(), 'Good morning.'));
+    const say = () => collect(speak(call(), 'Good morning.'));
+    const asked = () => saidTo(first).length;
+    first.fault = { halfOpen: 'answers' };
+    await clock.advance(2_000);
+    await say();
+    await expect.poll(asked, { timeout: 20_000 }).toBe(1);
+    // It is not well yet, and is left alone for longer.
+    await clock.advance(2_500);
+    first.fault = null;
+    await clock.advance(2_000);
+    await say();
+    expect([asked(), saidTo(second).length]).toEqual([1, 3]);
+    const later = async () => {
+      await clock.advance(500);
+      await say();
+      return asked();
+    };
+    // The second trial, and then a call's own text.
+    await expect.poll(later, { timeout: 20_000 }).toBeGreaterThan(2);
   });
 
   it('a vendor that takes the text and says nothing has 2.5 s; late once costs it that text, late again half a minute', async () => {
@@ -159,14 +186,14 @@ describe('design §5: a recogniser that fails is replaced, with the audio of the
     return { heard, failures };
   }
 
-  async function ears() {
+  async function ears(clock: Clock = systemClock) {
     const servers = [await startDeepgramServer({ lines: ['first'] }), await startDeepgramServer({ lines: ['second'] })] as const;
     opened.push(...servers);
     const [first, second] = servers.map(({ url }, index) => ({
       ...createDeepgramRecognizer('nova-3', { baseUrl: url, apiKey: undefined, clock: systemClock }),
       id: `ear-${index + 1}`,
     }));
-    const options = { health: new EngineHealth(systemClock), clock: systemClock, logger };
+    const options = { health: new EngineHealth(clock), clock, logger };
     return { servers, call: () => failOverRecognizer([first!, second!], options) };
   }
 
@@ -175,6 +202,18 @@ describe('design §5: a recogniser that fails is replaced, with the audio of the
     servers[0].fault = { status };
     expect(await listen(call())).toEqual({ heard: ['second'], failures: [true] });
     expect(await listen(call())).toEqual({ heard: ['second'], failures: [] });
+  });
+
+  it('one that is passed over is tried out with a moment of silence, and hears again once it answers', async () => {
+    const clock = new ManualClock();
+    const { servers, call } = await ears(clock);
+    servers[0].fault = { status: 500 };
+    expect(await listen(call())).toEqual({ heard: ['second'], failures: [true] });
+    servers[0].fault = null;
+    await clock.advance(2_000);
+    expect(await listen(call())).toEqual({ heard: ['second'], failures: [] });
+    await expect.poll(() => call().id, { timeout: 20_000 }).toBe('ear-1');
+    expect(await listen(call())).toEqual({ heard: ['first'], failures: [] });
   });
 
   it('cut off while it worked, it is the one that is connected again', async () => {
