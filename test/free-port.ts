@@ -1,8 +1,11 @@
-/** A UDP port for a program that must be told which one to use. */
+/** Ports for a program that must be told which one to use. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A port of 127.0.0.1 that nobody holds right now. */
+/** A UDP port of 127.0.0.1 that nobody holds right now. */
 export async function freeUdpPort(): Promise<number> {
   const socket = createSocket('udp4');
   socket.bind(0, '127.0.0.1');
@@ -10,4 +13,25 @@ export async function freeUdpPort(): Promise<number> {
   const { port } = socket.address();
   socket.close();
   return port;
+}
+
+/** A TCP port of 127.0.0.1 that nobody holds right now. */
+export async function freeTcpPort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Waits until a program has taken a UDP port of 127.0.0.1, or has had time to: what is sent there before may be told to be refused. */
+export async function untilUdpTaken(port: number): Promise<void> {
+  const local = ` 0100007F:${port.toString(16).toUpperCase().padStart(4, '0')} `;
+  for (let tries = 0; tries < 500; tries++) {
+    // Elsewhere than on Linux nothing is said about it.
+    const sockets = await readFile('/proc/net/udp', 'utf8').catch(() => local);
+    if (sockets.includes(local)) return;
+    await sleep(10);
+  }
 }
