@@ -342,9 +342,10 @@ class RtpSession implements TransportLeg, Paced {
   #legStats(): LegStats {
     const { packetsReceived, packetsLost, jitterMs } = this.#stats.totals;
     const { roundTripMs } = this.#reporter;
-    const lossShare = packetsLost / Math.max(1, packetsLost + packetsReceived);
-    const mos = packetsReceived > 0 ? estimateMos({ lossShare, roundTripMs: roundTripMs ?? 0, jitterMs }) : null;
     const concealedShare = this.#framesConcealed / Math.max(1, this.#framesConcealed + this.#framesHeard);
+    // A packet that came too late was as good as lost, and one that came twice makes up for none.
+    const lossShare = Math.max(concealedShare, packetsLost / Math.max(1, packetsLost + packetsReceived));
+    const mos = packetsReceived > 0 ? estimateMos({ lossShare, roundTripMs: roundTripMs ?? 0, jitterMs }) : null;
     const jitterBufferMs = this.#jitter.delayMs;
     return { packetsReceived, packetsLost, jitterMs, packetsSent: this.#packetsSent, roundTripMs, jitterBufferMs, concealedShare, mos };
   }

@@ -2,11 +2,18 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { systemClock, type Timer } from '#config/clock.ts';
-import { decodeG711, encodeG711 } from '#media/codecs.ts';
-import type { RtpRemote } from '#media/leg.ts';
-import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, writeRtpHeader } from '#media/rtp/packet.ts';
+import { decodeG711 } from '#media/codecs.ts';
+import type { RtpCodec, RtpRemote } from '#media/leg.ts';
+import { CodecStream, MAX_ENCODED_BYTES } from '#media/rtp/codec-stream.ts';
+import { CODECS } from '#media/rtp/codec-table.ts';
+import { DigitSender } from '#media/rtp/dtmf.ts';
+import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from '#media/rtp/packet.ts';
 
-const FRAME_SAMPLES = 160;
+const DIGIT_PAYLOAD_TYPE = 101;
+/** Of Opus, which has none of its own. */
+const DYNAMIC_PAYLOAD_TYPE = 111;
+const PACKET_MS = 20;
+const PHONE_RATE_HZ = 8_000;
 
 /** A packet heard, its payload copied. */
 export interface HeardPacket extends RtpPacket {
@@ -15,24 +22,33 @@ export interface HeardPacket extends RtpPacket {
   readonly peak: number;
 }
 
-/** Opens a peer on the loopback. */
-export async function openRtpPeer(): Promise<RtpPeer> {
+/** Opens a peer on the loopback that speaks and understands this codec. */
+export async function openRtpPeer(codec: RtpCodec = 'PCMU'): Promise<RtpPeer> {
   const socket = createSocket('udp4');
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  return new RtpPeer(socket);
+  return new RtpPeer(socket, codec);
 }
 
 export class RtpPeer {
   readonly heard: HeardPacket[] = [];
   readonly port: number;
+  /** Rate of what it says, Hz. */
+  readonly rateHz: number;
   readonly #socket: Socket;
+  readonly #codec: RtpCodec;
+  readonly #encoder: CodecStream;
+  readonly #keys = new DigitSender();
   #sequence = 0;
   #timestamp = 0;
+  #keyTimestamp = 0;
   #timer: Timer | null = null;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, codec: RtpCodec) {
     this.#socket = socket;
+    this.#codec = codec;
+    this.rateHz = CODECS[codec].rateHz;
+    this.#encoder = new CodecStream(codec, this.rateHz);
     this.port = socket.address().port;
     socket.on('message', (datagram) => {
       const packet = parseRtp(new Uint8Array(datagram));
@@ -46,16 +62,44 @@ export class RtpPeer {
 
   /** How an RTP leg reaches this peer. */
   get remote(): RtpRemote {
-    return { address: '127.0.0.1', port: this.port, codec: 'PCMU', payloadType: 0, digitPayloadType: 101, sending: true };
+    const payloadType = CODECS[this.#codec].staticType ?? DYNAMIC_PAYLOAD_TYPE;
+    return { address: '127.0.0.1', port: this.port, codec: this.#codec, payloadType, digitPayloadType: DIGIT_PAYLOAD_TYPE, sending: true };
+  }
+
+  /** What was heard, at 8 kHz and without a jitter buffer: each packet where its timestamp says, and once more, fainter, where the next never came. `heard` leaves some out. */
+  audio(heard: readonly HeardPacket[] = this.heard): Int16Array {
+    const decoder = new CodecStream(this.#codec, PHONE_RATE_HZ);
+    const packets = new Map<number, HeardPacket>();
+    let newest = heard[0]?.sequence ?? 0;
+    for (const packet of heard) {
+      const place = unwrap(newest, packet.sequence, 16);
+      newest = Math.max(newest, place);
+      if (packet.payloadType === this.remote.payloadType) packets.set(place, packet);
+    }
+    const inOrder = [...packets].sort(([one], [other]) => one - other).map(([, packet]) => packet);
+    const first = inOrder[0]?.timestamp ?? 0;
+    const placed = inOrder.map(({ timestamp, payload }) => ({
+      at: Math.round((((timestamp - first) | 0) * PHONE_RATE_HZ) / CODECS[this.#codec].clockHz),
+      samples: decoder.decode(payload).slice(),
+    }));
+    const samples = new Int16Array(placed.reduce((end, packet) => Math.max(end, packet.at + packet.samples.length), 0));
+    // Fainter copies first, which what came after the gap covers.
+    for (const packet of placed)
+      samples.set(
+        packet.samples.map((sample) => sample / 2).subarray(0, samples.length - packet.at - packet.samples.length),
+        packet.at + packet.samples.length,
+      );
+    for (const packet of placed) samples.set(packet.samples, packet.at);
+    return samples;
   }
 
   /** Sends one packet at once. */
-  send(port: number, payloadType: number, payload: Uint8Array, header: { marker?: boolean; timestamp?: number } = {}): void {
+  send(port: number, payloadType: number, payload: Uint8Array, header: { marker?: boolean; timestamp?: number; sequence?: number } = {}): void {
     const packet = new Uint8Array(RTP_HEADER_BYTES + payload.length);
     writeRtpHeader(packet, {
       marker: header.marker ?? false,
       payloadType,
-      sequence: this.#sequence++,
+      sequence: header.sequence ?? this.#sequence++,
       timestamp: header.timestamp ?? this.#timestamp,
       ssrc: this.port,
     });
@@ -68,21 +112,36 @@ export class RtpPeer {
     this.#timer?.cancel();
     return new Promise((resolve) => {
       const startMs = systemClock.now();
+      const length = (this.rateHz * PACKET_MS) / 1_000;
       let frame = 0;
-      const payload = new Uint8Array(FRAME_SAMPLES);
       const turn = () => {
-        for (; startMs + frame * 20 <= systemClock.now(); frame++) {
-          const voice = new Int16Array(FRAME_SAMPLES);
-          voice.set(samples.subarray(frame * FRAME_SAMPLES, (frame + 1) * FRAME_SAMPLES));
-          encodeG711('PCMU', voice, payload, 0);
-          this.send(port, 0, payload);
-          this.#timestamp += FRAME_SAMPLES;
-          if ((frame + 1) * FRAME_SAMPLES >= samples.length) resolve(startMs);
+        for (; startMs + frame * PACKET_MS <= systemClock.now(); frame++) {
+          const voice = new Int16Array(length);
+          voice.set(samples.subarray(frame * length, (frame + 1) * length));
+          this.#sendSlot(port, voice);
+          this.#timestamp += (CODECS[this.#codec].clockHz * PACKET_MS) / 1_000;
+          if ((frame + 1) * length >= samples.length) resolve(startMs);
         }
         this.#timer = systemClock.after(5, turn);
       };
       turn();
     });
+  }
+
+  /** Presses keys (RFC 4733), one after the other, in place of the audio of a peer that is speaking. */
+  press(keys: string): void {
+    this.#keys.enqueue(keys);
+  }
+
+  #sendSlot(port: number, voice: Int16Array): void {
+    const key = this.#keys.isSending ? this.#keys.next(CODECS[this.#codec].clockHz) : null;
+    if (key) {
+      if (key.isFirst) this.#keyTimestamp = this.#timestamp;
+      this.send(port, DIGIT_PAYLOAD_TYPE, key.payload, { marker: key.isFirst, timestamp: this.#keyTimestamp });
+      return;
+    }
+    const payload = new Uint8Array(MAX_ENCODED_BYTES);
+    this.send(port, this.remote.payloadType, payload.subarray(0, this.#encoder.encode(voice, payload, 0)));
   }
 
   /** Stops sending. */

@@ -10,11 +10,11 @@ import { writeWav } from '#bench/caller/wav.ts';
 
 const PHONE_RATE_HZ = 8_000;
 
-/** The sentences of `candidates` heard in a phone call's audio (8 kHz), in order. Candidates are lower-case words. */
-export async function transcribe(samples: Int16Array, candidates: readonly string[]): Promise<string[]> {
+/** The sentences of `candidates` heard in a phone call's audio (8 or 16 kHz), in order. Candidates are lower-case words. */
+export async function transcribe(samples: Int16Array, candidates: readonly string[], rateHz = PHONE_RATE_HZ): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'ear-'));
   try {
-    writeFileSync(join(folder, 'heard.wav'), writeWav(withUpperBand(samples), 2 * PHONE_RATE_HZ));
+    writeFileSync(join(folder, 'heard.wav'), writeWav(rateHz === PHONE_RATE_HZ ? withUpperBand(samples) : samples, 2 * PHONE_RATE_HZ));
     writeFileSync(join(folder, 'sentences.gram'), `#JSGF V1.0;\ngrammar sentences;\npublic <sentence> = ${candidates.join(' | ')};\n`);
     const child = spawn('pocketsphinx_continuous', ['-infile', 'heard.wav', '-jsgf', 'sentences.gram', '-logfn', '/dev/null'], {
       cwd: folder,

@@ -1,20 +1,14 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
 import { decodeG711, encodeG711 } from '#media/codecs.ts';
-import type { LegEvent } from '#media/leg.ts';
-import type { MediaShared, TransportLeg } from '#media/leg-audio.ts';
-import { EventBatcher, unpackEvents } from '#media/media-messages.ts';
-import { Pacer } from '#media/pacer.ts';
+import type { TransportLeg } from '#media/leg-audio.ts';
 import { RTP_HEADER_BYTES, writeRtpHeader } from '#media/rtp/packet.ts';
 import { PortPool } from '#media/rtp/port-pool.ts';
 import { isRtcp, parseRtcp, shortTime, writeRtcp } from '#media/rtp/rtcp.ts';
-import { openRtpSession } from '#media/rtp/rtp-session.ts';
 import { bindRtpSockets } from '#media/rtp/rtp-sockets.ts';
 import { fillKeyTone } from '#media/tones.ts';
-import { SpeechDetector } from '#media/vad.ts';
-import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
+import { openManualSession } from './manual-session.ts';
 
 /** Power of one frequency in 8 kHz samples. */
 function power(samples: Int16Array, hz: number): number {
@@ -32,30 +26,10 @@ describe('an RTP session', () => {
     for (const close of closers.splice(0).reverse()) await close();
   });
 
-  /** A session under a manual clock with a real socket, and everything it reported. */
   async function open() {
-    const clock = new ManualClock();
-    const events = new EventBatcher();
-    const detector = new SpeechDetector(systemClock, () => undefined);
-    const pacer = new Pacer(clock, () => undefined);
-    const shared: MediaShared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
-    const peer = await openRtpPeer();
-    const ports = new PortPool(41_300, 41_309);
-    const options = { leg: 1, localAddress: '127.0.0.1', remote: peer.remote, recording: null, ports, onClosed: () => undefined };
-    const { leg, opened } = await openRtpSession(options, shared);
-    closers.push(
-      () => detector.close(),
-      () => pacer.close(),
-      () => peer.close(),
-      () => leg.close(),
-    );
-    const reported: LegEvent[] = [];
-    const report = () => {
-      const taken = events.take(Number.POSITIVE_INFINITY);
-      if (taken) reported.push(...(unpackEvents(taken.batch).get(1) ?? []));
-      return reported;
-    };
-    return { clock, peer, leg, port: opened.localPort ?? 0, report, ports };
+    const session = await openManualSession('PCMU', new PortPool(23_250, 23_259));
+    closers.push(session.close);
+    return session;
   }
 
   const voiceOf = (peer: RtpPeer) => peer.heard.filter((packet) => packet.peak > 1000).length;

@@ -1,0 +1,36 @@
+/** An RTP session as the media thread runs it, on a real socket, with a clock that a test advances. */
+import { systemClock } from '#config/clock.ts';
+import type { LegEvent, RtpCodec } from '#media/leg.ts';
+import type { MediaShared } from '#media/leg-audio.ts';
+import { EventBatcher, unpackEvents } from '#media/media-messages.ts';
+import { Pacer } from '#media/pacer.ts';
+import { PortPool } from '#media/rtp/port-pool.ts';
+import { openRtpSession } from '#media/rtp/rtp-session.ts';
+import { SpeechDetector } from '#media/vad.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
+
+/** Opens a session that talks to a peer of this codec; `report` gives everything it has reported so far. */
+export async function openManualSession(codec: RtpCodec = 'PCMU', ports = new PortPool(23_200, 23_249)) {
+  const clock = new ManualClock();
+  const events = new EventBatcher();
+  const detector = new SpeechDetector(systemClock, () => undefined);
+  const pacer = new Pacer(clock, () => undefined);
+  const shared: MediaShared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
+  const peer = await openRtpPeer(codec);
+  const options = { leg: 1, localAddress: '127.0.0.1', remote: peer.remote, recording: null, ports, onClosed: () => undefined };
+  const { leg, opened } = await openRtpSession(options, shared);
+  const reported: LegEvent[] = [];
+  const report = () => {
+    const taken = events.take(Number.POSITIVE_INFINITY);
+    if (taken) reported.push(...(unpackEvents(taken.batch).get(1) ?? []));
+    return reported;
+  };
+  const close = async () => {
+    await leg.close();
+    peer.close();
+    pacer.close();
+    await detector.close();
+  };
+  return { clock, peer, leg, port: opened.localPort ?? 0, rateHz: opened.inRateHz, report, ports, close };
+}
