@@ -2,6 +2,7 @@
  * Speech engines behind an OpenAI-compatible address: recognition, live with the models that can (`openai-live.ts`) and else of one utterance a request
  * (`/audio/transcriptions`), and streamed synthesis (`/audio/speech`, 24 kHz PCM).
  */
+import { request } from 'undici';
 import { z } from 'zod';
 import { isLiveRecognitionModel, PROVIDER_VOICES } from '#config/platform-models.ts';
 import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
@@ -57,7 +58,16 @@ function listen(model: string, recognition: RecognitionOptions, options: OpenaiS
 }
 
 async function transcribeForm(body: FormData, options: OpenaiSpeechOptions, signal: AbortSignal): Promise<string> {
-  const response = await post(options, { path: '/audio/transcriptions', body, headers: {}, signal });
+  let response: Response;
+  try {
+    response = await fetch(addressOf(options, '/audio/transcriptions'), { method: 'POST', body, headers: authorization(options), signal });
+  } catch (error) {
+    throw toSpeechError(error, signal, signal);
+  }
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw refusal(response.status);
+  }
   const parsed = transcription.safeParse(await response.json().catch(() => null));
   if (!parsed.success) throw new SpeechError('unavailable', 'The transcription is not what the protocol says');
   return parsed.data.text.trim();
@@ -81,10 +91,19 @@ async function* speak(text: string, synthesis: SynthesisOptions, options: Openai
       response_format: 'pcm',
       speed: synthesis.speed,
     });
-    const signal = AbortSignal.any([synthesis.signal, stalled.signal]);
-    const response = await post(options, { path: '/audio/speech', body, headers: { 'content-type': 'application/json' }, signal });
+    // Not `fetch`: its streams and objects cost twice as much as the rest, and this is asked for every piece of every reply.
+    const response = await request(addressOf(options, '/audio/speech'), {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...authorization(options) },
+      signal: AbortSignal.any([synthesis.signal, stalled.signal]),
+    });
+    if (response.statusCode >= 300) {
+      response.body.dump().catch(() => undefined);
+      throw refusal(response.statusCode);
+    }
     const samples = new SampleReader();
-    for await (const bytes of response.body ?? []) {
+    for await (const bytes of response.body as AsyncIterable<Uint8Array>) {
       timer.cancel();
       timer = arm();
       const read = samples.read(bytes);
@@ -98,28 +117,12 @@ async function* speak(text: string, synthesis: SynthesisOptions, options: Openai
   }
 }
 
-interface Post {
-  readonly path: string;
-  readonly body: FormData | string;
-  readonly headers: Record<string, string>;
-  readonly signal: AbortSignal;
+function addressOf(options: OpenaiSpeechOptions, path: string): string {
+  return `${options.baseUrl.replace(/^ws/, 'http')}${path}`;
 }
 
-async function post(options: OpenaiSpeechOptions, { path, body, headers, signal }: Post): Promise<Response> {
-  let response: Response;
-  try {
-    response = await fetch(`${options.baseUrl.replace(/^ws/, 'http')}${path}`, {
-      method: 'POST',
-      body,
-      headers: { ...headers, ...authorization(options) },
-      signal,
-    });
-  } catch (error) {
-    throw toSpeechError(error, signal, signal);
-  }
-  if (response.ok) return response;
-  await response.body?.cancel();
-  throw new SpeechError(categoryOf(response.status), `The speech engine answered HTTP ${response.status}`);
+function refusal(status: number): SpeechError {
+  return new SpeechError(categoryOf(status), `The speech engine answered HTTP ${status}`);
 }
 
 function toSpeechError(error: unknown, caller: AbortSignal, stalled: AbortSignal): unknown {
