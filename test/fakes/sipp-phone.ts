@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freeUdpPort } from '../free-port.ts';
+import { freeUdpPort, untilUdpTaken } from '../free-port.ts';
 import type { SippResult } from './sipp.ts';
 
 /** What it does with the call. */
@@ -17,7 +17,8 @@ export type PhoneManner =
   | { readonly does: 'answerBadly' }
   /** Its answer crosses the CANCEL, and it is hung up on. */
   | { readonly does: 'answerTooLate' }
-  | { readonly does: 'refuse'; readonly status: number }
+  /** Refuses; `from` is what the From of the call must hold, a regular expression. */
+  | { readonly does: 'refuse'; readonly status: number; readonly from?: string }
   /** Answers, responds to a REFER for `to` with `status`, sends a NOTIFY for each of `notifies`, and is hung up on. */
   | { readonly does: 'refer'; readonly to: string; readonly status: number; readonly notifies: readonly number[] }
   /** Sends audio before it answers, and is hung up on. */
@@ -53,6 +54,8 @@ export async function startSippPhone(manner: PhoneManner, audioPort?: number): P
     rmSync(folder, { recursive: true, force: true });
     return { code: code as number | null, screen: screen.slice(-4_000) };
   });
+  // Whoever calls before it listens is not heard.
+  await untilUdpTaken(port);
   return { address: `127.0.0.1:${port}`, ended, giveUp: () => void child.kill('SIGKILL') };
 }
 
@@ -63,6 +66,7 @@ function scenario(manner: PhoneManner, audioPort: number | undefined): string {
     'from',
     'to',
     'target',
+    'cseq',
     ...('digest' in manner ? ['answer'] : []),
     ...(manner.does === 'refer' ? ['referTo'] : []),
   ];
@@ -74,7 +78,8 @@ function scenario(manner: PhoneManner, audioPort: number | undefined): string {
 }
 
 function steps(manner: PhoneManner): string[] {
-  const first = 'digest' in manner && manner.digest ? challenged(manner.digest) : [received('INVITE')];
+  const from = 'from' in manner ? manner.from : undefined;
+  const first = 'digest' in manner && manner.digest ? challenged(manner.digest) : [received('INVITE', from)];
   const ringing = [...first, response('100 Trying', { tag: '' }), response('180 Ringing')];
   const hungUpOn = ['<recv request="BYE"/>', response('200 OK', { tag: '' })];
   switch (manner.does) {
@@ -86,7 +91,7 @@ function steps(manner: PhoneManner): string[] {
       return [
         ...ringing,
         '<recv request="CANCEL"/>',
-        response('200 OK', { sdp: 0, cseq: '1 INVITE' }),
+        response('200 OK', { sdp: 0, cseq: '[$cseq] INVITE' }),
         response('200 OK'),
         '<recv request="ACK"/>',
         ...hungUpOn,
@@ -135,7 +140,7 @@ Content-Length: 0
         ...ringing,
         '<recv request="CANCEL"/>',
         response('200 OK', { tag: '' }),
-        response('487 Request Terminated', { cseq: '1 INVITE' }),
+        response('487 Request Terminated', { cseq: '[$cseq] INVITE' }),
         '<recv request="ACK"/>',
       ];
     default:
@@ -172,15 +177,16 @@ function challenged(status: 401 | 407): string[] {
   ];
 }
 
-function received(method: string): string {
+function received(method: string, from = ''): string {
   const header = (name: string, regexp: string, variable: string) =>
     `<ereg regexp="${regexp}" search_in="hdr" header="${name}:" check_it="true" assign_to="${variable}"/>`;
   return `<recv request="${method}"><action>
 ${header('X-Service-Session-Id', '[0-9a-z]+', 'session')}
 ${header('Content-Type', 'application/sdp', 'offer')}
-${header('From', '.+', 'from')}
+${header('From', `.*${from}.+`, 'from')}
 ${header('To', '.+', 'to')}
 ${header('Contact', 'sip:[^&gt;]+', 'target')}
+${header('CSeq', '[0-9]+', 'cseq')}
 </action></recv>`;
 }
 
