@@ -71,10 +71,12 @@ export class JitterBuffer {
     const start = this.#place(timestamp, samples.length, arrivalMs);
     if (this.#isSenderSilent) this.#silentUntil = start;
     this.#isSenderSilent = false;
-    for (let n = start < (this.#playhead ?? start) ? (this.#playhead ?? 0) - start : 0; n < samples.length; n++) {
-      const slot = (start + n) % this.#ring.length;
+    const passed = Math.min(samples.length, Math.max(0, (this.#playhead ?? start) - start));
+    let slot = this.#slotOf(start + passed);
+    for (let n = passed; n < samples.length; n++) {
       this.#ring[slot] = samples[n] as number;
       this.#present[slot] = 1;
+      slot = this.#after(slot);
     }
     return this.#transit.arrivalOf((start * 1000) / this.#rateHz) - (samples.length * 1000) / this.#rateHz;
   }
@@ -165,25 +167,40 @@ export class JitterBuffer {
 
   #copy(from: number, out: Int16Array): number {
     let found = 0;
+    let slot = this.#slotOf(from);
     for (let n = 0; n < this.#frame; n++) {
-      const slot = (from + n) % this.#ring.length;
       const isPresent = this.#present[slot] as number;
       out[n] = isPresent ? (this.#ring[slot] as number) : 0;
       found += isPresent;
+      slot = this.#after(slot);
     }
     return found;
   }
 
   #forget(from: number, length: number): void {
-    for (let n = 0; n < length; n++) this.#present[(from + n) % this.#ring.length] = 0;
+    let slot = this.#slotOf(from);
+    for (let n = 0; n < length; n++) {
+      this.#present[slot] = 0;
+      slot = this.#after(slot);
+    }
   }
 
   #isQuietAt(from: number): boolean {
+    let slot = this.#slotOf(from);
     for (let n = 0; n < this.#frame; n++) {
-      const slot = (from + n) % this.#ring.length;
       if (this.#present[slot] && Math.abs(this.#ring[slot] as number) > QUIET_PEAK) return false;
+      slot = this.#after(slot);
     }
     return true;
+  }
+
+  /** Where a position lies in the ring. Asked for once per run of samples: positions are beyond 32 bits, whose remainders cost more than all the rest. */
+  #slotOf(position: number): number {
+    return position % this.#ring.length;
+  }
+
+  #after(slot: number): number {
+    return slot + 1 === this.#ring.length ? 0 : slot + 1;
   }
 
   #conceal(out: Int16Array): FrameKind {
