@@ -4,7 +4,7 @@
  */
 import type { AnalysisResult } from '#config/session-record.ts';
 import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
-import { applyTestReport, loseTestRuns } from '../agent-tests/test-runner.ts';
+import { applyTestReport } from '../agent-tests/test-runner.ts';
 import { optOut } from '../batch-calls/do-not-call.ts';
 import { type Context, now } from '../context.ts';
 import { carryOn } from '../sessions/carry-on.ts';
@@ -23,10 +23,8 @@ import { sealItems } from '../sessions/timeline.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import type { ReportOutcome, ReportSink } from './report-sink.ts';
 import { ReportedSessions } from './reported-sessions.ts';
-import { placeAgain, takeOver } from './take-over.ts';
+import { workerBack, workerDead, workerLost } from './worker-news.ts';
 
-/** A worker that is back gets this long to send what it had spooled before a session it no longer runs is given up. */
-const SPOOL_GRACE_MS = 3_000;
 const NO_CHANGE: SessionChange = { set: {}, events: [] };
 
 /** Makes the sink over a control plane's context. */
@@ -41,74 +39,10 @@ export function createReportSink(context: Context): ReportSink {
       }
       return result;
     },
-    workerLost: async (instanceId) => {
-      for (const { _id } of await sessionsOf(context, instanceId, ['active'])) {
-        if (await changeSession(context, _id, { type: 'link.lost', at: now(context) })) context.logger.warn({ sessionId: _id }, 'session unknown');
-      }
-    },
-    workerBack: async (instanceId, sessions) => {
-      const stored = await sessionsOf(context, instanceId, ['pending', 'active', 'unknown']);
-      // Looked at after the store: what was placed meanwhile was accepted, and is in the list.
-      const running = new Set(sessions.map((session) => `${session.sessionId}:${session.epoch}`));
-      const lost = stored.filter((session) => !running.has(`${session._id}:${session.epoch}`));
-      for (const session of stored) {
-        if (!lost.includes(session)) await changeSession(context, session._id, { type: 'link.back', at: now(context) });
-      }
-      await endForgotten(context, instanceId, sessions);
-      if (lost.length === 0) return;
-      await context.clock.sleep(SPOOL_GRACE_MS);
-      await Promise.all(lost.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
-    },
-    workerDead: async (instanceId, diedAt) => {
-      await loseTestRuns(context, instanceId);
-      const sessions = await sessionsOf(context, instanceId, ['pending', 'active', 'unknown']);
-      await Promise.all(
-        sessions.map(
-          async ({ _id, epoch }) => (await takeOver(context, { sessionId: _id, epoch, diedAt })) || replaceOrGiveUp(context, _id, epoch, diedAt),
-        ),
-      );
-      const analyses = await context.models.sessions
-        .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
-        .lean();
-      for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context) });
-      if (analyses.length > 0) context.bell.ring('analysis');
-    },
+    workerLost: (instanceId) => workerLost(context, instanceId),
+    workerBack: (instanceId, sessions) => workerBack(context, instanceId, sessions),
+    workerDead: (instanceId, diedAt) => workerDead(context, instanceId, diedAt),
   };
-}
-
-/** A session that was settled while its worker was out of reach is over: the worker is told so. */
-async function endForgotten(
-  context: Context,
-  instanceId: string,
-  sessions: readonly { readonly sessionId: string; readonly epoch: number }[],
-): Promise<void> {
-  for (const key of sessions) {
-    const session = await loadSession(context, key.sessionId);
-    if (
-      session &&
-      (session.status === 'completed' || session.status === 'failed') &&
-      session.epoch === key.epoch &&
-      session.analysis.state !== 'running'
-    )
-      context.dispatch.end(instanceId, key, session.end_reason ?? 'heartbeat_timeout');
-  }
-}
-
-/** Places a session whose worker is gone again while nobody has joined it, or ends it. */
-export async function replaceOrGiveUp(context: Context, sessionId: string, epoch: number, lostAt = now(context)): Promise<void> {
-  if (!(await placeAgain(context, { sessionId, epoch, diedAt: lostAt }))) await giveUp(context, sessionId, epoch, lostAt);
-}
-
-/** Ends a session whose worker is gone, unless it has moved on: `heartbeat_timeout`, or failed when nobody had joined. */
-export async function giveUp(context: Context, sessionId: string, epoch: number, lostAt = now(context)): Promise<void> {
-  const session = await loadSession(context, sessionId);
-  if (!session || session.epoch !== epoch) return;
-  // An unknown session was last seen when its link was lost; what came after is not charged.
-  const at = session.status === 'unknown' ? session.status_at : lostAt;
-  const ended = await changeSession(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' });
-  if (!ended) return;
-  context.logger.warn({ sessionId, endReason: ended.end_reason }, 'session ended without its worker');
-  await carryOn(context, ended);
 }
 
 /** True of a report that only adds to its session; every other one moves it on. */
@@ -303,10 +237,4 @@ async function announce(context: Context, session: SessionDocument, report: Dura
     context.logger.info({ sessionId: session._id, endReason: session.end_reason, seconds: session.duration_seconds }, 'call ended');
   }
   await carryOn(context, session);
-}
-
-function sessionsOf(context: Context, instanceId: string, statuses: SessionDocument['status'][]): Promise<Pick<SessionDocument, '_id' | 'epoch'>[]> {
-  return context.models.sessions
-    .find({ 'worker.instance_id': instanceId, status: { $in: statuses } }, { _id: 1, epoch: 1 })
-    .lean<Pick<SessionDocument, '_id' | 'epoch'>[]>();
 }

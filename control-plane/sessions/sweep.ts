@@ -2,7 +2,7 @@
  * The sweeper (store.md "Recovery", design.md §2): what a crash left half done is carried on, what nobody will ever finish is ended.
  * Runs at start and every few seconds in every replica; every step can be repeated and needs no lock.
  */
-import { giveUp, replaceOrGiveUp } from '../calls/settle-call.ts';
+import { giveUp, replaceOrGiveUp } from '../calls/worker-news.ts';
 import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import { type Context, now } from '../context.ts';
 import { agentIdentity, callerIdentity } from '../livekit/rooms.ts';

@@ -20,7 +20,6 @@ import {
   type Handover,
   type JobKind,
   type ParticipantChange,
-  type ReportEnvelope,
   WORKER_LINK_VERSION,
   type WorkerAnswer,
   type WorkerMessage,
@@ -28,7 +27,9 @@ import {
 import type { ReportSink } from '../calls/report-sink.ts';
 import { ANSWER_MS, type Dispatch, type HeardSoFar, type JobOffer, type JoiningParticipant, type Placement } from './dispatch.ts';
 import type { OtherReplicas, OwnWorkers } from './other-replicas.ts';
-import { ReportQueue, type ToldReport } from './report-queue.ts';
+import { ReportQueue } from './report-queue.ts';
+import { SpeakingAgents } from './speaking-agents.ts';
+import { storeReports } from './store-reports.ts';
 import { openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
 
 /** How long a worker has to take an offer; design.md §2. */
@@ -50,9 +51,6 @@ export interface WorkerHubDeps {
   others?(): OtherReplicas | null;
 }
 
-/** A caption of what the agent says, among the live events. */
-const agentCaption = z.object({ type: z.literal('transcript'), role: z.literal('agent'), text: z.string(), final: z.boolean() });
-
 type SessionKey = { readonly sessionId: string; readonly epoch: number };
 
 /** The connected workers, as `Dispatch` to the rest of the control plane. */
@@ -63,8 +61,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   /** What is told of one worker's link, in the order it happened. */
   readonly #linkNews = new Map<string, Promise<void>>();
   readonly #dead = new Set<string>();
-  /** What has been heard so far of the reply an agent is giving, by session: all that is known of it should its worker die. */
-  readonly #speaking = new Map<string, HeardSoFar>();
+  readonly #speaking: SpeakingAgents;
   readonly #spoolWaiters = new Map<string, () => void>();
   /** Workers whose return is still being told, with what they run: grows by what they accept meanwhile. */
   readonly #settling = new Map<WorkerConnection, SessionKey[]>();
@@ -75,7 +72,9 @@ export class WorkerHub implements Dispatch, OwnWorkers {
 
   constructor(deps: WorkerHubDeps) {
     this.#deps = deps;
-    this.#reports = new ReportQueue(deps.clock, (reports) => this.#store(reports));
+    this.#speaking = new SpeakingAgents(deps.clock);
+    const storing = { logger: deps.logger, sink: deps.sink, onEnded: (sessionId: string) => this.#speaking.forget(sessionId) };
+    this.#reports = new ReportQueue(deps.clock, (reports) => storeReports(storing, reports));
   }
 
   /** Takes a socket that has already been authenticated. */
@@ -224,7 +223,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   }
 
   heardSoFar(sessionId: string): HeardSoFar | null {
-    return this.#speaking.get(sessionId) ?? null;
+    return this.#speaking.heardSoFar(sessionId);
   }
 
   close(): void {
@@ -315,7 +314,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
         this.#spoolFlushed(message.instance_id);
         return;
       case 'live':
-        this.#follow(message.session_id, message.event);
+        this.#speaking.follow(message.session_id, message.event);
         return;
       case 'register':
       case 'heartbeat':
@@ -328,14 +327,6 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     }
   }
 
-  #follow(sessionId: string, event: Readonly<Record<string, unknown>>): void {
-    const caption = agentCaption.safeParse(event);
-    if (!caption.success) return;
-    const { text, final } = caption.data;
-    if (final || text === '') this.#speaking.delete(sessionId);
-    else this.#speaking.set(sessionId, { text, atMs: this.#speaking.get(sessionId)?.atMs ?? this.#deps.clock.wallTime() });
-  }
-
   #spoolFlushed(instanceId: string): void {
     const waiter = this.#spoolWaiters.get(instanceId);
     if (waiter) waiter();
@@ -343,36 +334,6 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     else if (!this.#workers.has(instanceId) && !this.#dead.has(instanceId)) {
       this.#dead.add(instanceId);
       this.#tellInOrder(instanceId, () => this.#settleDead(instanceId));
-    }
-  }
-
-  /** Stores reports of one session in order, and answers each worker that told some. */
-  async #store(reports: readonly ToldReport[]): Promise<void> {
-    for (let rest = reports; rest[0]; ) {
-      const { worker, envelope } = rest[0];
-      const end = rest.findIndex((report) => report.worker !== worker || report.envelope.epoch !== envelope.epoch);
-      const same = end < 0 ? rest : rest.slice(0, end);
-      rest = rest.slice(same.length);
-      await this.#apply(
-        worker,
-        same.map((report) => report.envelope),
-      );
-    }
-  }
-
-  /** Applies reports of one session and epoch. */
-  async #apply(worker: WorkerConnection, envelopes: readonly ReportEnvelope[]): Promise<void> {
-    const { session_id, epoch } = envelopes[0] as ReportEnvelope;
-    try {
-      const result = await this.#deps.sink().apply(envelopes, worker.registration.instance_id);
-      if (envelopes.some(({ report }) => report.type === 'ended')) this.#speaking.delete(session_id);
-      if (result.outcome === 'stored') worker.send({ type: 'ack', session_id, epoch, seq: result.seq });
-      else if (result.outcome === 'gap') worker.send({ type: 'resend', session_id, epoch, from_seq: result.fromSeq });
-      else worker.send({ type: 'stale', session_id, epoch });
-    } catch (error) {
-      // Not acknowledged, so the worker keeps them and sends them again.
-      const types = envelopes.map(({ report }) => report.type);
-      this.#deps.logger.error({ err: error, sessionId: session_id, reports: types }, 'reports could not be stored');
     }
   }
 
