@@ -1,4 +1,5 @@
 /** Examples of what the compatible surfaces take and answer, for the description of the API; a test sends each of them and compares the answers. */
+import { vendorUser } from './vendor-user.ts';
 
 /** What a route takes and answers. */
 interface CompatExample {
@@ -157,39 +158,7 @@ const VOICE_VENDOR: Readonly<Record<string, CompatExample>> = {
   'GET /v1/user': {
     description: 'The account a key stands for',
     types: [JSON_TYPE],
-    answer: {
-      is_new_user: false,
-      can_use_delayed_payment_methods: false,
-      is_onboarding_completed: true,
-      is_onboarding_checklist_completed: true,
-      is_api_key_hashed: true,
-      created_at: 0,
-      seat_type: 'workspace_admin',
-      user_id: '3d6b9f1e0c8a4275b1e4d7f92a50c863',
-      workspace_id: '7d572aef7d49ca656b36a75b79008a10',
-      first_name: 'Luigi',
-      subscription: {
-        tier: 'pay_as_you_go',
-        character_count: 0,
-        character_limit: 1_000_000_000,
-        max_credit_limit_extension: 'unlimited',
-        can_extend_character_limit: false,
-        allowed_to_extend_character_limit: false,
-        voice_slots_used: 0,
-        professional_voice_slots_used: 0,
-        professional_voice_slots_used_in_workspace: 0,
-        voice_limit: 1_000,
-        voice_add_edit_counter: 0,
-        professional_voice_limit: 0,
-        can_extend_voice_limit: false,
-        can_use_instant_voice_cloning: false,
-        can_use_professional_voice_cloning: false,
-        current_overage: { amount: '0', currency: 'usd' },
-        status: 'active',
-        open_invoices: [],
-        has_open_invoices: false,
-      },
-    },
+    answer: vendorUser({ userId: '3d6b9f1e0c8a4275b1e4d7f92a50c863', workspaceId: '7d572aef7d49ca656b36a75b79008a10', name: 'Luigi' }),
   },
 };
 

@@ -9,9 +9,7 @@ import type { VoiceDocument } from '../store/models/voice-model.ts';
 import { findVoice } from '../voices/voice-store.ts';
 import { LISTED_MODELS } from './compat-models.ts';
 import { OWN_KEY } from './compat-scope.ts';
-
-/** Most models of a team in one list without pages. */
-const MOST_LISTED = 1_000;
+import { MOST_LISTED, vendorUser } from './vendor-user.ts';
 
 const voicesQuery = z.looseObject({
   page_size: z.coerce.number().int().min(1).max(100).default(10),
@@ -56,47 +54,9 @@ export function registerVendorCatalogue(scope: ApiServer, context: Context): voi
   scope.get('/v1/user', { config: OWN_KEY, schema: { tags, description: 'Whom the key stands for.' } }, async (request) => {
     const caller = callerOf(request);
     const user = await context.models.users.findById(caller.userId).lean();
-    return {
-      ...UNTRACKED_USER,
-      user_id: caller.userId,
-      workspace_id: caller.workspaceId,
-      first_name: user?.name ?? '',
-      subscription: UNTRACKED_SUBSCRIPTION,
-    };
+    return vendorUser({ userId: caller.userId, workspaceId: caller.workspaceId, name: user?.name ?? '' });
   });
 }
-
-/** The wallet, not a number of characters, bounds what an account may say: what the vendor counts is not counted here. */
-const UNTRACKED_SUBSCRIPTION = {
-  tier: 'pay_as_you_go',
-  character_count: 0,
-  character_limit: 1_000_000_000,
-  max_credit_limit_extension: 'unlimited',
-  can_extend_character_limit: false,
-  allowed_to_extend_character_limit: false,
-  voice_slots_used: 0,
-  professional_voice_slots_used: 0,
-  professional_voice_slots_used_in_workspace: 0,
-  voice_limit: MOST_LISTED,
-  voice_add_edit_counter: 0,
-  professional_voice_limit: 0,
-  can_extend_voice_limit: false,
-  can_use_instant_voice_cloning: false,
-  can_use_professional_voice_cloning: false,
-  current_overage: { amount: '0', currency: 'usd' },
-  status: 'active',
-  open_invoices: [],
-  has_open_invoices: false,
-};
-const UNTRACKED_USER = {
-  is_new_user: false,
-  can_use_delayed_payment_methods: false,
-  is_onboarding_completed: true,
-  is_onboarding_checklist_completed: true,
-  is_api_key_hashed: true,
-  created_at: 0,
-  seat_type: 'workspace_admin',
-};
 
 /** The engine's voices, then the team's own models, newest first. */
 async function listVoices(context: Context, caller: Caller, { skip, limit, search }: { skip: number; limit: number; search?: string | undefined }) {
