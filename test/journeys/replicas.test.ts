@@ -1,9 +1,7 @@
 /** Journey: two control planes in processes of their own, on one store and one Redis, with a worker and a phone at the first: what holds for one holds for both together. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { PhoneCaller } from '#bench/caller/phone-caller.ts';
 import { prepareScene } from '#bench/caller/scene.ts';
@@ -11,8 +9,8 @@ import { type RedisServer, startRedisServer } from '#test/fakes/redis-server.ts'
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { has, itNeeds } from '#test/needs.ts';
 import { type ApiAnswer, type Product, startProduct } from './product.ts';
+import { Program } from './program.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
 const NEEDS = ['redis-server'];
 const PORTS = { first: 42_800, last: 42_899 };
 const ORIGIN = 'https://shop.example.com';
@@ -25,7 +23,7 @@ const MINUTE_MS = 60_000;
 /** A control plane beside the product's own, on the product's store. */
 interface Replica {
   readonly url: string;
-  readonly process: ChildProcess;
+  readonly program: Program;
 }
 
 let folder: string;
@@ -43,7 +41,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => {
   if (!has(NEEDS)) return;
-  second?.process.kill('SIGKILL');
+  await second?.program.close();
   await product?.close();
   await tenant?.close();
   await redis?.stop();
@@ -111,8 +109,7 @@ describe('two control planes on one store', () => {
       await product.until('every call was told', () => told() === CALLS, 60_000);
       expect(new Set(ended().map(({ raw }) => raw.toString('utf8'))).size).toBe(CALLS);
 
-      second.process.kill('SIGKILL');
-      await once(second.process, 'exit');
+      await second.program.close();
       await callTimes(number, 1);
       await product.until('the call after the kill was told', () => told() === CALLS + 1, 60_000);
       expect((await product.ask('GET', '/admin/wallets/verify')).flaws).toEqual([]);
@@ -135,31 +132,22 @@ async function startReplica(name: string, environment: Readonly<Record<string, s
   const dataDir = join(folder, name);
   mkdirSync(dataDir);
   copyFileSync(join(product.dataDir, 'credentials.json'), join(dataDir, 'credentials.json'));
-  const child = spawn(join(ROOT, 'node_modules/.bin/node'), ['main.ts', 'control-plane'], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      HOST: '127.0.0.1',
-      PORT: '0',
-      DATA_DIR: dataDir,
-      MONGODB_URL: `mongodb://${encodeURIComponent(join(product.dataDir, 'database/database.sock'))}/?directConnection=true`,
-      BLOBS_URL: join(product.dataDir, 'blobs'),
-      ...settings(),
-      ...environment,
-    },
+  const program = new Program('control-plane', {
+    HOST: '127.0.0.1',
+    PORT: '0',
+    DATA_DIR: dataDir,
+    MONGODB_URL: `mongodb://${encodeURIComponent(join(product.dataDir, 'database/database.sock'))}/?directConnection=true`,
+    BLOBS_URL: join(product.dataDir, 'blobs'),
+    ...settings(),
+    ...environment,
   });
-  let printed = '';
-  return new Promise((done, reject) => {
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        printed += text;
-        const port = /^ready \{"port":(\d+)\}$/m.exec(printed)?.[1];
-        if (port !== undefined) done({ url: `http://127.0.0.1:${port}`, process: child });
-      });
-    child.once('close', (code) => reject(new Error(`ended with ${code}: ${printed}`)));
-  });
+  try {
+    const [, port] = await program.printed(/^ready \{"port":(\d+)\}$/m);
+    return { url: `http://127.0.0.1:${port}`, program };
+  } catch (error) {
+    await program.close();
+    throw error;
+  }
 }
 
 async function publish(config: Record<string, unknown>, profile: Record<string, unknown> = {}): Promise<string> {
