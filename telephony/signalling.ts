@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import Srf from 'drachtio-srf';
 import type { Logger } from '#config/log.ts';
+import { ALLOW } from './methods.ts';
 
 /** An answered dialog, enough to take it over or to hang it up (RFC 3261 §12). */
 export interface DialogFacts {
@@ -153,8 +154,13 @@ export interface SignallingOptions {
 const RECONNECT_MAX_MS = 1_000;
 /** A CSeq further on than anything a lost worker or server may have sent since it was last told of: gaps are allowed (RFC 3261 §12.2.2). */
 const CSEQ_LEAP = 100;
+/** Told with whatever begins or changes a dialog (RFC 3261 §20.5). A request of ours names no `timer`: whoever is called and wants one refreshes it then, as everybody can (RFC 4028 §9). */
+const TAKES = { Allow: ALLOW };
 /** How long a dialog whose re-INVITE met another one waits before it asks again (RFC 3261 §14.1). */
 const GLARE_MS = 2_500;
+
+/** How often the other side is asked whether it is still there, where the server would not say. */
+const ASK_MS = 2_000;
 
 /** Connects, and keeps connecting; resolves once the first connection stands. */
 export async function connectSignalling(options: SignallingOptions): Promise<Signalling> {
@@ -205,6 +211,10 @@ class DrachtioSignalling implements Signalling {
       if (this.#handler) this.#handler(invite);
       else invite.refuse(503);
     });
+    // Whether anybody is there: the embedded server says so itself, drachtio-server asks whoever is connected (RFC 3261 §11.2).
+    srf.use('options', (_request: Srf.SrfRequest, response: Srf.SrfResponse) => {
+      response.send(200, { headers: { ...TAKES, Accept: 'application/sdp' } });
+    });
   }
 
   onInvite(handler: (invite: IncomingInvite) => void): void {
@@ -221,9 +231,10 @@ class DrachtioSignalling implements Signalling {
   async resume(facts: DialogFacts, sdpOffer: string): Promise<SipDialog> {
     if (!this.isConnected) throw new Error('not connected to signalling');
     try {
-      return new DrachtioDialog(await reinvite(this.#srf, facts, sdpOffer), this.#srf, this.#dialogs, facts);
+      const { dialog, isDeaf } = await reinvite(this.#srf, facts, sdpOffer);
+      return new DrachtioDialog(dialog, this.#srf, this.#dialogs, { facts, isDeaf });
     } catch (error) {
-      if (!(error instanceof DialogGone)) hangUpRefused(this.#srf, error);
+      if (!(error instanceof DialogGone)) hangUpRefused(this.#srf, facts, error);
       throw error;
     }
   }
@@ -264,23 +275,24 @@ class DrachtioInvite implements IncomingInvite {
     this.sourceAddress = request.source_address;
     this.sdpOffer = request.body.trim() === '' ? null : request.body;
     this.isOverTls = request.protocol === 'tls';
-    request.on('cancel', () => {
-      this.#isCancelled = true;
-      this.#onCancel?.();
-    });
+    request.on('cancel', () => this.#cancelled());
   }
 
   ring(): void {
     // Whoever insists on it hears the ringing reliably, or not at all (RFC 3262 §3).
     const isReliable = /(?:^|,)\s*100rel\s*(?:,|$)/i.test(this.#request.get('Require') ?? '');
-    if (!this.#isCancelled) this.#response.send(180, isReliable ? { headers: { Require: '100rel' } } : {});
+    if (this.#isCancelled) return;
+    // drachtio-server does not tell of a CANCEL that came before it had a worker: it takes no response any more.
+    this.#response.send(180, 'Ringing', isReliable ? { headers: { Require: '100rel' } } : {}, (error: unknown) => {
+      if (error) this.#cancelled();
+    });
   }
 
   async answer(sdp: string): Promise<SipDialog> {
     if (this.#isCancelled) throw new InviteCancelled();
     return new Promise((resolve, reject) => {
       // By callback: the ACK, a BYE or a re-INVITE may stand right behind in the same read, before any promise would have settled.
-      this.#srf.createUAS(this.#request, this.#response, { localSdp: sdp }, (error: unknown, dialog) => {
+      this.#srf.createUAS(this.#request, this.#response, { localSdp: sdp, headers: TAKES }, (error: unknown, dialog) => {
         if (!error) resolve(new DrachtioDialog(dialog, this.#srf, this.#dialogs));
         else if (this.#isCancelled || statusOf(error) === 487) reject(new InviteCancelled());
         else reject(error instanceof Error ? error : new Error(String(error)));
@@ -296,6 +308,11 @@ class DrachtioInvite implements IncomingInvite {
     this.#onCancel = listener;
     if (this.#isCancelled) listener();
   }
+
+  #cancelled(): void {
+    this.#isCancelled = true;
+    this.#onCancel?.();
+  }
 }
 
 class DrachtioOutgoingInvite implements OutgoingInvite {
@@ -310,7 +327,7 @@ class DrachtioOutgoingInvite implements OutgoingInvite {
     // Reliable provisional responses are acknowledged by drachtio-srf.
     const options = {
       localSdp: sdpOffer,
-      headers: { ...headers, supported: '100rel', from: own, contact: own },
+      headers: { ...headers, allow: ALLOW, supported: '100rel', from: own, contact: own },
       ...(nextHop ? { proxy: nextHop } : {}),
       ...(credentials ? { auth: { ...credentials } } : {}),
     };
@@ -373,14 +390,20 @@ class DrachtioDialog implements SipDialog {
   #awaitsAnswer = false;
 
   /** `before`: what stood of the dialog before it was taken over. */
-  constructor(dialog: Srf.Dialog, srf: Srf, all: Set<DrachtioDialog>, before: DialogFacts | null = null) {
+  constructor(
+    dialog: Srf.Dialog,
+    srf: Srf,
+    all: Set<DrachtioDialog>,
+    before: { readonly facts: DialogFacts; readonly isDeaf: boolean } | null = null,
+  ) {
     this.#srf = srf;
     this.#all = all;
     this.#dialog = dialog;
-    this.#facts = before ? continued(before, dialog) : factsOf(dialog);
+    this.#facts = before ? continued(before.facts, dialog) : factsOf(dialog);
     this.#awaitsAnswer = dialog.type === 'uas' && dialog.req.body.trim() === '';
     all.add(this);
     this.#follow(dialog);
+    if (before?.isDeaf) void this.#keepAsking(dialog);
   }
 
   get facts(): DialogFacts {
@@ -394,7 +417,7 @@ class DrachtioDialog implements SipDialog {
   async rebind(): Promise<void> {
     if (this.#isOver) return;
     try {
-      const dialog = await reinvite(this.#srf, this.#facts, this.#dialog.local.sdp);
+      const { dialog, isDeaf } = await reinvite(this.#srf, this.#facts, this.#dialog.local.sdp);
       const before = this.#dialog;
       this.#dialog = dialog;
       this.#facts = continued(this.#facts, dialog);
@@ -404,8 +427,19 @@ class DrachtioDialog implements SipDialog {
       }
       before.removeAllListeners();
       this.#follow(dialog);
+      if (isDeaf) void this.#keepAsking(dialog);
     } catch (error) {
       if (error instanceof DialogGone) this.#end();
+    }
+  }
+
+  /** Nobody would tell of the other side's BYE: whether the dialog still stands is asked, until it is over or another one takes its place. */
+  async #keepAsking(dialog: Srf.Dialog): Promise<void> {
+    for (;;) {
+      await sleep(ASK_MS, undefined, { ref: false });
+      if (this.#isOver || this.#dialog !== dialog) return;
+      const isGoneNow = await dialog.request({ method: 'OPTIONS' } as unknown as Srf.SrfRequest).then(({ status }) => isGoneStatus(status), isGone);
+      if (isGoneNow && this.#dialog === dialog) this.#end();
     }
   }
 
@@ -422,13 +456,13 @@ class DrachtioDialog implements SipDialog {
     // Whom the agent talks to is its own decision: without a listener drachtio-srf would say yes, and nobody would call (RFC 3515 §2.4.2).
     dialog.on('refer', (_request, response) => response.send(603));
     // Said yes to as well, where nobody reads it (RFC 3261 §21.4.6).
-    for (const method of ['message', 'publish']) dialog.on(method as 'message', (_request, response) => response.send(405));
+    for (const method of ['message', 'publish']) dialog.on(method as 'message', (_request, response) => response.send(405, { headers: TAKES }));
     // Like drachtio-srf with everything but INVITE and BYE: whoever waits for the dialog listens to it first, and an ACK before it in the same read is heard before it.
     dialog.on('modify', (request, response) => setImmediate(() => this.#modify(dialog, request, response)));
     dialog.on('update', (request: Srf.SrfRequest, response: Srf.SrfResponse) => {
       // Without a description it only says that the other side is still there (RFC 4028 §7.4).
-      if (request.body.trim() === '') response.send(200);
-      else this.#describe(dialog, response, this.#answerTo(request.body));
+      if (request.body.trim() === '') response.send(200, { headers: { ...TAKES, ...refreshed(request) } });
+      else this.#describe(dialog, { request, response }, this.#answerTo(request.body));
     });
     dialog.on('ack', (request: Srf.SrfRequest) => {
       if (!this.#awaitsAnswer) return;
@@ -444,20 +478,24 @@ class DrachtioDialog implements SipDialog {
       return;
     }
     this.#awaitsAnswer = request.body.trim() === '';
-    this.#describe(dialog, response, this.#awaitsAnswer ? (this.#listener?.makeOffer() ?? null) : this.#answerTo(request.body));
+    this.#describe(dialog, { request, response }, this.#awaitsAnswer ? (this.#listener?.makeOffer() ?? null) : this.#answerTo(request.body));
   }
 
   #answerTo(offer: string): string | null {
     return this.#listener?.onOffer(offer) ?? null;
   }
 
-  #describe(dialog: Srf.Dialog, response: Srf.SrfResponse, sdp: string | null): void {
+  #describe(
+    dialog: Srf.Dialog,
+    { request, response }: { readonly request: Srf.SrfRequest; readonly response: Srf.SrfResponse },
+    sdp: string | null,
+  ): void {
     if (sdp === null) {
       response.send(488);
       return;
     }
     dialog.local.sdp = sdp;
-    response.send(200, { body: sdp });
+    response.send(200, { headers: { ...TAKES, ...refreshed(request) }, body: sdp });
   }
 
   listen(listener: SipDialogListener): void {
@@ -504,27 +542,62 @@ class DrachtioDialog implements SipDialog {
   }
 }
 
-/** Sends the re-INVITE that takes a dialog over: as an INVITE of its own with both tags, so that a server that never saw the dialog sends it too. */
-async function reinvite(srf: Srf, facts: DialogFacts, localSdp: string): Promise<Srf.Dialog> {
+/** A dialog after its re-INVITE. `isDeaf`: the server tells nobody what the other side asks for in it. */
+interface Resumed {
+  readonly dialog: Srf.Dialog;
+  readonly isDeaf: boolean;
+}
+
+/**
+ * Sends the re-INVITE that takes a dialog over: as an INVITE of its own with both tags, so that a server that never saw the dialog sends it too.
+ * drachtio-server, where it keeps a dialog that began with an INVITE of ours, makes no second one of the same name: there the re-INVITE goes into the one it keeps.
+ */
+async function reinvite(srf: Srf, facts: DialogFacts, localSdp: string): Promise<Resumed> {
   const { sipCallId, localParty, remoteParty, localCseq, routeSet, remoteTarget } = facts;
   const route = routeSet.length > 0 ? { route: routeSet.join(', ') } : {};
-  const headers = { 'call-id': sipCallId, from: localParty, to: remoteParty, cseq: `${localCseq + CSEQ_LEAP} INVITE`, ...route };
-  const send = () => createDialog(srf, remoteTarget, { headers: { ...headers }, localSdp });
+  const headers = { ...TAKES, 'call-id': sipCallId, from: localParty, to: remoteParty, ...route };
+  let cseq = localCseq + CSEQ_LEAP;
+  const inKept = () => inviteInDialog(srf, drachtioName(sipCallId, facts.localTag), { localSdp, cseq: cseq++ });
+  const ofItsOwn = () => createDialog(srf, remoteTarget, { headers: { ...headers, cseq: `${cseq++} INVITE` }, localSdp });
+  const kept = await afterGlare(inKept).catch((error: unknown) => {
+    // The server keeps no such dialog.
+    if (statusOf(error) === 0) return null;
+    throw asGone(error);
+  });
+  if (kept) return { dialog: kept, isDeaf: true };
+  const dialog = await afterGlare(ofItsOwn).catch((error: unknown) => {
+    throw asGone(error);
+  });
+  return { dialog, isDeaf: false };
+}
+
+/** Once more when it has met the other side's own re-INVITE. */
+async function afterGlare(send: () => Promise<Srf.Dialog>): Promise<Srf.Dialog> {
   try {
-    return await send().catch(async (error: unknown) => {
-      if (statusOf(error) !== 491) throw error;
-      await sleep(GLARE_MS);
-      return send();
-    });
+    return await send();
   } catch (error) {
-    throw isGone(error) ? new DialogGone('the other side has left', { cause: error }) : error;
+    if (statusOf(error) !== 491) throw error;
+    await sleep(GLARE_MS);
+    return send();
   }
+}
+
+/** What drachtio-server calls a dialog: by its Call-ID and the tag of whoever sent the INVITE. */
+function drachtioName(sipCallId: string, inviterTag: string): string {
+  return `${sipCallId};from-tag=${inviterTag}`;
+}
+
+function asGone(error: unknown): unknown {
+  return isGone(error) ? new DialogGone('the other side has left', { cause: error }) : error;
 }
 
 /** The other side knows the dialog no more or cannot be reached, or has told the server so already. */
 function isGone(error: unknown): boolean {
-  const status = statusOf(error);
-  return status === 481 || status === 408 || (error instanceof Error && 'code' in error && error.code === 'ENODIALOG');
+  return isGoneStatus(statusOf(error)) || (error instanceof Error && 'code' in error && error.code === 'ENODIALOG');
+}
+
+function isGoneStatus(status: number): boolean {
+  return status === 481 || status === 408;
 }
 
 /** Final status of a refused INVITE; 0 where there is none. */
@@ -532,16 +605,60 @@ function statusOf(error: unknown): number {
   return error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : 0;
 }
 
-/** BYE in the dialog of an INVITE that was refused, where the server knows it: nobody else would send one. */
-function hangUpRefused(srf: Srf, error: unknown): void {
+/** BYE in the dialog of an INVITE that was refused, whatever the server calls it: nobody else would send one. */
+function hangUpRefused(srf: Srf, { sipCallId, localTag, remoteTag, localCseq }: DialogFacts, error: unknown): void {
   const { res } = error as { readonly res?: { readonly stackDialogId?: string } };
-  if (res?.stackDialogId) requestInDialog(srf, { method: 'BYE', stackDialogId: res.stackDialogId });
+  const names = new Set([drachtioName(sipCallId, localTag), drachtioName(sipCallId, remoteTag), ...(res?.stackDialogId ? [res.stackDialogId] : [])]);
+  for (const stackDialogId of names) {
+    const headers = { cseq: `${localCseq + 2 * CSEQ_LEAP} BYE` };
+    requestInDialog(srf, { method: 'BYE', stackDialogId, headers }, () => undefined);
+  }
 }
 
 /** A request in a dialog that drachtio-srf made no object of. */
-function requestInDialog(srf: Srf, request: { readonly method: string; readonly stackDialogId: string }): void {
-  const { app } = srf as unknown as { readonly app: { request(options: object, callback: () => void): void } };
-  app.request({ ...request }, () => undefined);
+function requestInDialog(
+  srf: Srf,
+  request: { readonly method: string; readonly stackDialogId: string; readonly headers: Record<string, string>; readonly body?: string },
+  callback: (error: Error | null, sent: Srf.SrfRequest) => void,
+): void {
+  const { app } = srf as unknown as {
+    readonly app: { request(options: object, callback: (error: Error | null, sent: Srf.SrfRequest) => void): void };
+  };
+  app.request({ ...request }, callback);
+}
+
+/** A re-INVITE in a dialog that drachtio-srf made no object of, and the object. */
+function inviteInDialog(
+  srf: Srf,
+  stackDialogId: string,
+  { localSdp, cseq }: { readonly localSdp: string; readonly cseq: number },
+): Promise<Srf.Dialog> {
+  return new Promise((resolve, reject) => {
+    const request = { method: 'INVITE', stackDialogId, headers: { ...TAKES, cseq: `${cseq} INVITE` }, body: localSdp };
+    requestInDialog(srf, request, (error, sent) => {
+      if (error) {
+        reject(error);
+        return;
+      }
+      sent.on(
+        'response' as 'cancel',
+        ((response: Srf.SrfResponse, acknowledge: () => void) => {
+          if (response.status < 200) return;
+          acknowledge();
+          if (response.status >= 300) {
+            reject(Object.assign(new Error(`the re-INVITE was answered ${response.status}`), { status: response.status }));
+            return;
+          }
+          const dialog = new (Srf.Dialog as unknown as new (srf: Srf, type: 'uac', of: object) => Srf.Dialog)(srf, 'uac', {
+            req: sent,
+            res: response,
+          });
+          (srf as unknown as { addDialog(dialog: Srf.Dialog): void }).addDialog(dialog);
+          resolve(dialog);
+        }) as never,
+      );
+    });
+  });
 }
 
 /** By callback, as everywhere: what stands behind the answer in the same read must find the dialog's listeners. */
@@ -549,6 +666,15 @@ function createDialog(srf: Srf, uri: string, options: { readonly headers: Record
   return new Promise((resolve, reject) => {
     srf.createUAC(uri, options as never, {}, (error: unknown, dialog: Srf.Dialog) => (error ? reject(error) : resolve(dialog)));
   });
+}
+
+/**
+ * What the 2xx to a re-INVITE or UPDATE says of the session timer (RFC 4028 §9): the sender goes on to refresh, unless it wants us to.
+ * drachtio-server takes its interval from the request and leaves the 2xx to us; the embedded server writes its own.
+ */
+function refreshed(request: Srf.SrfRequest): Record<string, string> {
+  const asked = /^\s*(\d{1,9})\s*(?:;.*?refresher\s*=\s*(uac|uas))?/i.exec(request.get('Session-Expires') ?? '');
+  return asked ? { 'Session-Expires': `${asked[1]};refresher=${asked[2] ?? 'uac'}` } : {};
 }
 
 /** The status line of a `message/sipfrag` body (RFC 3420). */

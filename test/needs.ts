@@ -3,10 +3,10 @@
  * and fails instead when `CI=true`, because `.ci/run` installs every one of them.
  */
 import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { describe, it } from 'vitest';
 
-/** True when every program is on the PATH. */
+/** True when every program is on the PATH, or where its absolute path says. */
 export function has(programs: readonly string[]): boolean {
   return missing(programs).length === 0;
 }
@@ -45,7 +45,8 @@ function pass(absent: readonly string[]): boolean {
 }
 
 function missing(programs: readonly string[]): string[] {
-  return programs.filter((program) => !(process.env['PATH'] ?? '').split(delimiter).some((directory) => isExecutable(join(directory, program))));
+  const places = (program: string) => (isAbsolute(program) ? [''] : (process.env['PATH'] ?? '').split(delimiter));
+  return programs.filter((program) => !places(program).some((directory) => isExecutable(join(directory, program))));
 }
 
 function isExecutable(path: string): boolean {

@@ -18,7 +18,7 @@ import {
 import type { Dialog } from './dialog.ts';
 import { formatMessage, header, headerList, parameter, parseCseq, parseMessage, type SipMessage, type StatusLine } from './message.ts';
 import { unanswered } from './network-responses.ts';
-import { ALLOWED, sendResponse } from './responses.ts';
+import { sendResponse } from './responses.ts';
 import type { ClientTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';
 
@@ -74,7 +74,7 @@ function requestInDialog(core: Core, app: App, request: { messageId: string; dia
   }
   const peer = dialogPeer(core, dialog);
   const headers = passedHeaders(request.message, request.method === 'INVITE' ? ['contact'] : []);
-  if (request.method === 'INVITE') headers.push({ name: 'Contact', value: ownContact(core, peer, dialog.target) }, ALLOWED);
+  if (request.method === 'INVITE') headers.push({ name: 'Contact', value: ownContact(core, peer, dialog.target) });
   const { branch, message } = dialogRequest(core, dialog, { method: request.method, cseq: dialog.localCseq, headers, body: request.message.body });
   const transaction = send(core, app, { messageId: request.messageId, branch, message, method: request.method, peer, dialog });
   if (request.method === 'INVITE') dialog.ownInvite = transaction;
@@ -144,7 +144,6 @@ function newRequest(core: Core, app: App, request: { messageId: string; message:
       // A digest retry brings the CSeq it wants.
       { name: 'CSeq', value: header(request.message, 'cseq') ?? `1 ${request.method}` },
       { name: 'Contact', value: contact === null ? ownContact(core, peer, request.uri) : secured(party(contact, ownReach(core, peer)), request.uri) },
-      ...(request.method === 'INVITE' ? [ALLOWED] : []),
       ...passedHeaders(request.message, ['contact']),
     ],
     body: request.message.body,

@@ -25,7 +25,7 @@ export interface SignallingOptions {
   readonly secret: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long an answered call waits for a worker after it lost its own, ms; 10 s. */
+  /** How long an answered call waits for a worker after it lost its own, ms; 16 s. */
   readonly takeOverMs?: number;
   /** Asked about every new INVITE; a rejection means that nobody could be asked. */
   admit(request: AdmissionRequest): Promise<AdmissionAnswer>;
@@ -61,7 +61,7 @@ export interface Core {
 }
 
 /** Headers the server writes itself; what an application says of them is not taken. */
-const OWN_HEADERS = new Set(['via', 'from', 'to', 'call-id', 'cseq', 'content-length', 'max-forwards', 'route', 'record-route']);
+const OWN_HEADERS = new Set(['via', 'from', 'to', 'call-id', 'cseq', 'content-length', 'max-forwards', 'route', 'record-route', 'session-expires']);
 
 /** Address of this server as the peer sees it, `host:port`. */
 export function ownHostPort(core: Core, peer: Peer): string {

@@ -1,10 +1,11 @@
 /** Requests from the network: retransmissions absorbed, CANCEL and ACK matched, new INVITEs admitted and routed, the rest handed to the dialog's application (RFC 3261 §8.2, §9.2, §12.2.2). */
+import { ALLOW } from '../methods.ts';
 import { admissionRequestOf } from './admission.ts';
 import type { App } from './app-protocol.ts';
 import { type Core, deliver, loseDialog, newTag, ownHostPort } from './core.ts';
 import type { Dialog } from './dialog.ts';
 import { contactUri, formatMessage, header, headerList, longName, parameter, parseCseq, type SipHeader, type SipMessage, uriOf } from './message.ts';
-import { ALLOW, EXTENSIONS, REASONS, SUPPORTED, sendResponse } from './responses.ts';
+import { EXTENSIONS, REASONS, SUPPORTED, sendResponse } from './responses.ts';
 import { isTooShort, MIN_SESSION_SECONDS } from './session-timer.ts';
 import { ServerTransaction } from './transaction.ts';
 import type { Peer } from './transport.ts';

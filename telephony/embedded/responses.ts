@@ -1,4 +1,5 @@
 /** Responses as the server writes them: to what an application answers, and of its own. */
+import { ALLOW } from '../methods.ts';
 import type { App } from './app-protocol.ts';
 import { type Core, newTag, ownContact } from './core.ts';
 import type { Dialog } from './dialog.ts';
@@ -18,13 +19,9 @@ import {
 import { agreeTimer, restartTimer, type SessionTimer, timerHeaders } from './session-timer.ts';
 import type { ServerTransaction } from './transaction.ts';
 
-/** What is taken: told by OPTIONS, by offers and answers, and with every 405. */
-export const ALLOW = 'INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, NOTIFY';
 /** The extensions that are spoken: session timers (RFC 4028), reliable provisional responses (RFC 3262). */
 export const EXTENSIONS = ['timer', '100rel'];
 export const SUPPORTED = EXTENSIONS.join(', ');
-/** A request of ours names no `timer`: whoever is called and wants one refreshes it then, as everybody can (RFC 4028 §9). */
-export const ALLOWED: SipHeader = { name: 'Allow', value: ALLOW };
 
 /** What is answered; a null tag is made up. */
 export interface Response {
@@ -46,7 +43,8 @@ export function sendResponse(core: Core, transaction: ServerTransaction, respons
   const more = [
     ...(isRefreshed ? refreshHeaders(timer, request) : []),
     ...(isReliable ? [rseqOf(transaction)] : []),
-    ...(status === 405 ? [ALLOWED] : []),
+    // An application says itself what it takes, in what it answers.
+    ...(status === 405 && header(response, 'allow') === null ? [{ name: 'Allow', value: ALLOW }] : []),
   ];
   const headers = [...response.headers, ...more];
   const text = formatMessage(writeResponse(core, transaction, { ...response, headers, localParty: side.localParty }));
@@ -91,7 +89,7 @@ function followAnswer(dialog: Dialog, transaction: ServerTransaction, { status, 
 }
 
 function refreshHeaders(timer: SessionTimer | null, request: SipMessage): SipHeader[] {
-  return [ALLOWED, { name: 'Supported', value: SUPPORTED }, ...timerHeaders(timer, request)];
+  return [{ name: 'Supported', value: SUPPORTED }, ...timerHeaders(timer, request)];
 }
 
 function rseqOf({ rseq }: ServerTransaction): SipHeader {

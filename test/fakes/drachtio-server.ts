@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { connect, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '#config/clock.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
 import { drachtioQuery, readDrachtioQuestion } from '#control-plane/calls/drachtio-question.ts';
-import { freeUdpPort } from '../free-port.ts';
+import { freeTcpPort, freeUdpPort } from '../free-port.ts';
+import { openRawCaller, type RawCaller } from '../telephony/embedded/raw-caller.ts';
 
 /** The program: `drachtio` on the PATH, or wherever DRACHTIO_SERVER says. */
 export const DRACHTIO_PROGRAM = process.env['DRACHTIO_SERVER'] ?? 'drachtio';
@@ -26,36 +26,59 @@ export interface DrachtioServer {
 
 const STARTS_WITHIN_MS = 20_000;
 
-/** Starts one; `ports` are those of another one that is gone. */
-export async function startDrachtioServer(options: {
+/** What one is started with. */
+export interface DrachtioOptions {
   readonly secret: string;
+  /** Those of another one that is gone. */
   readonly ports?: { readonly sipPort: number; readonly appPort: number };
-  admit(question: AdmissionRequest): Promise<AdmissionAnswer>;
-}): Promise<DrachtioServer> {
+  /** The control plane that admits calls: `http://user:<WORKER_TOKEN>@host:port`. */
+  readonly controlPlane: string;
+}
+
+/** Starts one that asks `admit` in place of a control plane. */
+export async function startDrachtioServerAlone(
+  options: Omit<DrachtioOptions, 'controlPlane'>,
+  admit: (question: AdmissionRequest) => Promise<AdmissionAnswer>,
+): Promise<DrachtioServer> {
+  const admission = await serveAdmission(admit);
+  const server = await startDrachtioServer({
+    ...options,
+    controlPlane: `http://drachtio:token@127.0.0.1:${(admission.address() as AddressInfo).port}`,
+  });
+  return {
+    ...server,
+    async close() {
+      await server.close();
+      admission.closeAllConnections();
+      await new Promise((resolve) => admission.close(resolve));
+    },
+  };
+}
+
+/** Starts one. */
+export async function startDrachtioServer(options: DrachtioOptions): Promise<DrachtioServer> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-drachtio-'));
   const { sipPort, appPort } = options.ports ?? { sipPort: await freeUdpPort(), appPort: await freeTcpPort() };
-  const admission = await serveAdmission(options.admit);
   const file = join(folder, 'drachtio.conf.xml');
-  writeFileSync(file, configuration({ sipPort, appPort, secret: options.secret, admissionPort: (admission.address() as AddressInfo).port }));
-  const child = spawn(DRACHTIO_PROGRAM, ['-f', file], { cwd: folder, stdio: ['ignore', logTo(), 'inherit'] });
+  writeFileSync(file, configuration({ ...options, sipPort, appPort }));
+  const child = spawn(DRACHTIO_PROGRAM, ['-f', file], { cwd: folder, stdio: ['ignore', logTo(), logTo()] });
+  // Kept open: an answer to a port that is closed would fail whatever the server sends next, to whomever (Linux, IP_RECVERR).
+  const probe = await openRawCaller(sipPort);
   const server: DrachtioServer = {
     sipPort,
     appPort,
     async close() {
       const ended = once(child, 'exit');
       if (child.exitCode === null && child.kill('SIGKILL')) await ended;
-      admission.closeAllConnections();
-      await new Promise((resolve) => admission.close(resolve));
+      probe.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  const untilMs = systemClock.now() + STARTS_WITHIN_MS;
-  while (!(await isOpen(appPort))) {
-    if (child.exitCode !== null || systemClock.now() > untilMs) {
-      await server.close();
-      throw new Error(`${DRACHTIO_PROGRAM} did not start`);
-    }
-    await systemClock.sleep(50);
+  try {
+    await untilServing(probe, () => child.exitCode !== null);
+  } catch (error) {
+    await server.close();
+    throw error;
   }
   return server;
 }
@@ -65,11 +88,11 @@ function logTo(): 'inherit' | 'ignore' {
   return process.env['DRACHTIO_LOG'] === undefined ? 'ignore' : 'inherit';
 }
 
-function configuration(of: { readonly sipPort: number; readonly appPort: number; readonly secret: string; readonly admissionPort: number }): string {
+function configuration(of: { readonly sipPort: number; readonly appPort: number; readonly secret: string; readonly controlPlane: string }): string {
   return `<drachtio>
   <admin port="${of.appPort}" secret="${of.secret}">127.0.0.1</admin>
   <request-handlers>
-    <request-handler sip-method="INVITE" http-method="POST">http://drachtio:token@127.0.0.1:${of.admissionPort}/internal/sip/drachtio</request-handler>
+    <request-handler sip-method="INVITE" http-method="POST">${of.controlPlane}/internal/sip/drachtio</request-handler>
   </request-handlers>
   <sip>
     <contacts><contact>sip:127.0.0.1:${of.sipPort};transport=udp,tcp</contact></contacts>
@@ -100,19 +123,12 @@ async function answer(request: IncomingMessage, admit: (question: AdmissionReque
   return admit(question);
 }
 
-function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
-  });
-}
-
-async function freeTcpPort(): Promise<number> {
-  const server = createTcpServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+/** Its port for applications is open long before it speaks SIP. */
+async function untilServing(probe: RawCaller, hasEnded: () => boolean): Promise<void> {
+  const untilMs = systemClock.now() + STARTS_WITHIN_MS;
+  for (let cseq = 1; probe.responses.length === 0; cseq++) {
+    if (hasEnded() || systemClock.now() > untilMs) throw new Error(`${DRACHTIO_PROGRAM} did not start`);
+    probe.request({ method: 'OPTIONS', cseq, callId: `start-${cseq}` });
+    await systemClock.sleep(100);
+  }
 }

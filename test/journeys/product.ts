@@ -26,6 +26,8 @@ export interface ProductOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** A data directory to start on again; a fresh one of its own by default. */
   readonly dataDir?: string;
+  /** Of the drachtio-server it is started with; its own signalling's by default. */
+  readonly sipPort?: number;
 }
 
 /** An answer of the API. */
@@ -38,7 +40,8 @@ export interface ApiAnswer {
 /** What is killed by name; `media-thread` is the process web calls live in. */
 export type ProductPart = 'control-plane' | 'worker' | 'media-thread' | 'signalling' | 'supervisor';
 
-const readyLine = z.object({ port: z.number(), sipPort: z.number(), number: z.string() });
+/** `sipPort` is null where phone calls come by a server of somebody else's. */
+const readyLine = z.object({ port: z.number(), sipPort: z.number().nullable(), number: z.string() });
 
 /** Starts the product and waits until it is ready. Throws with its output when it does not come up. */
 export async function startProduct(options: ProductOptions = {}): Promise<Product> {
@@ -64,7 +67,15 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
   const printed = await untilPrinted(child, output);
-  const product = new Product({ child, output, dataDir, keepsDataDir: options.dataDir !== undefined, startedMs, ...printed });
+  const product = new Product({
+    child,
+    output,
+    dataDir,
+    keepsDataDir: options.dataDir !== undefined,
+    startedMs,
+    ...printed,
+    sipPort: options.sipPort ?? printed.sipPort ?? 0,
+  });
   try {
     await product.until('it is ready', async () => (await fetch(`${product.url}/readyz`)).status === 200, START_MS);
   } catch (error) {
@@ -76,6 +87,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 }
 
 interface Started extends z.infer<typeof readyLine> {
+  readonly sipPort: number;
   readonly child: ChildProcess;
   readonly output: string[];
   readonly dataDir: string;

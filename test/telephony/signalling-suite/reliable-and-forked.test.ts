@@ -7,7 +7,7 @@ import { connectWorker, describeServers, expectDialogs, type SuiteServer } from 
 const PATIENCE = { timeout: 15_000, interval: 5 };
 const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
-describeServers([], 'reliable provisional responses (RFC 3262) and forked answers (RFC 3261 §13.2.2.4)', (start) => {
+describeServers([], 'reliable provisional responses (RFC 3262) and forked answers (RFC 3261 §13.2.2.4)', (start, beyond) => {
   let server: SuiteServer;
   let worker: Signalling;
   let caller: RawCaller;
@@ -28,23 +28,46 @@ describeServers([], 'reliable provisional responses (RFC 3262) and forked answer
 
   const tagOf = (message: SipMessage) => parameter(header(message, 'to') ?? '', 'tag') ?? '';
 
-  it('who requires 100rel hears the ringing again and again until the PRACK; a PRACK of nothing is refused', async () => {
+  it('who requires 100rel hears the ringing again and again until the PRACK', async () => {
+    const { ringing } = await ringingReliably();
+    const rseq = Number(header(ringing, 'rseq'));
+    caller.request({ method: 'PRACK', cseq: 2, toTag: tagOf(ringing), lines: [`RAck: ${rseq} 1 INVITE`] });
+    await expect.poll(() => caller.responses, PATIENCE).toContain('200 PRACK');
+    await invites[0]!.answer(sdp);
+    await expect.poll(() => caller.responses, PATIENCE).toContain('200 INVITE');
+  });
+
+  beyond('a PRACK of nothing is refused', async () => {
+    const { ringing } = await ringingReliably();
+    caller.request({ method: 'PRACK', cseq: 2, toTag: tagOf(ringing), lines: [`RAck: ${Number(header(ringing, 'rseq')) + 7} 1 INVITE`] });
+    await caller.response(481, PATIENCE.timeout);
+  });
+
+  it('who is called and rings reliably gets one PRACK', async () => {
+    const { call, as, reliable, pracks } = await calledOut();
+    reliable('one');
+    await expect.poll(() => pracks().length, PATIENCE).toBe(1);
+    reliable('one');
+    caller.answer(pracks()[0]!, 200);
+    caller.answer(as('one'), 200, sdp);
+    const dialog = await call.answered;
+    expect(dialog.facts.remoteTag).toBe('one');
+    await caller.incoming('ACK', PATIENCE.timeout);
+    expect(new Set(pracks().map((prack) => header(prack, 'cseq'))).size).toBe(1);
+  });
+
+  async function ringingReliably(): Promise<{ readonly ringing: SipMessage }> {
     caller.request({ body: sdp, lines: ['Require: 100rel'] });
     await expect.poll(() => invites.length, PATIENCE).toBe(1);
     invites[0]!.ring();
     const ringing = await caller.response(180, PATIENCE.timeout);
     expect(header(ringing, 'require')).toBe('100rel');
     await expect.poll(() => caller.responses.filter((response) => response === '180 INVITE').length, PATIENCE).toBeGreaterThan(1);
-    const rseq = Number(header(ringing, 'rseq'));
-    caller.request({ method: 'PRACK', cseq: 2, toTag: tagOf(ringing), lines: [`RAck: ${rseq + 7} 1 INVITE`] });
-    await caller.response(481, PATIENCE.timeout);
-    caller.request({ method: 'PRACK', cseq: 3, toTag: tagOf(ringing), lines: [`RAck: ${rseq} 1 INVITE`] });
-    await expect.poll(() => caller.responses, PATIENCE).toContain('200 PRACK');
-    await invites[0]!.answer(sdp);
-    await expect.poll(() => caller.responses, PATIENCE).toContain('200 INVITE');
-  });
+    return { ringing };
+  }
 
-  it('who is called and rings reliably gets one PRACK; the second to answer a forked INVITE gets its ACK and a BYE', async () => {
+  /** The caller is called, and says what several phones behind it would. */
+  async function calledOut() {
     const call = worker.dial({
       toUri: `sip:+15550199@127.0.0.1:${caller.port}`,
       fromNumber: '+15550100',
@@ -64,6 +87,11 @@ describeServers([], 'reliable provisional responses (RFC 3262) and forked answer
       caller.send(['SIP/2.0 180 Ringing', ...same, ...more].join('\r\n'));
     };
     const pracks = () => caller.heard.filter(({ start }) => start.kind === 'request' && start.method === 'PRACK');
+    return { invite, call, as, reliable, pracks };
+  }
+
+  beyond('whoever rings reliably gets one PRACK; the second to answer a forked INVITE gets its ACK and a BYE', async () => {
+    const { invite, call, as, reliable, pracks } = await calledOut();
     reliable('one');
     await expect.poll(() => pracks().length, PATIENCE).toBe(1);
     reliable('one');

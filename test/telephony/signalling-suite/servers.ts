@@ -2,13 +2,13 @@
  * The servers telephony/ runs on. What this folder says of signalling is said once, and shown on each of them: the embedded one always,
  * a real drachtio-server where the machine has one (`drachtio` on the PATH, or DRACHTIO_SERVER). docs/drachtio.md says where they differ.
  */
-import { type describe, expect } from 'vitest';
+import { type describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
-import { DRACHTIO_PROGRAM, startDrachtioServer } from '#test/fakes/drachtio-server.ts';
+import { DRACHTIO_PROGRAM, startDrachtioServerAlone } from '#test/fakes/drachtio-server.ts';
 import { describeNeeds, describeWhereThere } from '#test/needs.ts';
 
 /** Whom a server asks about a new INVITE. */
@@ -38,15 +38,19 @@ const startEmbedded: StartServer = async (admit = toFirstWorker, ports = { sipPo
 };
 
 const startDrachtio: StartServer = async (admit = toFirstWorker, ports) => {
-  const server = await startDrachtioServer({ secret: SECRET, admit, ...(ports ? { ports } : {}) });
+  const server = await startDrachtioServerAlone({ secret: SECRET, ...(ports ? { ports } : {}) }, admit);
   return { ...server, dialogs: () => null };
 };
 
+/** `it` for what the embedded server does beyond drachtio-server: nothing is said of that one. */
+export type ItBeyond = (title: string, test: () => Promise<void>) => void;
+
 /** Says `body` of each server; `programs` are what it needs of the machine beside them. */
-export function describeServers(programs: readonly string[], title: string, body: (start: StartServer) => void): void {
-  const on = (server: string, each: typeof describe | typeof describe.skip, start: StartServer) => each(`${title}, on ${server}`, () => body(start));
-  on('the embedded server', describeNeeds(programs), startEmbedded);
-  on('drachtio-server', describeWhereThere([...programs, DRACHTIO_PROGRAM]), startDrachtio);
+export function describeServers(programs: readonly string[], title: string, body: (start: StartServer, beyond: ItBeyond) => void): void {
+  const on = (server: string, each: typeof describe | typeof describe.skip, [start, beyond]: readonly [StartServer, ItBeyond]) =>
+    each(`${title}, on ${server}`, () => body(start, beyond));
+  on('the embedded server', describeNeeds(programs), [startEmbedded, it]);
+  on('drachtio-server', describeWhereThere([...programs, DRACHTIO_PROGRAM]), [startDrachtio, () => undefined]);
 }
 
 /** Connects a worker to a server, or to whatever relays to it at `port`. */
