@@ -1,9 +1,10 @@
 /** A session as the API shows it (supplement 2.5): list row, detail, and its analysis. */
 import { z } from 'zod';
-import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, sessionStatus, turnLatency } from '#config/session-record.ts';
+import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, sessionStatus } from '#config/session-record.ts';
 import type { Context } from '../context.ts';
 import { agentIdentity, callerIdentity } from '../livekit/rooms.ts';
 import { type SessionDocument, toBuffer } from '../store/models/session-model.ts';
+import { explainedTurn, explainTurn } from './explain-turn.ts';
 import { turnUsage, usageByTurn } from './llm-usage.ts';
 import { sealerOf } from './session-store.ts';
 import { explainedSilence, explainSilence } from './silences.ts';
@@ -50,7 +51,7 @@ const sessionAnalysis = z.object({
 export const sessionDetail = sessionRecord.extend({
   items: z.array(sessionItem),
   analysis: sessionAnalysis.nullable(),
-  turns: z.array(turnLatency),
+  turns: z.array(explainedTurn),
   silences: z.array(explainedSilence),
   llm_usage: z.array(turnUsage),
   /** Each time another worker took the call over: between the two times nobody had it. */
@@ -97,11 +98,12 @@ export function toSessionRecord(session: SessionDocument): z.output<typeof sessi
 
 /** Shows a session with all that is stored of it. */
 export async function toSessionDetail(context: Context, session: SessionDocument): Promise<z.output<typeof sessionDetail>> {
+  const items = await readTimeline(context, session);
   return {
     ...toSessionRecord(session),
-    items: await readTimeline(context, session),
+    items,
     analysis: toAnalysis(context, session),
-    turns: session.turns,
+    turns: session.turns.map((turn) => explainTurn(turn, items)),
     silences: (session.silences ?? []).map(explainSilence),
     llm_usage: usageByTurn(session.usage),
     takeovers: (session.takeovers ?? []).map((takeover) => ({

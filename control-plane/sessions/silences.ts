@@ -38,14 +38,23 @@ const CAUSES: Readonly<Record<TurnSilence['causes'][number]['cause'], string>> =
   caller_silent: 'the caller’s silence',
 };
 
+/** What a rule of the turn machine means, for a person. */
+export function meaningOf(rule: string): string {
+  return RULES[rule] ?? rule.replaceAll('_', ' ');
+}
+
+/** Parts of a silence nobody would hear are left out of its sentence. */
+const TOLD_FROM_MS = 20;
+
 /** Adds the sentence. */
 export function explainSilence(silence: TurnSilence): z.output<typeof explainedSilence> {
-  return { ...silence, explanation: silence.causes.map(sayCause).join('; ') };
+  const told = silence.causes.filter(({ ms }) => ms >= TOLD_FROM_MS);
+  return { ...silence, explanation: (told.length > 0 ? told : silence.causes).map(sayCause).join('; ') };
 }
 
 function sayCause({ cause, rule, ms }: TurnSilence['causes'][number]): string {
   const time = `${Math.round(ms).toLocaleString('en-US')} ms`;
-  const why = rule === null ? null : (RULES[rule] ?? rule.replaceAll('_', ' '));
+  const why = rule === null ? null : meaningOf(rule);
   if (cause === 'endpoint') return `waited ${time}${why === null ? '' : `: ${why}`}`;
   if (cause === 'tool') return `${time}: tool ${rule}`;
   return `${time}: ${CAUSES[cause]}${why === null ? '' : ` (${why})`}`;

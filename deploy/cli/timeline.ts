@@ -30,7 +30,7 @@ const PARTS = [
 const LEGEND = 'e endpointing  t transcript  m model’s first token  s first sentence  a first audio  p playout';
 const BAR_CHARS = 50;
 
-type Turn = { readonly turn_id: number; readonly total_ms: number; readonly endpoint_rule: string } & Readonly<
+type Turn = { readonly turn_id: number; readonly total_ms: number; readonly explanation: string } & Readonly<
   Record<(typeof PARTS)[number][0], number>
 >;
 
@@ -54,14 +54,14 @@ function whatHappened(item: Item): string {
   }
 }
 
-/** The turns as bars on one scale, with their legend; empty without turns. */
+/** The turns as bars on one scale, each with what took longest in it, and their legend; empty without turns. */
 export function waterfall(turns: readonly Turn[]): string[] {
   const longest = Math.max(0, ...turns.map(({ total_ms }) => total_ms));
   if (longest === 0) return [];
   return [
     ...turns.map(
       (turn) =>
-        `turn ${String(turn.turn_id).padStart(2)}  ${String(Math.round(turn.total_ms)).padStart(5)} ms  ${bar(turn, longest)}  ${turn.endpoint_rule}`,
+        `turn ${String(turn.turn_id).padStart(2)}  ${String(Math.round(turn.total_ms)).padStart(5)} ms  ${bar(turn, longest)}  ${turn.explanation}`,
     ),
     LEGEND,
   ];

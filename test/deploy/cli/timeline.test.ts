@@ -10,11 +10,11 @@ it('entries stand at their time in the call', () => {
 
 it('bars share one scale, and each is as long as its turn', () => {
   const [slow, fast, legend] = waterfall([
-    { ...turn, turn_id: 1, total_ms: 1_000, endpoint_rule: 'plain' },
-    { ...turn, endpoint_ms: 0, turn_id: 2, total_ms: 500, endpoint_rule: 'complete' },
+    { ...turn, turn_id: 1, total_ms: 1_000, explanation: 'waited 500 ms for the caller to go on: a finished sentence' },
+    { ...turn, endpoint_ms: 0, turn_id: 2, total_ms: 500, explanation: 'the model’s first word took 300 ms' },
   ]);
   expect(slow).toContain(`${'e'.repeat(25)}${'m'.repeat(15)}${'s'.repeat(5)}aaapp`);
-  expect(fast).toContain(`500 ms  ${'m'.repeat(15)}${'s'.repeat(5)}aaapp${' '.repeat(25)}  complete`);
+  expect(fast).toContain(`500 ms  ${'m'.repeat(15)}${'s'.repeat(5)}aaapp${' '.repeat(25)}  the model’s first word took 300 ms`);
   expect(legend).toContain('e endpointing');
 });
 

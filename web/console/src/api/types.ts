@@ -785,6 +785,7 @@ export type SessionDetail = {
     total_ms: number;
     endpoint_rule: string;
     speculative: boolean;
+    explanation: string;
   }[];
   silences: {
     turn_id: number | null;

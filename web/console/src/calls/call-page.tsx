@@ -20,7 +20,7 @@ import { linkedMoment } from './linked-moment.ts';
 import { RecordingPlayer, type Seek } from './recording-player.tsx';
 import { momentOf, Replay } from './replay.tsx';
 import { Timeline } from './timeline.tsx';
-import { Waterfall } from './waterfall.tsx';
+import { Verdict, Waterfall } from './waterfall.tsx';
 
 export default function CallPage() {
   const { sessionId = '' } = useParams<{ sessionId: string }>();
@@ -64,6 +64,7 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
         )
       }
     >
+      <Verdict turns={session.turns} sessionId={session.session_id} />
       {isLive ? (
         <Alert color="teal" variant="outline" title="This call is running">
           <Stack gap="sm">
@@ -74,12 +75,12 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
       ) : (
         <RecordingPlayer session={session} seek={seek} divergesAtMs={divergesAtMs} onTime={setNowMs} />
       )}
+      <Section title="How fast each turn was">
+        <Waterfall turns={session.turns} sessionId={session.session_id} />
+      </Section>
       <CallFacts session={session} />
       <Section title="Transcript">
         <Timeline session={session} nowMs={nowMs} linkedMs={linkedMs} divergesAtMs={divergesAtMs} onSeek={isLive ? null : listenFrom} />
-      </Section>
-      <Section title="How fast each turn was">
-        <Waterfall turns={session.turns} sessionId={session.session_id} />
       </Section>
       {!isLive && <Replay session={session} divergence={divergence} onReplayed={setDivergence} onSeek={listenFrom} />}
       <AnalysisSection path={path} session={session} />

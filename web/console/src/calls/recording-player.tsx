@@ -7,7 +7,7 @@ import { ApiError, call } from '../api/client.ts';
 import { messageOf } from '../api/queries.ts';
 import type { Recording, SessionDetail } from '../api/types.ts';
 import { Copy } from '../parts/copy.tsx';
-import { duration } from '../parts/format.ts';
+import { duration, seconds } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { type AudioEvent, audioEvents } from './audio-events.ts';
 import { type DecodedRecording, decodeRecording } from './decode-recording.ts';
@@ -160,7 +160,7 @@ function Legend({ color, label }: { color: string; label: string }) {
 }
 
 function titleOf({ kind, durationMs }: AudioEvent): string {
-  if (kind === 'silence') return `Silence of ${(durationMs / 1_000).toFixed(1)} s`;
+  if (kind === 'silence') return `Silence of ${seconds(durationMs)}`;
   return kind === 'interruption' ? 'Interruption' : 'Other settings';
 }
 

@@ -1,27 +1,15 @@
-/** The latency waterfall: of each turn, what the time from the caller's end of speech to the agent's first sound was spent on. */
+/** The latency waterfall: which turn kept the caller waiting longest and why, and of each turn what the time from the caller's end of speech to the agent's first sound was spent on. */
 import { Group, Stack, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import type { SessionDetail } from '../api/types.ts';
-import { milliseconds, timeOfDay, words } from '../parts/format.ts';
+import { milliseconds, seconds, timeOfDay } from '../parts/format.ts';
 import { headsOf, Scrollable } from '../parts/table.tsx';
+import { longestPart, median, PARTS, SLOW_FROM_MS, slowestTurn, type Turn } from './slowest-turn.ts';
 
-type Turn = SessionDetail['turns'][number];
-
-/** Parts of a turn in their order, each explained, with a colour that keeps apart from its neighbours in both schemes. */
-const PARTS = [
-  ['endpoint_ms', 'Waited for the caller to go on', '#94a3b8'],
-  ['transcript_ms', 'Recogniser', '#0d9488'],
-  ['first_token_ms', 'Model’s first word', '#6366f1'],
-  ['first_sentence_ms', 'First sentence', '#a78bfa'],
-  ['first_audio_ms', 'Voice', '#f59e0b'],
-  ['playout_ms', 'On the line', '#ef4444'],
-] as const;
-
-const HEADS = ['Turn', 'From end of speech to first sound', 'Total', 'Decided by'] as const;
+const HEADS = ['Turn', 'Total', 'From end of speech to first sound'] as const;
 
 export function Waterfall({ turns, sessionId }: { turns: readonly Turn[]; sessionId: string }) {
   if (turns.length === 0) return <Text c="dimmed">No spoken turn was answered. What is typed is answered at once and has no waterfall.</Text>;
-  const slowest = Math.max(...turns.map(({ total_ms }) => total_ms), 1);
+  const scaleMs = Math.max(...turns.map(({ total_ms }) => total_ms), 1);
   return (
     <Stack>
       <Group gap="md">
@@ -37,7 +25,7 @@ export function Waterfall({ turns, sessionId }: { turns: readonly Turn[]; sessio
           <Table.Thead>
             <Table.Tr>
               {HEADS.map((head, index) => (
-                <Table.Th key={head} {...(index === 1 ? { w: '55%' } : {})}>
+                <Table.Th key={head} {...(index === 2 ? { w: '78%' } : {})}>
                   {head}
                 </Table.Th>
               ))}
@@ -45,7 +33,7 @@ export function Waterfall({ turns, sessionId }: { turns: readonly Turn[]; sessio
           </Table.Thead>
           <Table.Tbody>
             {turns.map((turn) => (
-              <TurnRow key={turn.turn_id} turn={turn} sessionId={sessionId} slowest={slowest} />
+              <TurnRow key={turn.turn_id} turn={turn} sessionId={sessionId} scaleMs={scaleMs} />
             ))}
           </Table.Tbody>
         </Table>
@@ -54,39 +42,72 @@ export function Waterfall({ turns, sessionId }: { turns: readonly Turn[]; sessio
   );
 }
 
-function TurnRow({ turn, sessionId, slowest }: { turn: Turn; sessionId: string; slowest: number }) {
+/** What somebody who asks why a call was slow wants to know first. Nothing where no spoken turn was answered. */
+export function Verdict({ turns, sessionId }: { turns: readonly Turn[]; sessionId: string }) {
+  const slowest = slowestTurn(turns);
+  if (!slowest) return null;
+  const { turn, part, usualMs } = slowest;
+  const isSlow = turn.total_ms >= SLOW_FROM_MS;
+  const usual = usualMs === null ? '' : ` In its other turns that took ${milliseconds(usualMs)}.`;
+  return (
+    <section className="card verdict" aria-label="Slowest answer" style={{ '--speaker': isSlow ? part[2] : 'var(--user)' } as React.CSSProperties}>
+      <Text fw={600} component="h2">
+        {isSlow ? 'The slowest answer took ' : 'Every answer came in time; the slowest took '}
+        {seconds(turn.total_ms)} (
+        <Link className="text-link" href={`/calls/${sessionId}?turn=${turn.turn_id}`}>
+          turn {turn.turn_id}
+        </Link>
+        )
+      </Text>
+      <Text>
+        {capital(turn.explanation)}.{usual}
+        {turns.length > 1 && ` Median of ${turns.length} answers: ${milliseconds(median(turns.map(({ total_ms }) => total_ms)))}.`}
+      </Text>
+    </section>
+  );
+}
+
+function TurnRow({ turn, sessionId, scaleMs }: { turn: Turn; sessionId: string; scaleMs: number }) {
   const told = PARTS.filter(([name]) => turn[name] > 0).map(([name, label]) => `${label} ${milliseconds(turn[name])}`);
+  const isSlow = turn.total_ms >= SLOW_FROM_MS;
+  const [longest, , color] = longestPart(turn);
   return (
     <Table.Tr>
       <Table.Td>
         <Link className="text-link" href={`/calls/${sessionId}?turn=${turn.turn_id}`} aria-label={`Turn ${turn.turn_id} in the transcript`}>
           {turn.turn_id}
         </Link>
-        <Text size="xs" c="dimmed">
+        <Text size="xs" c="dimmed" className="nowrap">
           {timeOfDay(turn.speech_ended_at)}
         </Text>
       </Table.Td>
+      <Table.Td className="tabular nowrap" fw={isSlow ? 650 : undefined}>
+        {milliseconds(turn.total_ms)}
+      </Table.Td>
       <Table.Td>
         <div className="bar" role="img" style={{ width: '100%' }} aria-label={told.join(', ')}>
-          {PARTS.map(([name, label, color]) => (
+          {PARTS.map(([name, label, partColor]) => (
             <span
               key={name}
               title={`${label}: ${milliseconds(turn[name])}`}
-              style={{ width: `${(turn[name] / slowest) * 100}%`, background: color }}
+              data-faint={isSlow && name !== longest}
+              style={{ width: `${(turn[name] / scaleMs) * 100}%`, background: partColor }}
             />
           ))}
         </div>
-        <Text size="xs" c="dimmed" mt={2}>
-          {told.join(' · ')}
+        <Text size="sm" mt={4}>
+          {isSlow && <span className="swatch" style={{ background: color, marginInlineEnd: 6 }} aria-hidden />}
+          {capital(turn.explanation)}
         </Text>
-      </Table.Td>
-      <Table.Td className="tabular">{milliseconds(turn.total_ms)}</Table.Td>
-      <Table.Td>
-        <Text size="sm" c="dimmed">
-          {words(turn.endpoint_rule)}
-          {turn.speculative ? ', thought ahead' : ''}
+        <Text size="xs" c="dimmed">
+          {told.join(' · ')}
+          {turn.speculative ? ' · thought ahead' : ''}
         </Text>
       </Table.Td>
     </Table.Tr>
   );
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

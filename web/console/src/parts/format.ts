@@ -27,7 +27,12 @@ export function dollars(amount: string): string {
 
 /** Milliseconds of a latency. */
 export function milliseconds(ms: number | null): string {
-  return ms === null ? '–' : `${Math.round(ms)} ms`;
+  return ms === null ? '–' : `${Math.round(ms).toLocaleString('en-US')} ms`;
+}
+
+/** A wait as people say it. */
+export function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
 }
 
 /** A code of the API such as `user_hangup` as words. */

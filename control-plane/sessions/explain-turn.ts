@@ -1,0 +1,47 @@
+/** A turn's waterfall in one sentence: the part that took longest, and what is known of why. */
+import { z } from 'zod';
+import { type SessionItem, type TurnLatency, turnLatency } from '#config/session-record.ts';
+import { meaningOf } from './silences.ts';
+
+/** The waterfall with its sentence, such as `the model’s first word took 3,412 ms (model error: HTTP 503)`. */
+export const explainedTurn = turnLatency.extend({ explanation: z.string() });
+
+const PARTS = {
+  transcript_ms: 'the recogniser’s last words',
+  first_token_ms: 'the model’s first word',
+  first_sentence_ms: 'the model’s first sentence',
+  first_audio_ms: 'the voice’s first sound',
+  playout_ms: 'the way to the line',
+} as const;
+const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
+/** What runs for a turn and is quicker than this explains nothing. */
+const NOTICED_MS = 100;
+
+/** Adds the sentence; `items` is the timeline of the session. */
+export function explainTurn(turn: TurnLatency, items: readonly SessionItem[]): z.output<typeof explainedTurn> {
+  const longest = NAMES.reduce((most, name) => (turn[name] > turn[most] ? name : most));
+  const explanation =
+    turn.endpoint_ms >= turn[longest]
+      ? `waited ${milliseconds(turn.endpoint_ms)} for the caller to go on: ${meaningOf(turn.endpoint_rule)}`
+      : `${PARTS[longest]} took ${milliseconds(turn[longest])}${because(turn, items)}`;
+  return { ...turn, explanation };
+}
+
+/** What ran for the turn, or failed in it, before its first sound. */
+function because({ turn_id, speech_ended_at, total_ms }: TurnLatency, items: readonly SessionItem[]): string {
+  const heardMs = Date.parse(speech_ended_at) + total_ms;
+  const reasons = items.filter((item) => item.turn_id === turn_id && Date.parse(item.created_at) <= heardMs).flatMap(reasonsOf);
+  return reasons.length === 0 ? '' : ` (${reasons.join(', ')})`;
+}
+
+function reasonsOf(item: SessionItem): string[] {
+  if (item.type === 'llm.endpoint_error') return [`model error: ${item.status === null ? item.message : `HTTP ${item.status}`}`];
+  const isNoticed = 'latency_ms' in item && item.latency_ms !== null && item.latency_ms >= NOTICED_MS;
+  if (!isNoticed) return [];
+  if (item.type === 'tool_result') return [`tool ${item.tool_name} ${milliseconds(item.latency_ms ?? 0)}`];
+  return item.type === 'knowledge_retrieval' ? [`knowledge ${milliseconds(item.latency_ms)}`] : [];
+}
+
+function milliseconds(ms: number): string {
+  return `${Math.round(ms).toLocaleString('en-US')} ms`;
+}

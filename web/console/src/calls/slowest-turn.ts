@@ -1,0 +1,48 @@
+/** Which of a call's turns kept its caller waiting longest, and how its longest part compares with the same part of the others. */
+import type { SessionDetail } from '../api/types.ts';
+
+export type Turn = SessionDetail['turns'][number];
+
+/** Parts of a turn in their order, each explained, with a colour that keeps apart from its neighbours in both schemes. */
+export const PARTS = [
+  ['endpoint_ms', 'Waited for the caller to go on', '#94a3b8'],
+  ['transcript_ms', 'Recogniser', '#0d9488'],
+  ['first_token_ms', 'Model’s first word', '#6366f1'],
+  ['first_sentence_ms', 'First sentence', '#a78bfa'],
+  ['first_audio_ms', 'Voice', '#f59e0b'],
+  ['playout_ms', 'On the line', '#ef4444'],
+] as const;
+
+export type Part = (typeof PARTS)[number];
+
+/** Answers that come sooner are what people expect of each other. */
+export const SLOW_FROM_MS = 1_200;
+
+/** What stands out of a call. */
+export interface Slowest {
+  readonly turn: Turn;
+  /** The part that took longest. */
+  readonly part: Part;
+  /** What that part takes in the call's other turns, median ms; null where there are none. */
+  readonly usualMs: number | null;
+}
+
+/** The part of a turn that took longest. */
+export function longestPart(turn: Turn): Part {
+  return PARTS.reduce((most, part) => (turn[part[0]] > turn[most[0]] ? part : most));
+}
+
+/** The slowest turn; null where no spoken turn was answered. */
+export function slowestTurn(turns: readonly Turn[]): Slowest | null {
+  const [first, ...rest] = turns;
+  if (!first) return null;
+  const turn = rest.reduce((most, other) => (other.total_ms > most.total_ms ? other : most), first);
+  const part = longestPart(turn);
+  const others = turns.filter((other) => other !== turn).map((other) => other[part[0]]);
+  return { turn, part, usualMs: median(others) };
+}
+
+/** The middle of some figures; null without any. */
+export function median(figures: readonly number[]): number | null {
+  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? null;
+}
