@@ -32,6 +32,9 @@ const MOST_WAITING_SEGMENTS = 2_000;
 /** Audio a slow client may leave unread before synthesis waits for it. */
 const MOST_UNSENT_BYTES = 512 * 1_024;
 const UNSENT_CHECK_MS = 20;
+/** Codes a socket is closed with (RFC 6455 §7.4 and its registry). */
+const NORMAL = 1000;
+const TRY_AGAIN_LATER = 1013;
 
 /** What a session is served with. */
 export interface LiveSessionDeps {
@@ -90,7 +93,7 @@ class LiveSession {
   }
 
   #awaitIdle(): Timer {
-    return this.#deps.context.clock.after(IDLE_MS, () => this.#socket.close(1000, 'idle'));
+    return this.#deps.context.clock.after(IDLE_MS, () => this.#socket.close(NORMAL, 'idle'));
   }
 
   #touch(): void {
@@ -181,16 +184,21 @@ class LiveSession {
     while (this.#socket.bufferedAmount > MOST_UNSENT_BYTES) await this.#deps.context.clock.sleep(UNSENT_CHECK_MS, this.#closed.signal);
   }
 
-  /** The last message of a synthesis; why it failed goes with it, for whoever reads the wire. */
+  /** The last message of a synthesis; why it failed goes with it, as the HTTP status it would have had, and when trying again may help. */
   #finish(reason: 'stop' | 'error', error?: unknown): void {
     const { context, withTimestamps } = this.#deps;
     if (this.#closed.signal.aborted || this.#socket.readyState !== this.#socket.OPEN) return;
     if (error !== undefined && !(error instanceof Fault)) context.logger.error({ err: error }, 'live synthesis failed');
-    const told = error === undefined ? {} : { message: error instanceof Fault ? error.message : 'Internal error' };
-    this.#socket.send(encode({ event: 'finish', reason, ...told }));
+    const problem = error === undefined || error instanceof Fault ? error : fault('internal');
+    this.#socket.send(encode({ event: 'finish', reason, ...(problem && toldOf(problem)) }));
     this.#running = null;
-    if (reason === 'error' || !withTimestamps) this.#socket.close(1000);
+    if (reason === 'error' || !withTimestamps) this.#socket.close(problem?.status === 429 ? TRY_AGAIN_LATER : NORMAL);
   }
+}
+
+/** A refusal as the answer to a request would tell it: `retry_after` is its `Retry-After`, s. */
+function toldOf({ message, status, retryAfterSeconds }: Fault): Record<string, unknown> {
+  return { message, status, ...(retryAfterSeconds !== null && { retry_after: retryAfterSeconds }) };
 }
 
 function explain(error: z.ZodError): string {

@@ -140,14 +140,14 @@ describe('supplement 4.10 live synthesis', () => {
     const client = await Client.open();
     client.send(...messages);
     await once(client.socket, 'close');
-    expect(client.events.at(-1)).toMatchObject({ event: 'finish', reason: 'error', message: expect.any(String) });
+    expect(client.events.at(-1)).toMatchObject({ event: 'finish', reason: 'error', status: 400, message: expect.any(String) });
   });
 
   it('what is no MessagePack ends likewise', async () => {
     const client = await Client.open();
     client.socket.send(Buffer.from([0xc1, 0xff]));
     await once(client.socket, 'close');
-    expect(client.events).toEqual([{ event: 'finish', reason: 'error', message: 'Malformed MessagePack' }]);
+    expect(client.events).toEqual([{ event: 'finish', reason: 'error', status: 400, message: 'Malformed MessagePack' }]);
   });
 
   it('refuses an upgrade without a key, with a bad one, and one too many', async () => {
@@ -170,9 +170,17 @@ describe('supplement 4.10 live synthesis', () => {
     const [last, ...others] = idle;
     await Promise.all(others.slice(0, 5).map(beginToSpeak));
     expect(await placesOf(user)).toBe(0);
-    last?.send(start());
-    const { message } = await last!.until(({ event }) => event === 'finish');
-    expect(message).toMatch(/5/);
+    const closed = once(last!.socket, 'close');
+    last?.send(start(), text('Too late. '));
+    // Told as the upgrade would have been refused: 429 and when to try again, on the wire and in the code of the close.
+    expect(await last!.until(({ event }) => event === 'finish')).toEqual({
+      event: 'finish',
+      reason: 'error',
+      status: 429,
+      retry_after: 1,
+      message: expect.stringMatching(/^All 5 concurrent speech requests of this account are in use/),
+    });
+    expect((await closed)[0]).toBe(1013);
     // A speech that is over gives its place back, though its socket stays.
     others[0]?.send({ event: 'stop' });
     await others[0]!.until(({ event }) => event === 'finish');
