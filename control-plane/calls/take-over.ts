@@ -19,8 +19,8 @@ import { brokenOffItem } from './broken-off.ts';
 
 /** A caller who has heard nothing for this long has hung up, and is not called back. */
 const LOST_FOR_MS = 20_000;
-/** A successor may still be starting; a caller does not wait longer for a word. Where none is being started nobody waits. */
-const SEARCH_MS = 8_000;
+/** A successor may still be starting, on a busy machine for long; a caller does not wait longer for a word (running.md: 20 s in all). Where none is being started nobody waits. */
+const SEARCH_MS = 12_000;
 const SEARCH_AGAIN_MS = 100;
 
 /** A session whose worker died, and when that was seen. */

@@ -25,7 +25,7 @@ export interface SignallingOptions {
   readonly secret: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long an answered call waits for a worker after it lost its own, ms; 16 s. */
+  /** How long an answered call waits for a worker after it lost its own, ms; 15 s. */
   readonly takeOverMs?: number;
   /** Asked about every new INVITE; a rejection means that nobody could be asked. */
   admit(request: AdmissionRequest): Promise<AdmissionAnswer>;

@@ -24,8 +24,8 @@ export interface EmbeddedSignalling {
   close(): Promise<void>;
 }
 
-/** How long an answered call waits for a worker after it lost its own. */
-const TAKE_OVER_MS = 10_000;
+/** How long an answered call waits for a worker after it lost its own: longer than one is looked for. */
+const TAKE_OVER_MS = 15_000;
 const TRANSPORTS = ['udp', 'tcp', 'tls'] as const;
 
 /** Starts the server; rejects when an address cannot be bound. */
