@@ -91,7 +91,7 @@ async function start(
     ...['contact', 'debug_cmd', 'menu', 'ctrl_tcp'].map((name) => `module_app ${name}.so`),
   ];
   writeFileSync(join(directory, 'config'), `${config.join('\n')}\n`);
-  const child = spawn('baresip', ['-f', directory, ...options, '-t', '60'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  const child = spawn('baresip', ['-f', directory, ...options, '-t', '240'], { stdio: ['pipe', 'ignore', 'ignore'] });
   return new Baresip(child, directory, { user, sip: sipPort, control: controlPort, isSecure: security !== undefined });
 }
 
