@@ -96,7 +96,7 @@ describe('the proxies of the documentation', () => {
 });
 
 for (const { program, start } of PROXIES) {
-  describeWhereThere([program])(`behind ${program}`, () => {
+  describeWhereThere([program, 'openssl'])(`behind ${program}`, () => {
     const trusting = new Agent({ connect: { rejectUnauthorized: false } });
     let folder: string;
     let product: Product;
