@@ -25,18 +25,24 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
     done();
   });
 
-  app.get(URL, { schema: { tags, querystring: batchesQuery, response: { 200: listOf('batch_calls', batchRecord) } } }, async (request) => {
-    const { agent_id, status } = request.query;
-    const wanted = { ...(agent_id === undefined ? {} : { agent_id }), status: status ?? { $ne: 'creating' } };
-    const { rows, ...page } = await findPage(context.models.batchCalls, {
-      filter: { team_id: callerOf(request).teamId, ...wanted },
-      query: request.query,
-    });
-    return { batch_calls: await Promise.all(rows.map(record)), ...page };
-  });
+  app.get(
+    URL,
+    { schema: { tags, summary: 'Batches, newest first', querystring: batchesQuery, response: { 200: listOf('batch_calls', batchRecord) } } },
+    async (request) => {
+      const { agent_id, status } = request.query;
+      const wanted = { ...(agent_id === undefined ? {} : { agent_id }), status: status ?? { $ne: 'creating' } };
+      const { rows, ...page } = await findPage(context.models.batchCalls, {
+        filter: { team_id: callerOf(request).teamId, ...wanted },
+        query: request.query,
+      });
+      return { batch_calls: await Promise.all(rows.map(record)), ...page };
+    },
+  );
 
-  app.get(`${URL}/:batch_call_id`, { schema: { tags, params: batchPath, response: { 200: batchRecord } } }, async (request) =>
-    record(await findBatch(context, callerOf(request).teamId, request.params.batch_call_id)),
+  app.get(
+    `${URL}/:batch_call_id`,
+    { schema: { tags, summary: 'A batch, and how many rows are in which state', params: batchPath, response: { 200: batchRecord } } },
+    async (request) => record(await findBatch(context, callerOf(request).teamId, request.params.batch_call_id)),
   );
 
   app.get(
@@ -87,6 +93,9 @@ function registerCreation(scope: ApiServer, context: Context, record: (batch: Ba
       schema: {
         tags,
         summary: 'Calls everyone of a list',
+        description:
+          'As a form, `recipients` is a CSV file whose first line names the columns (`to_number`, `end_user_id`, `metadata`, any other is a dynamic variable), ' +
+          'and `schedule`, `pacing`, `retry` and `opt_out` are JSON. A 422 names every row that cannot be called with its line.',
         consumes: ['application/json', 'multipart/form-data'],
         body: batchCreate,
         response: { 201: batchRecord },

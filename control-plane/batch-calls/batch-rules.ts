@@ -21,17 +21,12 @@ export function outcomeOf(session: Pick<SessionDocument, 'status' | 'dial_status
   return dialStatus === 'answered' ? 'completed' : 'no_answer';
 }
 
-/** Where a row stands after a call that is over; `attempts` counts that call too. */
+/** Where a row stands after a call that is over; `attempts` counts that call too, `isLast` says that whoever was called wants no other. */
 export function afterAttempt(
   retry: RetryRules,
-  {
-    outcome,
-    attempts,
-    hasOptedOut,
-    atMs,
-  }: { readonly outcome: Outcome; readonly attempts: number; readonly hasOptedOut: boolean; readonly atMs: number },
+  { outcome, attempts, isLast, atMs }: { readonly outcome: Outcome; readonly attempts: number; readonly isLast: boolean; readonly atMs: number },
 ): { readonly state: RowState; readonly nextAtMs: number } {
-  const isRepeated = outcome !== 'completed' && !hasOptedOut && retry.on.includes(outcome) && attempts < retry.max_attempts;
+  const isRepeated = outcome !== 'completed' && !isLast && retry.on.includes(outcome) && attempts < retry.max_attempts;
   return isRepeated ? { state: 'waiting', nextAtMs: atMs + retry.delay_seconds * 1000 } : { state: outcome, nextAtMs: atMs };
 }
 

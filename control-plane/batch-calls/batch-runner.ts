@@ -111,7 +111,9 @@ async function settleRow(
   if (outcome === null || row.session_id === null) return;
   const at = now(context);
   const attempts = row.attempts.length + 1;
-  const { state, nextAtMs } = afterAttempt(batch.retry, { outcome, attempts, hasOptedOut: row.opted_out, atMs: at.getTime() });
+  // Of somebody who was erased in the meantime there is no number any more.
+  const isLast = row.opted_out || row.to_number === '';
+  const { state, nextAtMs } = afterAttempt(batch.retry, { outcome, attempts, isLast, atMs: at.getTime() });
   const attempt = { session_id: row.session_id, dialled_at: row.dialled_at ?? at, outcome };
   await context.models.batchRows.updateOne(
     { _id: row._id, state: 'calling', session_id: row.session_id },

@@ -48,6 +48,7 @@ export function registerDoNotCallRoutes(app: ApiServer, context: Context): void 
     {
       schema: {
         tags,
+        summary: 'The numbers that batches do not call, newest first',
         querystring: z.strictObject({ ...listQuery, phone_number: z.string().max(64).optional() }),
         response: { 200: listOf('do_not_call', doNotCallRecord) },
       },

@@ -15,10 +15,14 @@ const NO_LIMITS = { concurrent_calls: null, calls_per_minute: null };
 export function registerTrunkLimitRoutes(app: ApiServer, context: Context): void {
   const url = '/v1/agent/phone-numbers/:phone_number_id/limits';
 
-  app.get(url, { schema: { tags: ['phone numbers'], params: numberPath, response: { 200: trunkLimits } } }, async (request) => {
-    const number = await findNumber(context, callerOf(request).teamId, request.params.phone_number_id);
-    return number.trunk_limits ?? NO_LIMITS;
-  });
+  app.get(
+    url,
+    { schema: { tags: ['phone numbers'], summary: 'The limits of the number’s trunk', params: numberPath, response: { 200: trunkLimits } } },
+    async (request) => {
+      const number = await findNumber(context, callerOf(request).teamId, request.params.phone_number_id);
+      return number.trunk_limits ?? NO_LIMITS;
+    },
+  );
 
   app.put(
     url,

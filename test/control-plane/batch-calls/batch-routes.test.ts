@@ -167,6 +167,8 @@ describe('batches', () => {
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/rows'],
+      ['POST', '/pause'],
+      ['POST', '/resume'],
       ['POST', '/cancel'],
       ['DELETE', ''],
     ] as const)
@@ -202,6 +204,18 @@ describe('batches', () => {
     expect(api.dialled()).toEqual([B]);
     expect((await api.rows(id))[0]).toMatchObject({ state: 'cancelled', to_number: '', end_user_id: null });
   });
+
+  it('call nobody again who was erased while they were called', async () => {
+    const retry = { on: ['busy'], max_attempts: 2, delay_seconds: 60 };
+    const { batch_call_id: id } = await api.start([], { recipients: [{ to_number: A, end_user_id: 'u1' }], retry });
+    await api.pass();
+    const sessionId = api.ringingAt(A);
+    await api.request('POST', '/v1/agent/erasures', { key: user.key, body: { end_user_id: 'u1' } });
+    await api.finish(A, 'busy');
+    await api.pass();
+    expect((await api.rows(id))[0]).toMatchObject({ state: 'busy', to_number: '', attempts: [{ session_id: sessionId, outcome: 'busy' }] });
+    expect((await api.batch(id)).status).toBe('completed');
+  });
 });
 
 describe('/v1/agent/do-not-call', () => {
@@ -218,6 +232,9 @@ describe('/v1/agent/do-not-call', () => {
       return body.do_not_call.map(({ phone_number }: { phone_number: string }) => phone_number);
     };
     expect(await list()).toEqual([B, A]);
+    const stranger = { key: (await api.createUser()).key };
+    expect((await api.request('GET', '/v1/agent/do-not-call', stranger)).body.do_not_call).toEqual([]);
+    expect((await api.request('DELETE', `/v1/agent/do-not-call/${encodeURIComponent(A)}`, stranger)).status).toBe(404);
     expect(await list(`?phone_number=${A.slice(1)}`)).toEqual([A]);
     const remove = () => api.request('DELETE', `/v1/agent/do-not-call/${encodeURIComponent(A)}`, { key: user.key });
     expect((await remove()).status).toBe(204);

@@ -43,8 +43,8 @@ describe('what a call came to', () => {
 
 describe('calling again', () => {
   it('happens for the outcomes named, after the delay, up to the attempts', () => {
-    const next = (outcome: 'busy' | 'failed' | 'completed', attempts: number, hasOptedOut = false) =>
-      afterAttempt(RETRY, { outcome, attempts, hasOptedOut, atMs: 1_000 });
+    const next = (outcome: 'busy' | 'failed' | 'completed', attempts: number, isLast = false) =>
+      afterAttempt(RETRY, { outcome, attempts, isLast, atMs: 1_000 });
     expect(next('busy', 1)).toEqual({ state: 'waiting', nextAtMs: 601_000 });
     expect(next('busy', 3).state).toBe('busy');
     expect(next('failed', 1).state).toBe('failed');
@@ -59,7 +59,7 @@ describe('calling again', () => {
         let calls = 0;
         for (const each of outcomes) {
           calls += 1;
-          if (afterAttempt({ ...RETRY, max_attempts }, { outcome: each, attempts: calls, hasOptedOut: false, atMs: 0 }).state !== 'waiting') break;
+          if (afterAttempt({ ...RETRY, max_attempts }, { outcome: each, attempts: calls, isLast: false, atMs: 0 }).state !== 'waiting') break;
         }
         expect(calls).toBeLessThanOrEqual(max_attempts);
       }),

@@ -63,6 +63,21 @@ describe('colleagues in calls, without LiveKit', () => {
     expect((await offer(bob.participant_id, bob.token)).status).toBe(200);
   });
 
+  it('a token opens the call it was given for and no other, of the same team or another, and nobody is shown it', async () => {
+    const { participant_id: id, token } = (await join()).body;
+    const theirs = sessionId;
+    for (const owner of [user, await api.createUser()]) {
+      user = owner;
+      sessionId = await startSession();
+      expect((await offer(id, token)).status).toBe(401);
+      await join();
+      expect((await offer(id, token)).status).toBe(401);
+    }
+    sessionId = theirs;
+    expect((await offer(id, token)).status).toBe(200);
+    expect(api.dispatch.joined.map(({ key }) => key.sessionId)).toEqual([theirs]);
+  });
+
   it('takes the call over and hands it back, and does what it did last when the browser comes back', async () => {
     const { participant_id: id, token } = (await join()).body;
     const change = (mode: string) => api.request('PATCH', path(id), { key: user.key, body: { mode } });
@@ -108,7 +123,10 @@ describe('colleagues in calls, without LiveKit', () => {
     const words = { type: 'message', role: 'human', content: 'Hello', turn_id: null, id: 'm1', created_at } as const;
     const items = [{ ...event, event: 'joined' as const }, { ...event, event: 'took_over' as const }, words];
     await api.report(sessionId, { type: 'items', items });
-    expect((await api.request('GET', `/v1/agent/sessions/${sessionId}`, { key: user.key })).body.items).toEqual(items);
+    await join();
+    const { body, text } = await api.request('GET', `/v1/agent/sessions/${sessionId}`, { key: user.key });
+    expect(body.items).toEqual(items);
+    expect(text).not.toContain('token_hash');
   });
 });
 
