@@ -24,14 +24,11 @@ import type { LivekitLegOptions } from './media-host.ts';
 import { frameSamples, type OpenedLeg } from './media-messages.ts';
 import type { Paced } from './pacer.ts';
 import { AGENT_EVENTS, CLIENT_EVENTS, type RoomMessage, RoomMessages, segmentAttributes, TRANSCRIPTION } from './room-messages.ts';
+import { BLOCK_SAMPLES, IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from './web-leg.ts';
 
 type Library = typeof import('@livekit/rtc-node');
 
-const IN_RATE_HZ = 16_000;
-/** The rate of good synthetic voices: a web caller hears them undulled. */
-const OUT_RATE_HZ = 24_000;
-/** Without a queue of its own the library takes audio in blocks of this length and passes them on at once. */
-const BLOCK_SAMPLES = (OUT_RATE_HZ * 10) / 1000;
+/** Without a queue of its own the library passes blocks on at once. */
 const NO_QUEUE = 0;
 const JOIN_TIMEOUT_MS = 10_000;
 /** A caller who is in the room but has not subscribed to the agent's voice is greeted after this long all the same. */
@@ -41,14 +38,10 @@ const RETURN_TIMEOUT_MS = 15_000;
 /** Last messages get this long to leave, and then the caller this long to read them and go. */
 const FLUSH_MS = 500;
 const LEAVE_MS = 300;
-const STATS_TIMEOUT_MS = 300;
-/** A slot served later than this is left out rather than sent in a burst. */
-const MAX_SEND_LATENESS_MS = 100;
 /** Blocks the library may owe an answer for: more means that its output is stuck, and the leg is replaced. */
 const MAX_OWED_BLOCKS = 100;
 /** Messages that wait for the caller or the network; the newest are dropped beyond it. */
 const MAX_WAITING = 256;
-const NO_STATS: LegStats = { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 };
 
 /** What a room leg needs beyond what all legs share. */
 export interface LivekitSessionOptions extends LivekitLegOptions {

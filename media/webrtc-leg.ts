@@ -15,24 +15,15 @@ import { frameSamples, type MediaThreadSettings, type OpenedLeg } from './media-
 import type { Paced } from './pacer.ts';
 import { Resampler } from './pcm.ts';
 import { announceAddress } from './sdp-candidates.ts';
+import { BLOCK_MS, BLOCK_SAMPLES, IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from './web-leg.ts';
 import type { AudioBlock, AudioSink, AudioSource, AudioTrack, PeerConnection, WebrtcLibrary } from './webrtc-api.ts';
 
-const IN_RATE_HZ = 16_000;
-/** The rate of good synthetic voices: a web caller hears them undulled. */
-const OUT_RATE_HZ = 24_000;
-/** The library takes and gives audio in blocks of this length. */
-const BLOCK_MS = 10;
-const BLOCK_SAMPLES = (OUT_RATE_HZ * BLOCK_MS) / 1000;
 /** Gathering waits this long for STUN and TURN servers that do not answer; what was found by then is used. */
 const GATHERING_TIMEOUT_MS = 2000;
 /** A browser that was answered but never connects. */
 const CONNECT_TIMEOUT_MS = 20_000;
 /** How long a broken connection may take to mend itself before it is given up; ICE has waited about 8 s before it says so. A caller who is still there offers another one. */
 const DISCONNECT_TIMEOUT_MS = 5000;
-const STATS_TIMEOUT_MS = 300;
-/** A slot served later than this is left out rather than sent in a burst. */
-const MAX_SEND_LATENESS_MS = 100;
-const NO_STATS: LegStats = { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 };
 
 /** What a web leg needs beyond what all legs share. */
 export interface WebrtcSessionOptions extends WebrtcLegOptions {
