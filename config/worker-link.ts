@@ -197,7 +197,7 @@ export const controlMessage = z.discriminatedUnion('type', [
     mode: participantMode,
     connection: participantConnection,
   }),
-  /** Answered with `{}`; refused as `not_found`, `call_taken` or `not_takeable`. */
+  /** Answered with `{}`; refused as `not_found`, `call_taken` or `call_not_takeable`. */
   z.object({
     type: z.literal('participant.change'),
     ...sessionEpoch,
