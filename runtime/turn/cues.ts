@@ -14,6 +14,7 @@ export const CUE_INSTRUCTION = `Where the tone should change, begin the sentence
 
 /** The text without cues, and the emotion named last in it; null where none is. */
 export function withoutCues(text: string): { readonly text: string; readonly emotion: Emotion | null } {
+  if (!text.includes('[')) return { text, emotion: null };
   const emotion = [...text.matchAll(CUE)]
     .map(([, cue = '']) => EMOTIONS.find((known) => known === cue.toLowerCase()))
     .findLast((known) => known !== undefined);

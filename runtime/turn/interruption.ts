@@ -16,13 +16,22 @@ export type OverlapJudgement = 'none' | 'ignore_phrase' | 'acknowledgement' | 'e
 export function judgeOverlap(text: string, isFinal: boolean, spoken: string, config: TurnConfig): OverlapJudgement {
   const said = normalised(text);
   if (said === '') return 'none';
-  const ignored = config.ignorePhrases.map(normalised);
+  const ignored = ignoredOf(config);
   if (ignored.includes(said)) return 'ignore_phrase';
   const acknowledgements = config.sensitivity === 'high' ? [] : acknowledgementsFor(config.language);
   if (isMadeOf(said, acknowledgements)) return 'acknowledgement';
   if (isEcho(said, normalised(spoken))) return 'echo';
   if (!isFinal && [...ignored, ...acknowledgements].some((phrase) => phrase.startsWith(`${said} `))) return 'open';
   return 'words';
+}
+
+/** Normalised once: they are compared with every interim. */
+const IGNORED = new WeakMap<readonly string[], readonly string[]>();
+
+function ignoredOf({ ignorePhrases }: TurnConfig): readonly string[] {
+  const known = IGNORED.get(ignorePhrases) ?? ignorePhrases.map(normalised);
+  IGNORED.set(ignorePhrases, known);
+  return known;
 }
 
 /** True when the words decide for going on as if nothing had been said. */

@@ -62,38 +62,28 @@ export function createPieceCutter(): PieceCutter {
   };
 }
 
-/** Where the first piece of `text` ends; 0 while that cannot be told. */
-function nextCut(text: string, isFirst: boolean): number {
-  const depths = bracketDepths(text);
-  const mayCut = (index: number) => depths[index] === 0;
-  const sentence = firstIndex(text, (index) => mayCut(index) && index + 1 >= (isFirst ? 1 : SENTENCE_FROM) && endsSentence(text, index));
-  const clause = isFirst ? firstIndex(text, (index) => mayCut(index) && index + 1 >= FIRST_CLAUSE_FROM && endsClause(text, index)) : -1;
-  if (sentence >= 0 && sentence < LONGEST_PIECE && (clause < 0 || sentence < clause)) return afterClosing(text, sentence + 1);
-  if (clause >= 0 && clause < LONGEST_PIECE) return clause + 1;
-  return text.length > LONGEST_PIECE ? forcedCut(text) : 0;
-}
+/** Where a bracket opens or closes, or something may end. */
+const MARKS = /[([{)\]}\n。！？｡.!?…؟।，、；：,;:—–]/g;
 
-/** The first character that fits and has another one after it. */
-function firstIndex(text: string, fits: (index: number) => boolean): number {
-  for (let index = 0; index < text.length - 1; index++) if (fits(index)) return index;
-  return -1;
+/** Where the first piece of `text` ends; 0 while that cannot be told. Asked with every token: only marks are looked at. */
+function nextCut(text: string, isFirst: boolean): number {
+  let depth = 0;
+  for (const { 0: mark, index } of text.matchAll(MARKS)) {
+    if ('([{'.includes(mark)) depth += 1;
+    if (')]}'.includes(mark)) depth = Math.max(0, depth - 1);
+    // What a mark ends is told by the character after it.
+    if (index + 1 === text.length || index >= LONGEST_PIECE) break;
+    if (depth > 0) continue;
+    if ((isFirst || index + 1 >= SENTENCE_FROM) && endsSentence(text, index)) return afterClosing(text, index + 1);
+    if (isFirst && index + 1 >= FIRST_CLAUSE_FROM && endsClause(text, index)) return index + 1;
+  }
+  return text.length > LONGEST_PIECE ? forcedCut(text) : 0;
 }
 
 function forcedCut(text: string): number {
   for (let index = LONGEST_PIECE - 1; index > 0; index--) if (endsClause(text, index)) return index + 1;
   const space = text.lastIndexOf(' ', LONGEST_PIECE);
   return space > 0 ? space : LONGEST_PIECE;
-}
-
-/** How many brackets are open after each character. */
-function bracketDepths(text: string): number[] {
-  let depth = 0;
-  return Array.from({ length: text.length }, (_, index) => {
-    const char = text[index] ?? '';
-    if ('([{'.includes(char)) depth += 1;
-    if (')]}'.includes(char)) depth = Math.max(0, depth - 1);
-    return depth;
-  });
 }
 
 function endsSentence(text: string, index: number): boolean {

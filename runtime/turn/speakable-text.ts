@@ -17,8 +17,15 @@ export interface SpeakableText {
   readonly words: readonly WordSpan[];
 }
 
+/** What markdown and pictures are made of. */
+const FOR_EYES = /[`[#*+•>|_~:-]|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\u{FE0F}|\u{200D}/u;
+
 /** The text without markdown and pictures, on one line. */
 export function readable(text: string): string {
+  return (FOR_EYES.test(text) ? plain(text) : text).replace(/\s+/g, ' ').trim();
+}
+
+function plain(text: string): string {
   return text
     .replace(/```[\s\S]*?```/g, ' ')
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -29,9 +36,7 @@ export function readable(text: string): string {
     .replace(/\*{1,3}(\S(?:[^*]*\S)?)\*{1,3}/g, '$1')
     .replace(/(^|\s)_{1,2}(\S(?:[^_]*\S)?)_{1,2}(?=\s|[.,!?;:]|$)/g, '$1$2')
     .replace(/[*`~|]+/g, ' ')
-    .replace(/\p{Extended_Pictographic}|\p{Emoji_Modifier}|\u{FE0F}|\u{200D}/gu, '')
-    .replace(/\s+/g, ' ')
-    .trim();
+    .replace(/\p{Extended_Pictographic}|\p{Emoji_Modifier}|\u{FE0F}|\u{200D}/gu, '');
 }
 
 /** Words the written text for a voice, word by word; a number with its unit, or an address, is one word. */
@@ -79,15 +84,22 @@ function unspacedWords(stretch: string, language: string): { word: string; end: 
   return words;
 }
 
-/** A digit, or a character that is a syllable, takes as long as so many letters. */
-const LETTERS_OF_ONE = 3;
+/** What every word takes beside its letters. */
+const LETTERS_OF_WORD = 1;
+/** A digit is a short word. */
+const LETTERS_OF_DIGIT = 4.5;
+/** A character that is a syllable. */
+const LETTERS_OF_SYLLABLE = 3;
 /** A word before a mark is drawn out by so many letters. */
-const LETTERS_OF_MARK = 1.5;
+const LETTERS_OF_MARK = 2.5;
+/** Letters that are one sound together: the second takes no time. */
+const ONE_SOUND = /(\p{L})\1|ck|[cgpstw]h/giu;
 
 /** How long what is spoken for a word takes, in letters: steadier over voices than counted syllables. */
 export function spokenWeight(said: string): number {
-  const letters = said.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
-  const wide = said.match(/[\p{N}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu)?.length ?? 0;
-  const marks = said.match(/[,;:.!?](?=\s|$)/g)?.length ?? 0;
-  return Math.max(1, letters + (LETTERS_OF_ONE - 1) * wide + LETTERS_OF_MARK * marks);
+  const count = (what: RegExp) => said.match(what)?.length ?? 0;
+  const sounds = count(/[\p{L}\p{N}]/gu) - count(ONE_SOUND);
+  const digits = (LETTERS_OF_DIGIT - 1) * count(/\p{N}/gu);
+  const syllables = (LETTERS_OF_SYLLABLE - 1) * count(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu);
+  return LETTERS_OF_WORD + sounds + digits + syllables + LETTERS_OF_MARK * count(/[,;:.!?](?=\s|$)/g);
 }

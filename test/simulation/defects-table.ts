@@ -12,7 +12,7 @@ import { DEFECTS, type Defect } from './defects.ts';
 import { caughtInSimulation } from './run-defect.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const COPIED = ['config', 'media', 'telephony', 'runtime', 'control-plane', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const COPIED = ['config', 'media', 'telephony', 'runtime', 'control-plane', 'docs', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
 const LOOP_TESTS = ['test/runtime/turn', 'test/runtime/call.test.ts', 'test/simulation/orderings.test.ts'];
 
 const { values } = parseArgs({ options: { calls: { type: 'string', default: '300' }, only: { type: 'string' } } });
