@@ -1,6 +1,6 @@
 /** Blobs as files of a directory: written beside their place, synced, then renamed into it. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Blobs, isKey, requireKey, requirePrefix } from './blob-store.ts';
 
@@ -39,10 +39,9 @@ export function createDirectoryBlobs(root: string): Blobs {
 /** Either the old bytes or the new ones are there at any moment, also after a loss of power. */
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   const directory = dirname(path);
-  const firstMade = await mkdir(directory, { recursive: true, mode: 0o700 });
   const temporary = join(directory, `${TEMPORARY}${randomBytes(8).toString('hex')}`);
+  const { file, firstMade } = await create(temporary);
   try {
-    const file = await open(temporary, 'wx', 0o600);
     try {
       await file.writeFile(bytes);
       await file.sync();
@@ -55,6 +54,14 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
     throw error;
   }
   await syncDirectories(directory, firstMade === undefined ? directory : dirname(firstMade));
+}
+
+/** A new file to write to, and the first of the directories that had to be made for it: of a session's blobs only the first needs one. */
+async function create(path: string): Promise<{ readonly file: FileHandle; readonly firstMade: string | undefined }> {
+  const file = await orMissing(open(path, 'wx', 0o600), null);
+  if (file) return { file, firstMade: undefined };
+  const firstMade = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  return { file: await open(path, 'wx', 0o600), firstMade };
 }
 
 /** A new name is durable once its directory is; a new directory once its parent is. */
