@@ -1,8 +1,7 @@
 /**
  * What the caller has heard of a reply, to the word: one pure function of the playout position, used for transcript, model and captions alike.
  * Exact where the voice gave word times or a piece was played whole; otherwise estimated: words weighted by letters over the piece's voiced frames, held to the
- * pauses found at its punctuation, and while audio is still to come at the speed the voice had in the pieces before.
- * A word counts once it ended, or where that is an estimate once half of it was played: waiting for its end would keep half a word too little on average.
+ * pauses found at its punctuation, and while audio is still to come at the speed the voice had in the pieces before. A word counts once it has ended.
  */
 import type { Emotion } from '#media/speech/speech.ts';
 import { type SpeakableText, spokenWeight } from './speakable-text.ts';
@@ -56,15 +55,17 @@ export interface HeardText {
 
 const FRAME_MS = 10;
 /** Usual speed of a voice until a piece of it was heard whole: voiced ms per letter. */
-const USUAL_LETTER_MS = 60;
+const USUAL_LETTER_MS = 55;
 /** The usual speed counts as so many letters; a first word alone says little. */
 const USUAL_LETTERS = 10;
 /** From here on what was learned first is forgotten, letters. */
 const REMEMBERED_LETTERS = 1_000;
 /** Silence within a piece that is no closed consonant. */
-const PAUSE_MS = 100;
+const PAUSE_MS = 120;
 /** How far a pause may lie from where its mark was expected, as a share of the way from the pause before. */
-const PAUSE_TOLERANCE = 0.35;
+const PAUSE_TOLERANCE = 0.5;
+/** A frame is voiced whose energy is more than this part of the loudest one's. */
+const VOICED_PART = 1 / 80;
 const MARK = /[,;:.!?…—–，、；：。！？]["')\]”’»]*$/u;
 
 /** The speed of one voice, learned from the pieces that are complete. */
@@ -129,12 +130,10 @@ function heardOfPiece(piece: VoicedPiece, position: HeardPosition): HeardText {
     if (chunk.legPieceId < position.legPieceId) playedMs += chunk.durationMs;
     else if (chunk.legPieceId === position.legPieceId) playedMs += Math.min(chunk.durationMs, position.offsetMs);
   }
-  const isExact = isTimed(piece);
-  const countsFromMs = isExact ? wordEndsMs(piece) : estimatedMs(piece, 0.5);
   // Half a millisecond: marks are whole samples.
-  const last = countsFromMs.findLastIndex((fromMs) => fromMs <= playedMs + 0.5);
+  const last = wordEndsMs(piece).findLastIndex((endMs) => endMs <= playedMs + 0.5);
   const textEnd = piece.words[last]?.textEnd ?? 0;
-  return { text: piece.text.slice(0, textEnd), isExact };
+  return { text: piece.text.slice(0, textEnd), isExact: isTimed(piece) };
 }
 
 function isTimed(piece: VoicedPiece): boolean {
@@ -145,23 +144,14 @@ function isTimed(piece: VoicedPiece): boolean {
 export function wordEndsMs(piece: VoicedPiece): number[] {
   // A word whose time has not come yet has no audio yet either.
   if (isTimed(piece)) return piece.words.map(({ endMs }) => endMs ?? Number.POSITIVE_INFINITY);
-  return estimatedMs(piece, 1);
-}
-
-/** When this share of each word has been spoken, ms from the piece's start. */
-function estimatedMs(piece: VoicedPiece, share: number): number[] {
   const anchors = anchorsOf(piece);
   let weight = 0;
   return piece.words.map((word) => {
-    const spoken = weight + share * word.weight;
     weight += word.weight;
-    const next = Math.max(
-      1,
-      anchors.findIndex((anchor) => anchor.weight >= spoken - 0.001),
-    );
+    const next = anchors.findIndex((anchor) => anchor.weight >= weight - 0.001);
     const [from, to] = [anchors[next - 1], anchors[next]];
     if (!from || !to) return Number.POSITIVE_INFINITY;
-    return timeOfVoicedMs(piece, from.voicedMs + ((spoken - from.weight) / (to.weight - from.weight)) * (to.voicedMs - from.voicedMs));
+    return timeOfVoicedMs(piece, from.voicedMs + ((weight - from.weight) / (to.weight - from.weight)) * (to.voicedMs - from.voicedMs));
   });
 }
 
@@ -246,7 +236,7 @@ export function completePiece(piece: VoicedPiece): void {
   }
 }
 
-/** Appends audio: voiced are its 10 ms frames whose energy stands above a sixtieth of the loudest. */
+/** Appends audio, voiced or not in frames of 10 ms. */
 export function addAudio(piece: VoicedPiece, legPieceId: number, samples: Int16Array, rateHz: number): void {
   const frame = Math.max(1, Math.round((rateHz * FRAME_MS) / 1_000));
   const energies: number[] = [];
@@ -257,7 +247,7 @@ export function addAudio(piece: VoicedPiece, legPieceId: number, samples: Int16A
     energies.push(sum / (end - start));
   }
   piece.loudest = Math.max(piece.loudest, ...energies);
-  const floor = Math.max(1, piece.loudest / 60);
+  const floor = Math.max(1, piece.loudest * VOICED_PART);
   let voiced = voicedMsOf(piece);
   const voicedMs = [voiced];
   for (const energy of energies) {

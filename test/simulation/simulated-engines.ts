@@ -28,7 +28,7 @@ export function createSimulatedVoice(options: { clock: Clock; random: Random; wo
       let elapsedMs = 0;
       for (const match of text.matchAll(/\S+/g)) {
         // A voice without word times is judged by its letters, so it speaks by them.
-        const samples = Math.round(givesWordTimes ? random.between(120, 400) : spokenWeight(match[0]) * random.between(50, 75));
+        const samples = Math.round(givesWordTimes ? random.between(120, 400) : spokenWeight(match[0]) * random.between(45, 70));
         const number = words.add(match[0], samples);
         const audio = new Int16Array(samples).fill(number);
         const word: SpokenWord = { textStart: match.index, textEnd: match.index + match[0].length, startMs: elapsedMs, endMs: elapsedMs + samples };
