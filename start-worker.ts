@@ -13,6 +13,7 @@ import type { JobKind } from '#config/worker-link.ts';
 import type { MediaHost, Transport } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
+import { favourThisThread } from '#media/thread-priority.ts';
 import { runAgentTest } from '#runtime/agent-tests/run-agent-test.ts';
 import { analyse } from '#runtime/analysis.ts';
 import type { CallDeps, ToolsLink } from '#runtime/call.ts';
@@ -53,6 +54,7 @@ export async function startWorkerPart(settings: Settings): Promise<void> {
 }
 
 async function compose(settings: Settings, logger: Logger, link: { readonly controlPlaneUrl: string; readonly token: string }): Promise<Part> {
+  favourThisThread();
   const clock = systemClock;
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
   const spoolRoot = join(settings.DATA_DIR, 'spool');

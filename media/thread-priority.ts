@@ -6,7 +6,15 @@ export function preferThisThread(): void {
   ask(constants.priority.PRIORITY_HIGH);
 }
 
-/** For a thread started by a preferred one, whose priority it inherits. */
+/**
+ * For the loops a conversation waits for (calls, speech detection), behind the media thread: what they do late is silence on the line,
+ * what the control plane, its store or an index do late is not noticed.
+ */
+export function favourThisThread(): void {
+  ask(constants.priority.PRIORITY_ABOVE_NORMAL);
+}
+
+/** For a thread started by a favoured one, whose priority it inherits. */
 export function treatThisThreadAsOthers(): void {
   ask(constants.priority.PRIORITY_NORMAL);
 }

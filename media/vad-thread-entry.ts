@@ -4,7 +4,7 @@
  */
 import { parentPort } from 'node:worker_threads';
 import { emptyMemory, loadSilero, type SpeechModel, type VoiceMemory, type VoiceRateHz } from './silero.ts';
-import { treatThisThreadAsOthers } from './thread-priority.ts';
+import { favourThisThread } from './thread-priority.ts';
 import type { FromDetector, ToDetector, WindowHead } from './vad-messages.ts';
 
 /** A stream further behind than this (half a second) is served from its newest windows: the others have been judged without us. */
@@ -17,7 +17,7 @@ interface Stream {
   readonly waiting: { readonly head: WindowHead; readonly samples: Int16Array }[];
 }
 
-treatThisThreadAsOthers();
+favourThisThread();
 
 if (!parentPort) throw new Error('vad-thread-entry.ts runs as a worker thread');
 const port = parentPort;

@@ -1,10 +1,13 @@
 /** The thread that runs one call again, says where it would first have gone another way, and ends. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ReplayOutcome } from '#config/replay.ts';
+import { treatThisThreadAsOthers } from '#media/thread-priority.ts';
 import { type ReadFlightLog, readFlightLog } from './flight-log.ts';
 import type { ReplayRequest } from './replay-request.ts';
 import { turnChanges } from './replay-settings.ts';
 import { type Divergence, firstDivergence } from './what-if.ts';
+
+treatThisThreadAsOthers();
 
 const { log, settings } = workerData as ReplayRequest;
 parentPort?.postMessage(replayed(readFlightLog([Buffer.from(log)])));

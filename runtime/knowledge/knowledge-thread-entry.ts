@@ -1,6 +1,7 @@
 /** The thread that indexes and searches knowledge, so that no call loop ever does. Calls whose sources are the same share one index. */
 import { createHash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
+import { treatThisThreadAsOthers } from '#media/thread-priority.ts';
 import { buildKnowledgeIndex, type KnowledgeIndex } from './knowledge-index.ts';
 import type { KnowledgeAnswer, KnowledgeRequest } from './knowledge-search.ts';
 
@@ -12,6 +13,8 @@ interface Shared {
   readonly index: KnowledgeIndex;
   calls: number;
 }
+
+treatThisThreadAsOthers();
 
 const shared = new Map<string, Shared>();
 const byCall = new Map<number, Shared>();
