@@ -36,7 +36,7 @@ export interface SippPhone {
   giveUp(): void;
 }
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 /** Starts one; every INVITE must carry an offer and `X-Service-Session-Id`. Its audio is at `audioPort`, where somebody else may speak for it. */
 export async function startSippPhone(manner: PhoneManner, audioPort?: number): Promise<SippPhone> {
