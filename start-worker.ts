@@ -49,12 +49,12 @@ export async function startWorkerPart(settings: Settings): Promise<void> {
     throw new Error(
       'CONTROL_PLANE_URL, WORKER_TOKEN: must be set for a worker of its own (the token is in the credentials.json of the control plane’s DATA_DIR)',
     );
+  favourThisThread();
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'worker' });
   await runPart(logger, () => compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN }));
 }
 
 async function compose(settings: Settings, logger: Logger, link: { readonly controlPlaneUrl: string; readonly token: string }): Promise<Part> {
-  favourThisThread();
   const clock = systemClock;
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
   const spoolRoot = join(settings.DATA_DIR, 'spool');
