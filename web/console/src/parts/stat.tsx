@@ -9,7 +9,7 @@ interface Stat {
 
 export function StatGrid({ stats }: { stats: readonly Stat[] }) {
   return (
-    <SimpleGrid cols={{ base: 2, sm: 3, lg: stats.length }} spacing="sm">
+    <SimpleGrid className="stats" cols={{ base: 2, sm: 3, lg: stats.length }} spacing="sm">
       {stats.map(({ label, value, hint }) => (
         <div key={label} className="card" style={{ padding: 16 }}>
           <Text size="sm" c="dimmed">
