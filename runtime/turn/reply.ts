@@ -73,11 +73,16 @@ function nextCut(text: string, isFirst: boolean): number {
     if (')]}'.includes(mark)) depth = Math.max(0, depth - 1);
     // What a mark ends is told by the character after it.
     if (index + 1 === text.length || index >= LONGEST_PIECE) break;
-    if (depth > 0) continue;
-    if ((isFirst || index + 1 >= SENTENCE_FROM) && endsSentence(text, index)) return afterClosing(text, index + 1);
-    if (isFirst && index + 1 >= FIRST_CLAUSE_FROM && endsClause(text, index)) return index + 1;
+    const end = depth > 0 ? 0 : endAt(text, index, isFirst);
+    if (end > 0) return end;
   }
   return text.length > LONGEST_PIECE ? forcedCut(text) : 0;
+}
+
+/** Where the piece ends that this mark ends; 0 when it ends none. */
+function endAt(text: string, index: number, isFirst: boolean): number {
+  if ((isFirst || index + 1 >= SENTENCE_FROM) && endsSentence(text, index)) return afterClosing(text, index + 1);
+  return isFirst && index + 1 >= FIRST_CLAUSE_FROM && endsClause(text, index) ? index + 1 : 0;
 }
 
 function forcedCut(text: string): number {
