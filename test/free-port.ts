@@ -2,8 +2,11 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+
+const FIRST_PORT = 12_000;
+const PORTS = 6_000;
 
 /** A UDP port of 127.0.0.1 that nobody holds right now. */
 export async function freeUdpPort(): Promise<number> {
@@ -15,14 +18,23 @@ export async function freeUdpPort(): Promise<number> {
   return port;
 }
 
-/** A TCP port of 127.0.0.1 that nobody holds right now. */
+/**
+ * A TCP port of 127.0.0.1 that nobody holds right now. It is not of those the system gives to connections:
+ * whoever connects to one of these again and again, while nobody listens, at last connects to itself, and holds it.
+ */
 export async function freeTcpPort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }
 
 /** Waits until a program has taken a UDP port of 127.0.0.1, or has had time to: what is sent there before may be told to be refused. */

@@ -1,5 +1,6 @@
 /** Runs a real drachtio-server, where the machine has one, with the configuration of docker-compose.yml: it asks about every INVITE over HTTP before it hands it to an application. */
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -10,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { systemClock } from '#config/clock.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
 import { drachtioQuery, readDrachtioQuestion } from '#control-plane/calls/drachtio-question.ts';
-import { freeTcpPort, freeUdpPort } from '../free-port.ts';
+import { freeTcpPort } from '../free-port.ts';
 import { openRawCaller, type RawCaller } from '../telephony/embedded/raw-caller.ts';
 
 /** The program: `drachtio` on the PATH, or wherever DRACHTIO_SERVER says. */
@@ -21,6 +22,8 @@ export interface DrachtioServer {
   readonly sipPort: number;
   /** Where applications connect. */
   readonly appPort: number;
+  /** Once an application that has connected is given requests: OPTIONS is handed on then. */
+  serving(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -58,7 +61,7 @@ export async function startDrachtioServerAlone(
 /** Starts one. */
 export async function startDrachtioServer(options: DrachtioOptions): Promise<DrachtioServer> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-drachtio-'));
-  const { sipPort, appPort } = options.ports ?? { sipPort: await freeUdpPort(), appPort: await freeTcpPort() };
+  const { sipPort, appPort } = options.ports ?? { sipPort: await freeTcpPort(), appPort: await freeTcpPort() };
   const file = join(folder, 'drachtio.conf.xml');
   writeFileSync(file, configuration({ ...options, sipPort, appPort }));
   const child = spawn(DRACHTIO_PROGRAM, ['-f', file], { cwd: folder, stdio: ['ignore', logTo(), logTo()] });
@@ -67,6 +70,7 @@ export async function startDrachtioServer(options: DrachtioOptions): Promise<Dra
   const server: DrachtioServer = {
     sipPort,
     appPort,
+    serving: () => untilAnswered(probe, [200], () => child.exitCode !== null),
     async close() {
       const ended = once(child, 'exit');
       if (child.exitCode === null && child.kill('SIGKILL')) await ended;
@@ -75,7 +79,7 @@ export async function startDrachtioServer(options: DrachtioOptions): Promise<Dra
     },
   };
   try {
-    await untilServing(probe, () => child.exitCode !== null);
+    await untilAnswered(probe, [200, 503], () => child.exitCode !== null);
   } catch (error) {
     await server.close();
     throw error;
@@ -123,12 +127,13 @@ async function answer(request: IncomingMessage, admit: (question: AdmissionReque
   return admit(question);
 }
 
-/** Its port for applications is open long before it speaks SIP. */
-async function untilServing(probe: RawCaller, hasEnded: () => boolean): Promise<void> {
+/** Asks by OPTIONS until one of these is the answer: its port for applications is open long before it speaks SIP, and before it knows what they take. */
+async function untilAnswered(probe: RawCaller, statuses: readonly number[], hasEnded: () => boolean): Promise<void> {
   const untilMs = systemClock.now() + STARTS_WITHIN_MS;
-  for (let cseq = 1; probe.responses.length === 0; cseq++) {
-    if (hasEnded() || systemClock.now() > untilMs) throw new Error(`${DRACHTIO_PROGRAM} did not start`);
-    probe.request({ method: 'OPTIONS', cseq, callId: `start-${cseq}` });
-    await systemClock.sleep(100);
+  const isAnswered = () => probe.heard.some(({ start }) => start.kind === 'response' && statuses.includes(start.status));
+  for (let cseq = probe.heard.length + 1; !isAnswered(); cseq++) {
+    if (hasEnded() || systemClock.now() > untilMs) throw new Error(`${DRACHTIO_PROGRAM} did not start, or knows of nobody who answers`);
+    probe.request({ method: 'OPTIONS', cseq, callId: `probe-${randomUUID()}` });
+    await systemClock.sleep(50);
   }
 }

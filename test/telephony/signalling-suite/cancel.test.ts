@@ -21,7 +21,7 @@ describeServers([], 'a caller who gives up (RFC 3261 §9.2)', (start) => {
     invites = [];
     admit = async () => route;
     server = await start(() => admit());
-    worker = await connectWorker(server.appPort);
+    worker = await connectWorker(server);
     worker.onInvite((invite) => invites.push(invite));
     caller = await openRawCaller(server.sipPort);
   });

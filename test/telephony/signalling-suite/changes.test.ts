@@ -37,7 +37,7 @@ describeServers(['sipp'], 'what a caller asks for inside a call', (start, beyond
     media = silent;
     server = await start();
     link = await openLink(server.appPort);
-    worker = await connectWorker(link.port);
+    worker = await connectWorker(server, { port: link.port });
     worker.onInvite((invite) => {
       const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
       void answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then((call) => calls.push(call));

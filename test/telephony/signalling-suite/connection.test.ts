@@ -21,7 +21,7 @@ describeServers([], 'a call whose worker loses its connection', (start) => {
     [invites, ended] = [[], 0];
     server = await start();
     link = await openLink(server.appPort);
-    worker = await connectWorker(link.port);
+    worker = await connectWorker(server, { port: link.port });
     worker.onInvite((invite) => invites.push(invite));
     phone = await openRawCaller(server.sipPort);
   });

@@ -46,7 +46,7 @@ describeServers(['sipp'], 'inbound calls from sipp', (start, beyond) => {
   });
 
   async function openWorker(): Promise<Signalling> {
-    const signalling = await connectWorker(server.appPort);
+    const signalling = await connectWorker(server);
     const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
     signalling.onInvite((invite) => {
       void answerInboundCall(deps, invite, ready()).then((call) => {

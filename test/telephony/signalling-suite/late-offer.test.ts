@@ -27,7 +27,7 @@ describeServers([], 'calls that come without an offer (RFC 3261 §13.2.1, §14.2
     legs = [];
     media = await startMediaThread({ rtpPortMin: 23_100, rtpPortMax: 23_139, iceServers: [], clock: systemClock, logger });
     server = await start();
-    worker = await connectWorker(server.appPort);
+    worker = await connectWorker(server);
     const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
     worker.onInvite((invite) => {
       void answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then((call) => {

@@ -22,7 +22,7 @@ describeServers([], 'lost packets (RFC 3261 §17, §13.3.1.4)', (start) => {
       admitted += 1;
       return { action: 'route', data: { tag: 'worker-1' } };
     });
-    worker = await connectWorker(server.appPort);
+    worker = await connectWorker(server);
     worker.onInvite((invite) => invites.push(invite));
     caller = await openRawCaller(server.sipPort);
   });

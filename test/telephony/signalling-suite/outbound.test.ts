@@ -19,7 +19,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     media = new SilentMedia(systemClock);
     abort = new AbortController();
     server = await start();
-    worker = await connectWorker(server.appPort);
+    worker = await connectWorker(server);
   });
   afterEach(async () => {
     worker.close();
@@ -122,7 +122,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
 
   it('given up in the moment it is answered is hung up on (RFC 3261 §9.1)', async () => {
     // It rings long enough for the phone to be waiting: sipp takes a CANCEL at no other moment.
-    expect((await dial({ does: 'answerTooLate' }, { ringMs: 1_500 })).outcome).toBe('no_answer');
+    expect((await dial({ does: 'answerTooLate' }, { ringMs: 3_000 })).outcome).toBe('no_answer');
     await expectOver();
   });
 

@@ -16,7 +16,7 @@ describeServers([], 'reliable provisional responses (RFC 3262) and forked answer
   beforeEach(async () => {
     invites = [];
     server = await start();
-    worker = await connectWorker(server.appPort);
+    worker = await connectWorker(server);
     worker.onInvite((invite) => invites.push(invite));
     caller = await openRawCaller(server.sipPort);
   });

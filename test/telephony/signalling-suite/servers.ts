@@ -21,6 +21,8 @@ export interface SuiteServer {
   readonly appPort: number;
   /** Dialogs it keeps; null where it does not tell. */
   dialogs(): number | null;
+  /** Once a worker that has connected is given calls. */
+  serving(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -34,7 +36,13 @@ const toFirstWorker: Admit = async () => ({ action: 'route', data: { tag: 'worke
 const startEmbedded: StartServer = async (admit = toFirstWorker, ports = { sipPort: 0, appPort: 0 }) => {
   const fixed = { sipHost: '127.0.0.1', publicIp: undefined, appHost: '127.0.0.1', secret: SECRET, clock: systemClock, logger };
   const server = await startEmbeddedSignalling({ ...fixed, ...ports, admit });
-  return { sipPort: server.sipPort, appPort: server.appPort, dialogs: () => server.metrics().dialogs, close: () => server.close() };
+  return {
+    sipPort: server.sipPort,
+    appPort: server.appPort,
+    dialogs: () => server.metrics().dialogs,
+    serving: async () => undefined,
+    close: () => server.close(),
+  };
 };
 
 const startDrachtio: StartServer = async (admit = toFirstWorker, ports) => {
@@ -53,9 +61,14 @@ export function describeServers(programs: readonly string[], title: string, body
   on('drachtio-server', describeWhereThere([...programs, DRACHTIO_PROGRAM]), [startDrachtio, () => undefined]);
 }
 
-/** Connects a worker to a server, or to whatever relays to it at `port`. */
-export function connectWorker(port: number, tag = 'worker-1'): Promise<Signalling> {
-  return connectSignalling({ host: '127.0.0.1', port, secret: SECRET, tag, logger });
+/** Connects a worker to a server, over whatever relays to it at `port`. */
+export async function connectWorker(
+  server: SuiteServer,
+  { port = server.appPort, tag = 'worker-1' }: { readonly port?: number; readonly tag?: string } = {},
+): Promise<Signalling> {
+  const worker = await connectSignalling({ host: '127.0.0.1', port, secret: SECRET, tag, logger });
+  await server.serving();
+  return worker;
 }
 
 /** The server keeps this many dialogs, where it tells. */

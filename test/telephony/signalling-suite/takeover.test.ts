@@ -36,7 +36,7 @@ describeServers([], 'an answered call whose worker goes', (start, beyond) => {
   const deps = () => ({ clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random });
 
   async function openWorker(tag: string): Promise<Signalling> {
-    const worker = await connectWorker(server.appPort, tag);
+    const worker = await connectWorker(server, { tag });
     workers.push(worker);
     worker.onInvite((invite) => {
       void answerInboundCall(deps(), invite, Promise.resolve({ recordAudio: false })).then((call) => calls.push(call));
