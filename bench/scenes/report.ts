@@ -104,7 +104,9 @@ function speculationSaves(results: readonly SceneResult[]): string[] {
   });
   const savedMs = Number(late) - Number(early);
   if (Number.isNaN(savedMs)) return [];
-  return [`Speculation: the same question is answered ${savedMs.toFixed(0)} ms sooner (medians); the model takes ${FIRST_TOKEN_MS} ms to its first token.`];
+  return [
+    `Speculation: the same question is answered ${savedMs.toFixed(0)} ms sooner (medians); the model takes ${FIRST_TOKEN_MS} ms to its first token.`,
+  ];
 }
 
 function shown(values: readonly number[]): string {
