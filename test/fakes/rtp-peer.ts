@@ -6,7 +6,6 @@ import { decodeG711 } from '#media/codecs.ts';
 import type { RtpCodec, RtpRemote } from '#media/leg.ts';
 import { CodecStream, MAX_ENCODED_BYTES } from '#media/rtp/codec-stream.ts';
 import { CODECS } from '#media/rtp/codec-table.ts';
-import { DigitSender } from '#media/rtp/dtmf.ts';
 import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from '#media/rtp/packet.ts';
 
 const DIGIT_PAYLOAD_TYPE = 101;
@@ -38,10 +37,8 @@ export class RtpPeer {
   readonly #socket: Socket;
   readonly #codec: RtpCodec;
   readonly #encoder: CodecStream;
-  readonly #keys = new DigitSender();
   #sequence = 0;
   #timestamp = 0;
-  #keyTimestamp = 0;
   #timer: Timer | null = null;
 
   constructor(socket: Socket, codec: RtpCodec) {
@@ -118,7 +115,8 @@ export class RtpPeer {
         for (; startMs + frame * PACKET_MS <= systemClock.now(); frame++) {
           const voice = new Int16Array(length);
           voice.set(samples.subarray(frame * length, (frame + 1) * length));
-          this.#sendSlot(port, voice);
+          const payload = new Uint8Array(MAX_ENCODED_BYTES);
+          this.send(port, this.remote.payloadType, payload.subarray(0, this.#encoder.encode(voice, payload, 0)));
           this.#timestamp += (CODECS[this.#codec].clockHz * PACKET_MS) / 1_000;
           if ((frame + 1) * length >= samples.length) resolve(startMs);
         }
@@ -126,22 +124,6 @@ export class RtpPeer {
       };
       turn();
     });
-  }
-
-  /** Presses keys (RFC 4733), one after the other, in place of the audio of a peer that is speaking. */
-  press(keys: string): void {
-    this.#keys.enqueue(keys);
-  }
-
-  #sendSlot(port: number, voice: Int16Array): void {
-    const key = this.#keys.isSending ? this.#keys.next(CODECS[this.#codec].clockHz) : null;
-    if (key) {
-      if (key.isFirst) this.#keyTimestamp = this.#timestamp;
-      this.send(port, DIGIT_PAYLOAD_TYPE, key.payload, { marker: key.isFirst, timestamp: this.#keyTimestamp });
-      return;
-    }
-    const payload = new Uint8Array(MAX_ENCODED_BYTES);
-    this.send(port, this.remote.payloadType, payload.subarray(0, this.#encoder.encode(voice, payload, 0)));
   }
 
   /** Stops sending. */
