@@ -14,6 +14,7 @@ const WAV_HEADER_BYTES = 44;
 /** Where a WAV header says how many channels there are, and at which rate. */
 const WAV_CHANNELS_AT = 22;
 const WAV_RATE_AT = 24;
+const TRIES = 3;
 
 /** What it offers is what its modules are. */
 const CODEC_MODULES = { PCMU: 'g711', G722: 'g722', opus: 'opus' } as const;
@@ -55,9 +56,17 @@ export function dial(uri: string, microphone: Int16Array, options: PhoneOptions 
 
 /** Answers whoever calls; resolves once it can be called. */
 export async function answerPhone(microphone: Int16Array, options: PhoneOptions = {}): Promise<Phone> {
-  const phone = await start(microphone, options, []);
-  await phone.listening();
-  return phone;
+  for (let left = TRIES; ; left--) {
+    const phone = await start(microphone, options, []);
+    try {
+      await phone.listening();
+      return phone;
+    } catch (error) {
+      // A port it was given was taken by somebody else in between.
+      await phone.close();
+      if (left === 1) throw error;
+    }
+  }
 }
 
 async function start(
