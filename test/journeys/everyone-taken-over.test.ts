@@ -24,7 +24,7 @@ const HEARD = 100_000;
 /** What was on its way to a phone when the worker died, samples. */
 const LEFT_OVER = 0.4 * RATE_HZ;
 /** A tone would be taken for speech where a busy machine judges by levels: nobody talks but where it is measured. */
-const SILENCE = new Int16Array(RATE_HZ * 120);
+const SILENCE: Int16Array = new Int16Array(RATE_HZ * 120);
 /** Spoken for two minutes: whoever hears it is in the middle of a sentence. */
 const LONG_STORY = Array.from({ length: 40 }, () => 'This is a long story about nothing at all.').join(' ');
 const ANSWER = 'Seven it is, and I have written it down.';
