@@ -110,7 +110,8 @@ export async function toSessionDetail(context: Context, session: SessionDocument
       lost_at: takeover.lost_at.toISOString(),
       taken_over_at: takeover.taken_over_at.toISOString(),
     })),
-    media_quality: session.media_quality ?? null,
+    // Told by an earlier version it lacks what that did not measure.
+    media_quality: session.media_quality ? mediaQuality.parse(session.media_quality) : null,
     sip_headers: readSipHeaders(context, session),
   };
 }

@@ -134,7 +134,7 @@ describe('a worker’s reports', () => {
       'tool_call',
       'tool_result',
     ]);
-    expect(turns).toEqual([LATENCY]);
+    expect(turns).toEqual([{ ...LATENCY, explanation: expect.stringContaining('waited 550 ms') }]);
     expect(JSON.stringify(await loadSession(api.context, id))).not.toContain(Buffer.from('secret first').toString('base64').slice(0, 12));
   });
 
