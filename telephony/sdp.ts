@@ -59,8 +59,6 @@ const MAX_FORMATS = 64;
 const OPUS_PAYLOAD_TYPE = 111;
 const DIGIT_PAYLOAD_TYPE = 101;
 const DIGIT_CLOCK_HZ = 8_000;
-/** We can make up for a lost packet with what the next one carries of it (RFC 7587 §6.1). */
-const OPUS_PARAMETERS = 'useinbandfec=1';
 /** Reports on the media's own port (RFC 5761); ours only where it is offered. */
 const RTCP_MUX = 'a=rtcp-mux';
 /** Plain RTP; the AVPF profile differs in RTCP timing only (RFC 4585). */
@@ -95,7 +93,7 @@ export function offerAudio(local: LocalAudio): string {
     ...sessionLines(local, '0 0'),
     `m=audio ${local.port} ${local.isSecure ? 'RTP/SAVP' : 'RTP/AVP'} ${codecs.map(({ payloadType }) => payloadType).join(' ')} ${DIGIT_PAYLOAD_TYPE}`,
     ...(local.isSecure ? [cryptoLine(OWN_CRYPTO, local.srtpKey)] : []),
-    ...codecs.flatMap(({ codec, payloadType }) => codecLines(codec, payloadType)),
+    ...codecs.map(({ codec, payloadType }) => codecLine(codec, payloadType)),
     ...digitLines(DIGIT_PAYLOAD_TYPE, DIGIT_CLOCK_HZ),
     'a=ptime:20',
     'a=sendrecv',
@@ -152,7 +150,7 @@ function acceptedSection({ section, direction, remote, crypto }: UsableAudio, lo
   return [
     `m=audio ${local.port} ${section.protocol} ${remote.payloadType}${digits === null ? '' : ` ${digits}`}`,
     ...(crypto === null ? [] : [cryptoLine(crypto, local.srtpKey)]),
-    ...codecLines(remote.codec, remote.payloadType),
+    codecLine(remote.codec, remote.payloadType),
     ...(digits === null ? [] : digitLines(digits, remote.digitClockHz ?? DIGIT_CLOCK_HZ)),
     'a=ptime:20',
     ...(remote.isRtcpMuxed ? [RTCP_MUX] : []),
@@ -164,9 +162,9 @@ function refusedSection(section: Section): string[] {
   return [`m=${section.media} 0 ${section.protocol} ${section.formats.join(' ')}`];
 }
 
-function codecLines(codec: RtpCodec, payloadType: number): string[] {
-  const parameters = codec === 'opus' ? [`a=fmtp:${payloadType} ${OPUS_PARAMETERS}`] : [];
-  return [`a=rtpmap:${payloadType} ${CODECS[codec].encoding}`, ...parameters];
+/** No parameters: of Opus, `useinbandfec` would ask for bits our decoder makes no use of (RFC 7587 §6.1). */
+function codecLine(codec: RtpCodec, payloadType: number): string {
+  return `a=rtpmap:${payloadType} ${CODECS[codec].encoding}`;
 }
 
 function digitLines(payloadType: number, clockHz: number): string[] {

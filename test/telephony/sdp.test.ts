@@ -44,7 +44,7 @@ describe('answers to offers (RFC 3264)', () => {
     expect(answer).toContain('a=rtpmap:9 G722/8000\r\n');
   });
 
-  it('answers Opus with its parameters, and the telephone events of its clock (RFC 7587 §7)', () => {
+  it('answers Opus with the telephone events of its clock (RFC 7587 §7)', () => {
     const lines = [
       'a=rtpmap:96 opus/48000/2',
       'a=fmtp:96 maxplaybackrate=16000',
@@ -57,10 +57,10 @@ describe('answers to offers (RFC 3264)', () => {
       expect.arrayContaining([
         'm=audio 20000 RTP/AVP 96 98',
         'a=rtpmap:96 opus/48000/2',
-        'a=fmtp:96 useinbandfec=1',
         'a=rtpmap:98 telephone-event/48000',
       ]),
     );
+    expect(answer).not.toContain('useinbandfec');
   });
 
   it('takes telephone events of 8 kHz beside Opus where there are no others', () => {
