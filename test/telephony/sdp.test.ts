@@ -54,11 +54,7 @@ describe('answers to offers (RFC 3264)', () => {
     const { sdp: answer, remote } = answerAudio(sdp('m=audio 4000 RTP/AVP 96 0 97 98', ...lines), local);
     expect(remote).toMatchObject({ codec: 'opus', payloadType: 96, digitPayloadType: 98, digitClockHz: 48_000 });
     expect(answer.split('\r\n')).toEqual(
-      expect.arrayContaining([
-        'm=audio 20000 RTP/AVP 96 98',
-        'a=rtpmap:96 opus/48000/2',
-        'a=rtpmap:98 telephone-event/48000',
-      ]),
+      expect.arrayContaining(['m=audio 20000 RTP/AVP 96 98', 'a=rtpmap:96 opus/48000/2', 'a=rtpmap:98 telephone-event/48000']),
     );
     expect(answer).not.toContain('useinbandfec');
   });
