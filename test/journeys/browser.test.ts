@@ -24,6 +24,7 @@ const CONNECT_AND_ASK = `async (grant) => {
     headers: { 'content-type': 'application/json', authorization: 'Bearer ' + grant.token },
     body: JSON.stringify({ type: 'offer', sdp: connection.localDescription.sdp }),
   });
+  if (!response.ok) throw new Error(response.status + ' ' + (await response.text()));
   await connection.setRemoteDescription(await response.json());
   await new Promise((resolve) => { channel.onopen = resolve; });
   channel.send(JSON.stringify({ type: 'user.message', text: 'What are your opening hours?', audio: true }));
@@ -74,7 +75,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     await visitor.close();
   });
 
-  itNeeds(['chromium'])('goes on over a second connection with the same token', { timeout: 60_000 }, async () => {
+  itNeeds(['chromium'])('goes on over a second connection with the same token', { timeout: 180_000 }, async () => {
     const { product } = stage;
     const visitor = await TalkPage.open(stage.browser, product);
     const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });
