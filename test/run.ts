@@ -1,5 +1,5 @@
 /**
- * `npm test`: runs every vitest file and closes with one line for the whole run, `N passed, N failed, N skipped`; skipped tests are listed by name.
+ * `npm test`: runs every vitest file and closes with one line for the whole run, `N passed, N failed, N skipped`; skipped tests are listed by name, and last of all the failed ones with what they said.
  * In CI a few failed files are run once more, alone: what passes then needed a quiet machine, counts as passed and is listed by name as flaky, a fault to be found.
  */
 import { spawn } from 'node:child_process';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 interface FileReport {
   readonly name: string;
   readonly status: string;
-  readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  readonly assertionResults: readonly { readonly fullName: string; readonly status: string; readonly failureMessages?: readonly string[] | null }[];
 }
 
 interface Run {
@@ -21,6 +21,7 @@ interface Run {
 
 /** More than this is a broken product, not a busy machine. */
 const MOST_FILES_AGAIN = 5;
+const MOST_LINES_OF_A_FAILURE = 25;
 
 const root = join(import.meta.dirname, '..');
 const first = await runVitest(process.argv.slice(2));
@@ -43,6 +44,7 @@ if (!files) {
 const skipped = files.flatMap((file) => namesOf(file, ['pending', 'skipped', 'todo']));
 for (const name of skipped) console.log(`skipped: ${name}`);
 for (const name of flaky) console.log(`flaky: ${name}`);
+for (const failure of files.flatMap(failuresOf)) console.log(failure);
 const passed = files.flatMap((file) => namesOf(file, ['passed'])).length;
 // A file that could not even be loaded has no tests of its own: it counts as one failure. So does an error outside of any test (an unhandled rejection, say).
 const failures = files.flatMap((file) => [...namesOf(file, ['failed']), ...unnamed(file)]).length;
@@ -56,6 +58,16 @@ function isBroken(file: FileReport): boolean {
 
 function namesOf(file: FileReport, statuses: readonly string[]): string[] {
   return file.assertionResults.filter((test) => statuses.includes(test.status)).map((test) => test.fullName);
+}
+
+/** What a reader of the last lines alone needs: which tests failed, where they stand, and the beginning of what they said. */
+function failuresOf(file: FileReport): string[] {
+  const failed = file.assertionResults.filter((test) => test.status === 'failed');
+  return failed.map((test) => `failed: ${test.fullName} (${file.name.slice(root.length + 1)})\n  ${said(test.failureMessages ?? [])}`);
+}
+
+function said(messages: readonly string[]): string {
+  return messages.join('\n').split('\n').slice(0, MOST_LINES_OF_A_FAILURE).join('\n  ');
 }
 
 /** A broken file in which no test failed, by its path. */

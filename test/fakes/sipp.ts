@@ -1,10 +1,10 @@
 /** Runs sipp, the SIP tester, with a scenario of `test/telephony/scenarios`, or one written out step by step, against a server on the loopback. */
 import { spawn } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freeUdpPort } from '#test/free-port.ts';
 
 const SCENARIOS = join(import.meta.dirname, '..', 'telephony', 'scenarios');
 
@@ -46,7 +46,7 @@ async function run({
   readonly options: readonly string[];
   readonly deadlineMs: number;
 }): Promise<SippResult> {
-  const port = await freePort();
+  const port = await freeUdpPort();
   const common = ['-i', '127.0.0.1', '-p', String(port), '-s', '+15550100', '-nostdin', '-nd', '-trace_err', '-error_file', 'errors'];
   const child = spawn('sipp', ['-sf', file, `127.0.0.1:${serverPort}`, ...common, ...options], { cwd: scratch });
   let screen = '';
@@ -60,13 +60,4 @@ async function run({
     clearTimeout(deadline);
     rmSync(scratch, { recursive: true, force: true });
   }
-}
-
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4');
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  await new Promise<void>((resolve) => socket.close(resolve));
-  return port;
 }

@@ -117,18 +117,17 @@ describeNeeds(NEEDED)('batch calls', () => {
       expect(rows).toMatchObject([{ state: 'completed', opted_out: true }]);
       const { do_not_call } = await product.ask('GET', '/v1/agent/do-not-call');
       expect(do_not_call).toMatchObject([{ phone_number: called, source: 'voice', session_id: rows[0].session_id }]);
-      const { end_reason, items } = await product.ask('GET', `/v1/agent/sessions/${rows[0].session_id}`);
-      expect(end_reason).toBe('agent_hangup');
-      // Written down is what was played, and the phone had it in its ear.
-      expect(items.at(-1)).toMatchObject({ role: 'assistant', content: OPT_OUT.confirmation });
-      expect(await transcribe(phone.heard(), ['hello your order is ready', 'you are off our list goodbye'])).not.toEqual([]);
+      expect(await product.ask('GET', `/v1/agent/sessions/${rows[0].session_id}`)).toMatchObject({ end_reason: 'agent_hangup' });
+      expect(await transcribe(phone.heard(), ['hello your order is ready', 'you are off our list goodbye', 'thank you for calling'])).toContain(
+        'you are off our list goodbye',
+      );
     } finally {
       await phone.close();
     }
   });
 
   itNeeds(NEEDED)('killed in the middle are finished by the next start: no number twice, none left out', { timeout: 240_000 }, async () => {
-    const numbers = Array.from({ length: 6 }, (_, index) => `+49301235${String(10 + index)}`);
+    const numbers = Array.from({ length: 12 }, (_, index) => `+49301235${String(10 + index)}`);
     const { batch_call_id: id } = await start(numbers, { concurrent_calls: 2, calls_per_minute: 100 });
     const calledNow = () => switchboard.called().filter((number) => numbers.includes(number));
     await product.until('some have been called', () => calledNow().length >= 4);

@@ -3,7 +3,6 @@
  * no outcome of a session and no money is lost or doubled. Every run has a seed, which is in its name; `KILL_RUNS` and `KILL_SEED` choose how many and from where.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,6 +11,7 @@ import { PhoneCaller } from '#bench/caller/phone-caller.ts';
 import { prepareScene, seededRandom } from '#bench/caller/scene.ts';
 import { parseMoney, perMinute } from '#config/money.ts';
 import { type Link, openLink } from '#test/fakes/link.ts';
+import { freeTcpPort } from '#test/free-port.ts';
 import { ApiClients, TOP_UP } from './api-clients.ts';
 import { type Product, startProduct } from './product.ts';
 import { findFlaws } from './stored-books.ts';
@@ -316,14 +316,6 @@ function costOf({ status, source, duration_seconds }: Session): number {
 async function balance(): Promise<number> {
   const { credit } = await product.ask('GET', '/wallet/self/api-credit');
   return parseMoney(credit) ?? Number.NaN;
-}
-
-async function freeTcpPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,16 +1,14 @@
 /** Journey: an operator runs the product by its command line: agents as files, money proven right, a backup under load put back, a check-up with a call. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { type CommandLineResult, runParley } from '#test/command-line.ts';
 import { type OtlpReceiver, openOtlpReceiver } from '#test/fakes/otlp-receiver.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { type Product, startProduct } from './product.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
 const CREDIT_FOR = 50;
 const ATTEMPTS = 200;
 const OPERATOR = '00000000000000000000000000000001';
@@ -222,24 +220,9 @@ function topUps() {
 }
 
 /** Runs the command line against the product, as a person does. */
-async function parley(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(process.execPath, [join(ROOT, 'parley.mjs'), ...args], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PARLEY_URL: product.url, DATA_DIR: product.dataDir, ...environment },
-  });
-  const printed = { out: '', err: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed.out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    printed.err += text;
-  });
-  const [code] = await once(child, 'close');
-  return { code, ...printed };
+function parley(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<CommandLineResult> {
+  const own = { HOME: process.env['HOME'], PARLEY_URL: product.url, DATA_DIR: product.dataDir };
+  return runParley(args, { folder, environment: { ...own, ...environment } });
 }
 
 async function json(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {

@@ -2,7 +2,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
@@ -10,6 +9,7 @@ import { decode, encode } from '@msgpack/msgpack';
 import { Agent, fetch } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
+import { freeTcpPort } from '#test/free-port.ts';
 import { describeWhereThere, itNeeds } from '#test/needs.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
@@ -109,7 +109,7 @@ for (const { program, start } of PROXIES) {
 
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), `parley-${program}-`));
-      const port = await freePort();
+      const port = await freeTcpPort();
       url = `https://localhost:${port}`;
       product = await startProduct({
         environment: { PUBLIC_URL: url, TRUST_PROXY: 'true', PUBLIC_RATE_PER_IP: String(PUBLIC_RATE), LOG_LEVEL: 'warn', DRAIN_SECONDS: '0' },
@@ -179,11 +179,3 @@ for (const { program, start } of PROXIES) {
 }
 
 /** A TCP port that nobody holds right now, for a program that must be told which one to use. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { freeTcpPort } from '#test/free-port.ts';
 import { has, itNeeds } from '#test/needs.ts';
 import { type Coordination, createMemoryCoordination } from '../../../control-plane/store/coordination.ts';
 import { connectSharedCoordination } from '../../../control-plane/store/shared.ts';
@@ -25,15 +25,6 @@ async function connect(): Promise<Coordination> {
   return keep(await connectSharedCoordination({ url: `redis://127.0.0.1:${port}`, clock: systemClock, logger }));
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
-}
-
 async function startRedis(): Promise<ChildProcess> {
   const started = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -51,7 +42,7 @@ async function stopRedis(): Promise<void> {
 
 beforeAll(async () => {
   if (!has(NEEDS)) return;
-  port = await freePort();
+  port = await freeTcpPort();
   redis = await startRedis();
 });
 afterEach(async () => {
@@ -78,7 +69,7 @@ it('in memory, what has expired is forgotten and closing leaves no timer behind'
 
 itNeeds(NEEDS)('a Redis that cannot be reached is an error at the start', async () => {
   const logger = createLogger({ level: 'silent', name: 'test' });
-  const nobody = await freePort();
+  const nobody = await freeTcpPort();
   await expect(connectSharedCoordination({ url: `redis://127.0.0.1:${nobody}`, clock: systemClock, logger })).rejects.toThrow();
 });
 

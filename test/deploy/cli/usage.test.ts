@@ -1,13 +1,11 @@
 /** What somebody sees who mistypes a command, names a file that is not there, or asks the wrong server. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type CommandLineResult, runParley } from '#test/command-line.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
 const PATIENCE = { timeout: 240_000 };
 
 /** A server that is not the product: a page for everybody, and a 404 as many frameworks send it. */
@@ -25,22 +23,9 @@ afterAll(() => {
 });
 
 /** Runs the command line with a key, against the other server. */
-async function parley(...args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
+function parley(...args: readonly string[]): Promise<CommandLineResult> {
   const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-  const child = spawn(process.execPath, [join(ROOT, 'parley.mjs'), ...args], {
-    cwd: tmpdir(),
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], PARLEY_URL: url, PARLEY_API_KEY: 'pk_somebody' },
-  });
-  const printed = { out: '', err: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed.out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    printed.err += text;
-  });
-  const [code] = await once(child, 'close');
-  return { code, ...printed };
+  return runParley(args, { folder: tmpdir(), environment: { PARLEY_URL: url, PARLEY_API_KEY: 'pk_somebody' } });
 }
 
 it.each([

@@ -1,0 +1,34 @@
+/** Runs Parley's command line as a person does: a process of its own, its exit code and all it printed. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+
+const PROGRAM = resolve(import.meta.dirname, '../parley.mjs');
+
+/** What a run ended with: its exit code (null after a signal), standard output and standard error. */
+export interface CommandLineResult {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs `parley ...args` in the folder, with the environment and the `PATH` of the tests, and nothing else of theirs. */
+export async function runParley(
+  args: readonly string[],
+  { folder, environment }: { readonly folder: string; readonly environment: Readonly<Record<string, string | undefined>> },
+): Promise<CommandLineResult> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], ...environment },
+  });
+  const printed = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed.out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    printed.err += text;
+  });
+  const [code] = await once(child, 'close');
+  return { code, ...printed };
+}
