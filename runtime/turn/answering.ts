@@ -6,7 +6,7 @@
 import { type Draft, emit, explain, record } from './draft.ts';
 import { beginEnding, hangUpBy } from './ending.ts';
 import { closeAnswer, moved, playAnswer, progress, recordUser, say, speak, utteranceOf, watchProgress } from './floor.ts';
-import { answerOf, setAnswer, startGeneration } from './generating.ts';
+import { answerOf, isUnnoticed, setAnswer, startGeneration } from './generating.ts';
 import { normalised } from './normalised.ts';
 import { runCall } from './tool-calls.ts';
 import { transferBy } from './transfer-call.ts';
@@ -171,6 +171,17 @@ export function onUtteranceDone(draft: Draft, replyId: string): void {
 
 function isHeardOut({ heard, steps }: Answer): boolean {
   return steps.every((step) => step.text === '' || heard[step.replyId] !== undefined);
+}
+
+/** The caller has said something of their own: what was only meant for a silent one is dropped. True when that has freed the floor. */
+export function yieldToCaller(draft: Draft): boolean {
+  draft.waiting = draft.waiting.filter((turn) => !turn.isForSilence);
+  const { phase } = draft;
+  if (phase.is !== 'answering' || !phase.answer.turn.isForSilence || !isUnnoticed(phase.answer)) return false;
+  explain(draft, { about: 'silence', rule: 'caller_first', anchorMs: phase.answer.turn.committedMs, deadlineMs: draft.atMs });
+  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'hold' });
+  draft.phase = { is: 'listening' };
+  return true;
 }
 
 /** The floor is free: whatever has waited for it goes first. */

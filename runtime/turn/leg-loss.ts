@@ -30,7 +30,8 @@ export function onBrokenOff(draft: Draft, utterance: Utterance): void {
   dropPendingGeneration(draft, answerOf(draft), utterance);
   explain(draft, { about: 'interruption', rule: 'leg_lost', anchorMs: draft.atMs, deadlineMs: draft.atMs });
   const { caller } = draft;
-  if (caller.is === 'silent' || speechText(caller.speech) === '') draft.waiting = [eventTurn(draft, CUT_OFF, null), ...draft.waiting];
+  if (caller.is === 'silent' || speechText(caller.speech) === '')
+    draft.waiting = [{ ...eventTurn(draft, CUT_OFF, null), isForSilence: true }, ...draft.waiting];
 }
 
 /** The other leg is there: the detector listens as on the first. */

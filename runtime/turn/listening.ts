@@ -4,7 +4,7 @@
  * Both are counted from the end of speech and cancelled by new speech, which joins the same turn.
  * `talk` is the moment at which a voice that goes on without new words is no longer waited for, `unheard` the one at which words that never came are asked for again.
  */
-import { freeFloor, takeTurn } from './answering.ts';
+import { freeFloor, takeTurn, yieldToCaller } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { judge, learnPause, waitMs } from './endpointing.ts';
 import { PROGRESS_MS, say } from './floor.ts';
@@ -345,6 +345,10 @@ function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn
     drop(draft, judgement, turn);
     return;
   }
+  if (yieldToCaller(draft)) {
+    takeTurn(draft, turn);
+    return;
+  }
   if (!isUnnoticed(answer) || answer.turn.source === 'event') {
     wait(draft, turn);
     return;
@@ -410,6 +414,7 @@ function turnOf(draft: Draft, caller: Stopped, text: string): Turn {
     rule: endpoint.rule,
     wantsAudio: true,
     fallback: null,
+    isForSilence: false,
   };
 }
 

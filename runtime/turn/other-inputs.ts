@@ -1,6 +1,6 @@
 /** What a caller can do beside speaking: keys, typed messages, the buttons of a web page; and turns that come from them. */
 import { keypadMessage, pressKey } from '../keypad.ts';
-import { freeFloor, takeTurn } from './answering.ts';
+import { freeFloor, takeTurn, yieldToCaller } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { beginEnding } from './ending.ts';
 import { closeAnswer, cut, resume } from './floor.ts';
@@ -40,6 +40,7 @@ export function onMessage(draft: Draft, text: string, wantsAudio: boolean): void
 /** A turn that does not wait for an endpoint: it takes the floor, unless the agent may not be interrupted. */
 function giveTurn(draft: Draft, turn: Turn): void {
   if (isInterruptible(draft)) cut(draft, turn.source);
+  yieldToCaller(draft);
   const { phase } = draft;
   switch (phase.is) {
     case 'listening':
@@ -106,5 +107,5 @@ function writtenTurn(draft: Draft, source: 'typed' | 'keypad', text: string, wan
   draft.lastTurn += 1;
   const { atMs } = draft;
   const times = { startMs: atMs, speechEndMs: atMs, dueMs: atMs, committedMs: atMs };
-  return { turnId: draft.lastTurn, source, text, speech: null, ...times, rule: source, wantsAudio, fallback: null };
+  return { turnId: draft.lastTurn, source, text, speech: null, ...times, rule: source, wantsAudio, fallback: null, isForSilence: false };
 }

@@ -51,9 +51,9 @@ export function onIdle(draft: Draft): void {
   draft.quiet = { beforeMs: quietMs, sinceMs: null, prompts: prompts + 1 };
 }
 
-/** Has the agent speak without the caller having said anything; `fallback` is said when the model fails. */
+/** Has the agent speak without the caller having said anything, unless they do before it is heard; `fallback` is said when the model fails. */
 export function takeEvent(draft: Draft, text: string, fallback: string): void {
-  takeTurn(draft, eventTurn(draft, text, fallback));
+  takeTurn(draft, { ...eventTurn(draft, text, fallback), isForSilence: true });
 }
 
 /** A turn that answers an event instead of words. */
@@ -72,5 +72,6 @@ export function eventTurn(draft: Draft, text: string, fallback: string | null): 
     rule: 'event',
     wantsAudio: true,
     fallback,
+    isForSilence: false,
   };
 }

@@ -107,6 +107,7 @@ function backgroundTurn(draft: Draft, toolName: string, modelText: string): Turn
     rule: 'event',
     wantsAudio: true,
     fallback: null,
+    isForSilence: false,
   };
 }
 

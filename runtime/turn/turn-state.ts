@@ -8,7 +8,7 @@ import type { TurnConfig } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Bumped whenever the same inputs would give other effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 8;
+export const TURN_MACHINE_VERSION = 9;
 
 /** One stretch of the caller's talk: everything said until it is taken as a turn, pauses included. */
 export interface Speech {
@@ -72,6 +72,8 @@ export interface Turn {
   readonly wantsAudio: boolean;
   /** Said instead when the model fails (greeting, "are you still there?"). */
   readonly fallback: string | null;
+  /** Only worth saying to a caller who says nothing: dropped as long as nothing of it was heard and they say something of their own. */
+  readonly isForSilence: boolean;
 }
 
 /** One run of the model. */

@@ -75,7 +75,7 @@ describeConversation('a conversation in the browser', DIRECT, (stage: Stage) => 
     await visitor.close();
   });
 
-  itNeeds(['chromium'])('goes on over a second connection with the same token', { timeout: 180_000 }, async () => {
+  itNeeds(['chromium'])('goes on over a second connection with the same token', { timeout: 60_000 }, async () => {
     const { product } = stage;
     const visitor = await TalkPage.open(stage.browser, product);
     const grant = await product.ask('POST', '/v1/agent/sessions', { agent_id: await demoAgentId(product) });

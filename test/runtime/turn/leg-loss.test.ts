@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { TurnScript } from './turn-script.ts';
+
+/** The agent said this much of "The table is booked for two." when the connection broke, and the caller is back after 800 ms. */
+function backAfterBreak(): TurnScript {
+  const script = TurnScript.speaking();
+  const { replyId } = script.last('play') ?? { replyId: '' };
+  script.after(400).take({ type: 'leg.lost' }, { type: 'playout.cleared', replyId, heard: 'The table', isExact: true });
+  return script.after(800).take({ type: 'leg.replaced' }, { type: 'call.connected' });
+}
+
+const typed = (text: string) => ({ type: 'user.message', text, wantsAudio: true }) as const;
+
+describe('design §5 a caller whose connection broke off and is back', () => {
+  it('hears the agent go on where it was cut off', () => {
+    const script = backAfterBreak();
+    expect(script.asked().at(-1)).toMatch(/^user: \[The connection broke off .* Go on where you were cut off/);
+    expect(script.asked().at(-2)).toMatch(/^assistant: The table/);
+  });
+
+  it('and asks something before the agent goes on is answered, and nothing else is said', () => {
+    const script = backAfterBreak();
+    const { replyId: goingOn } = script.last('generate') ?? {};
+    script.after(50).take(typed('When do you open?'));
+    expect(script.all('discard').map(({ replyId }) => replyId)).toContain(goingOn);
+    expect(script.asked().at(-1)).toBe('user: When do you open?');
+    script.answer('At noon.');
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.after(900).take({ type: 'playout.finished', replyId, heard: 'At noon.' });
+    expect(script.state.phase.is).toBe('listening');
+    expect(script.state.waiting).toEqual([]);
+  });
+});
+
+describe('the question whether anybody is still there', () => {
+  it('is not asked of a caller who has said something before it could be heard', () => {
+    const script = TurnScript.listening({ reengage: true, hangupAfterMs: 20_000 }).at(8_000);
+    expect(script.asked().at(-1)).toMatch(/said nothing for a while/);
+    script.say('I am here');
+    expect(script.asked().at(-1)).toBe('user: I am here');
+    expect(script.decisions('silence').map(({ rule }) => rule)).toContain('caller_first');
+  });
+});
