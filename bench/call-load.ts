@@ -7,6 +7,8 @@ import { type CallMeasures, measureCall } from './caller/measure.ts';
 import { PhoneCaller } from './caller/phone-caller.ts';
 import { prepareScene, type Scene, type SceneFile } from './caller/scene.ts';
 import { type CallSpan, type CpuCost, type CpuSample, cpuCost } from './cpu-cost.ts';
+import type { TimedSample } from './figures.ts';
+import { type MachineStalls, watchStalls } from './machine-stalls.ts';
 import { HEARD_LINE } from './stand-ins.ts';
 
 /** `response_wait_ms` of the agent measured (quality.md §4). */
@@ -19,19 +21,22 @@ const SAMPLE_MS = 500;
 /** What the product spends on nothing is measured for this long before the calls. */
 const IDLE_MS = 4_000;
 
-/** What one load showed. Lists hold every sample, ms. */
+/** What one load showed. Lists hold every sample: when it began, and its ms. */
 export interface LoadResult {
   readonly calls: number;
   /** Calls that did not end by the caller's hang-up, in words. */
   readonly troubles: readonly string[];
-  readonly turnShareMs: readonly number[];
+  readonly turnShareMs: readonly TimedSample[];
   /** Turns the agent never answered. */
   readonly unanswered: number;
-  readonly bargeInMs: readonly number[];
-  readonly offGridMs: readonly number[];
-  readonly longestGapMs: number;
-  readonly inviteToAnswerMs: readonly number[];
-  readonly answerToGreetingMs: readonly number[];
+  readonly bargeInMs: readonly TimedSample[];
+  readonly offGridMs: readonly TimedSample[];
+  /** Between each packet and the next. */
+  readonly gapMs: readonly TimedSample[];
+  readonly inviteToAnswerMs: readonly TimedSample[];
+  readonly answerToGreetingMs: readonly TimedSample[];
+  /** When the machine itself stood still meanwhile; null where that is not known. */
+  readonly stalls: MachineStalls | null;
   readonly cpu: CpuCost;
   /** Largest resident memory of all processes while the calls ran. */
   readonly residentBytes: number;
@@ -62,6 +67,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
     peakBytes = Math.max(peakBytes, residentBytes(processes));
   };
   const idlePerSecond = await idleCpu(processes);
+  const watch = await watchStalls();
   sample();
   const sampling = setInterval(sample, SAMPLE_MS);
   const records = await Promise.all(
@@ -74,6 +80,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   );
   clearInterval(sampling);
   sample();
+  const stalls = await watch.stop();
   const datagrams = await capture.stop();
   const measured = records.map(({ record }) => ({ record, measures: measureCall(datagrams, record, { bargeInWaitMs: BARGE_IN_WAIT_MS }) }));
   const spans = records.map(
@@ -86,6 +93,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   return {
     ...summary(measured),
     calls: options.calls,
+    stalls,
     cpu: cpuCost(samples, spans, idlePerSecond),
     residentBytes: peakBytes,
   };
@@ -105,19 +113,29 @@ async function idleCpu(processes: readonly Process[]): Promise<number> {
 }
 
 function summary(measured: readonly { readonly record: CallRecord; readonly measures: CallMeasures }[]) {
-  const all = <T>(pick: (measures: CallMeasures) => readonly (T | null)[]) =>
-    measured.flatMap(({ measures }) => pick(measures)).filter((value) => value !== null);
-  const replies = measured.flatMap(({ measures }) => measures.turns.map((turn) => turn.replyAfterMs));
+  const all = (pick: (measures: CallMeasures) => readonly (TimedSample | null)[]) =>
+    measured.flatMap(({ measures }) => pick(measures)).filter((sample) => sample !== null);
+  const turns = measured.flatMap(({ measures }) => measures.turns);
   return {
     troubles: measured.map(({ record }) => troubleOf(record.outcome)).filter((trouble) => trouble !== null),
-    turnShareMs: replies.filter((value) => value !== null).map((value) => value - RESPONSE_WAIT_MS),
-    unanswered: replies.filter((value) => value === null).length,
-    bargeInMs: all((measures) => measures.bargeIns.map((bargeIn) => bargeIn.stoppedAfterMs)),
-    offGridMs: all((measures) => measures.pacing?.offGridMs ?? []),
-    longestGapMs: Math.max(0, ...all((measures) => [measures.pacing?.longestGapMs ?? null])),
-    inviteToAnswerMs: all((measures) => [measures.inviteToAnswerMs]),
-    answerToGreetingMs: all((measures) => [measures.answerToGreetingMs]),
+    turnShareMs: all((measures) =>
+      measures.turns.map(({ saidAtMs, replyAfterMs }) => timed(saidAtMs, replyAfterMs === null ? null : replyAfterMs - RESPONSE_WAIT_MS)),
+    ),
+    unanswered: turns.filter(({ replyAfterMs }) => replyAfterMs === null).length,
+    bargeInMs: all((measures) => measures.bargeIns.map(({ dueAtMs, stoppedAfterMs }) => timed(dueAtMs, stoppedAfterMs))),
+    offGridMs: all(
+      ({ pacing }) => pacing?.atMs.map((atMs, index) => timed(atMs - (pacing.offGridMs[index] ?? 0), pacing.offGridMs[index] ?? 0)) ?? [],
+    ),
+    gapMs: all(
+      ({ pacing }) => pacing?.atMs.slice(1).map((atMs, index) => timed(pacing.atMs[index] ?? atMs, atMs - (pacing.atMs[index] ?? atMs))) ?? [],
+    ),
+    inviteToAnswerMs: all(({ invitedAtMs, inviteToAnswerMs }) => [timed(invitedAtMs, inviteToAnswerMs)]),
+    answerToGreetingMs: all(({ answeredAtMs, answerToGreetingMs }) => [timed(answeredAtMs, answerToGreetingMs)]),
   };
+}
+
+function timed(atMs: number | null, value: number | null): TimedSample | null {
+  return atMs === null || value === null ? null : { atMs, value };
 }
 
 function troubleOf(outcome: CallOutcome): string | null {

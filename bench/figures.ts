@@ -1,5 +1,7 @@
 /** A figure with its budget (design §8) and verdict, and how figures are kept and printed. */
 import { z } from 'zod';
+import type { MachineStalls } from './machine-stalls.ts';
+import { quantile } from './statistics.ts';
 
 const figure = z.object({
   /** What was measured. */
@@ -7,8 +9,11 @@ const figure = z.object({
   /** Under which load. */
   load: z.string(),
   value: z.string(),
+  /** The same of the samples in whose time the machine ran throughout, with how many these are; empty where nothing is known of that. */
+  undisturbed: z.string().default(''),
   budget: z.string(),
-  verdict: z.enum(['met', 'missed', 'not measured']),
+  /** Met between stalls: by the samples in whose time the machine ran, not by all. */
+  verdict: z.enum(['met', 'met between stalls', 'missed', 'not measured']),
   samples: z.number().int(),
 });
 
@@ -32,11 +37,56 @@ export interface Limited {
   readonly limit: number;
 }
 
-/** Makes a figure of numbers that share a unit; it is met when each of them is. Without samples nothing was measured. */
-export function judged(
-  about: { readonly what: string; readonly load: string; readonly unit: string; readonly samples: number; readonly digits?: number },
-  numbers: readonly Limited[],
+/** What a figure is about, its unit, and how many samples it was made of. */
+export interface About {
+  readonly what: string;
+  readonly load: string;
+  readonly unit: string;
+  readonly samples: number;
+  readonly digits?: number;
+}
+
+/** A sample, and when what it measures was due to begin, ms since 1970. */
+export interface TimedSample {
+  readonly atMs: number;
+  readonly value: number;
+}
+
+/** How samples are told apart by the machine's stalls. The window is the same for each, however long it took in the end, or the slow ones would be left out for being slow. */
+export interface StallRule {
+  /** Null where they are not known. */
+  readonly stalls: MachineStalls | null;
+  /** What happens within this time of a sample's beginning touches it, ms. */
+  readonly windowMs: number;
+  /** Up to this much of it may be disturbed, ms. */
+  readonly toleranceMs: number;
+}
+
+/** Fewer than this share of the samples say nothing of the rest. */
+const FEWEST_UNDISTURBED = 1 / 3;
+
+/** Judges timed samples: `limits` by quantile (`p95`), or the largest value where the name is empty. */
+export function judgedSamples(
+  about: Omit<About, 'samples'>,
+  samples: readonly TimedSample[],
+  limits: Readonly<Record<string, number>>,
+  { stalls, windowMs, toleranceMs }: StallRule,
 ): Figure {
+  const numbers = (chosen: readonly TimedSample[]) => {
+    const values = chosen.map(({ value }) => value);
+    return Object.entries(limits).map(([name, limit]) => ({ name, limit, value: quantile(values, name === '' ? 1 : Number(name.slice(1)) / 100) }));
+  };
+  const all = judged({ ...about, samples: samples.length }, numbers(samples));
+  if (!stalls || all.verdict === 'not measured') return all;
+  const calm = samples.filter(({ atMs }) => stalls.within(atMs, atMs + windowMs) <= toleranceMs);
+  if (calm.length === 0) return { ...all, undisturbed: 'n=0' };
+  const apart = judged({ ...about, samples: calm.length }, numbers(calm));
+  const isMetApart = all.verdict === 'missed' && apart.verdict === 'met' && calm.length >= samples.length * FEWEST_UNDISTURBED;
+  return { ...all, undisturbed: `${apart.value} (n=${calm.length})`, verdict: isMetApart ? 'met between stalls' : all.verdict };
+}
+
+/** Makes a figure of numbers that share a unit; it is met when each of them is. Without samples nothing was measured. */
+export function judged(about: About, numbers: readonly Limited[]): Figure {
   const { what, load, unit, samples, digits = 1 } = about;
   const joined = (values: readonly { readonly name: string; readonly shown: string }[]) =>
     `${values.map(({ name, shown }) => `${name} ${shown}`.trim()).join(' · ')} ${unit}`;
@@ -46,6 +96,7 @@ export function judged(
     load,
     samples,
     value: isMeasured ? joined(numbers.map(({ name, value }) => ({ name, shown: value.toFixed(digits) }))) : '–',
+    undisturbed: '',
     budget: joined(numbers.map(({ name, limit }) => ({ name, shown: `≤ ${Number(limit.toFixed(1))}` }))),
     verdict: isMeasured ? (numbers.every(({ value, limit }) => value <= limit) ? 'met' : 'missed') : 'not measured',
   };
@@ -54,20 +105,24 @@ export function judged(
 /** The figures as a table of Markdown. */
 export function toMarkdown({ at, command, machine, figures }: Results): string {
   const rows = figures.map(
-    ({ what, load, value, budget, verdict, samples }) => `| ${what} | ${load} | ${value} | ${budget} | ${verdict} | ${samples} |`,
+    ({ what, load, value, undisturbed, budget, verdict, samples }) =>
+      `| ${what} | ${load} | ${value} | ${undisturbed === '' ? '–' : undisturbed} | ${budget} | ${verdict} | ${samples} |`,
   );
   return [
-    `\`${command}\` on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, ${at.slice(0, 10)}; the callers, the stand-ins and the capture ran on the same cores.`,
+    `\`${command}\` on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, ${at.slice(0, 10)}; the callers, the stand-ins and the capture ran on the same cores. The host takes the cores away at times: what is left of each figure without the samples in whose time a probe of the highest priority was not let run stands beside it.`,
     '',
-    '| what | load | measured | budget | verdict | samples |',
-    '|---|---|---|---|---|---|',
+    '| what | load | measured | while the machine ran | budget | verdict | samples |',
+    '|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
 }
 
 /** The figures for a terminal, aligned. */
 export function toText(figures: readonly Figure[]): string {
-  const cells = figures.map(({ verdict, what, load, value, budget, samples }) => [verdict, what, load, value, budget, `n=${samples}`]);
-  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const cells = figures.map(({ verdict, what, load, value, undisturbed, budget, samples }) => [
+    ...[verdict, what, load, value, `n=${samples}`],
+    ...[undisturbed === '' ? '' : `machine running: ${undisturbed}`, budget],
+  ]);
+  const widths = [0, 1, 2, 3, 4, 5, 6].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   return cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n');
 }

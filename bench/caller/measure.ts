@@ -8,18 +8,25 @@ import { addVoice, type Stretch, type Timeline } from './timeline.ts';
 
 const TIMESTAMPS_PER_MS = PACKET_SAMPLES / PACKET_MS;
 
-/** What one call took. Times are ms; null where the thing did not happen. */
+/** What one call took. Times are ms, moments (`…AtMs`) ms since 1970; null where the thing did not happen. */
 export interface CallMeasures {
+  readonly invitedAtMs: number | null;
+  readonly answeredAtMs: number | null;
   readonly inviteToAnswerMs: number | null;
   /** 200 to the first voiced packet of the agent. */
   readonly answerToGreetingMs: number | null;
   readonly turns: readonly {
-    readonly text: string /** Last voiced packet of the line to the agent's first of what followed. */;
+    readonly text: string;
+    /** Last voiced packet of the line. */
+    readonly saidAtMs: number | null;
+    /** From it to the agent's first voiced packet of what followed. */
     readonly replyAfterMs: number | null;
   }[];
   readonly bargeIns: readonly {
     readonly text: string;
-    /** The packet that completes the wait to the agent's last voiced packet; negative when the agent was silent before. */
+    /** The packet that completes the wait. */
+    readonly dueAtMs: number | null;
+    /** From it to the agent's last voiced packet; negative when the agent was silent before. */
     readonly stoppedAfterMs: number | null;
   }[];
   readonly pacing: Pacing | null;
@@ -28,6 +35,8 @@ export interface CallMeasures {
 /** The agent's packets against a 20 ms grid fitted to them. */
 export interface Pacing {
   readonly packets: number;
+  /** When each packet came. */
+  readonly atMs: readonly number[];
   /** Distance of each packet from its place on the grid, ms. */
   readonly offGridMs: readonly number[];
   readonly longestGapMs: number;
@@ -60,15 +69,21 @@ export function measureCall(datagrams: readonly CapturedDatagram[], record: Call
   }));
   const greetingMs = stretches[0]?.firstMs;
   return {
+    invitedAtMs: invitedMs ?? null,
+    answeredAtMs: answeredMs ?? null,
     inviteToAnswerMs: difference(invitedMs, answeredMs),
     answerToGreetingMs: difference(answeredMs, greetingMs),
     turns: said.map(({ line, voiced }, index) => ({
       text: line.text,
+      saidAtMs: voiced.at(-1)?.atMs ?? null,
       replyAfterMs: replyAfter({ stretches, lastMs: voiced.at(-1)?.atMs, untilMs: said[index + 1]?.voiced[0]?.atMs }),
     })),
     bargeIns: said
       .filter(({ line }) => line.means === 'interruption')
-      .map(({ line, voiced }) => ({ text: line.text, stoppedAfterMs: stoppedAfter(stretches, voiced, options.bargeInWaitMs) })),
+      .map(({ line, voiced }) => {
+        const dueAtMs = voiced[Math.ceil(options.bargeInWaitMs / PACKET_MS) - 1]?.atMs ?? null;
+        return { text: line.text, dueAtMs, stoppedAfterMs: stoppedAfter(stretches, voiced[0]?.atMs, dueAtMs) };
+      }),
     pacing: pacingOf(received),
   };
 }
@@ -131,12 +146,10 @@ function replyAfter(turn: {
   return reply ? reply.firstMs - lastMs : null;
 }
 
-function stoppedAfter(stretches: readonly Stretch[], voiced: readonly Seen[], waitMs: number): number | null {
-  const onset = voiced[0];
-  const completing = voiced[Math.ceil(waitMs / PACKET_MS) - 1];
-  if (!onset || !completing) return null;
-  const spokenOver = stretches.find(({ firstMs, lastMs }) => firstMs < onset.atMs && lastMs >= onset.atMs);
-  return spokenOver ? spokenOver.lastMs - completing.atMs : null;
+function stoppedAfter(stretches: readonly Stretch[], onsetMs: number | undefined, dueAtMs: number | null): number | null {
+  if (onsetMs === undefined || dueAtMs === null) return null;
+  const spokenOver = stretches.find(({ firstMs, lastMs }) => firstMs < onsetMs && lastMs >= onsetMs);
+  return spokenOver ? spokenOver.lastMs - dueAtMs : null;
 }
 
 /** Fits `time = offset + slope × timestamp` to the stream: the slope by least squares (two machines' clocks differ), the offset by the median. */
@@ -154,6 +167,7 @@ function pacingOf(received: readonly Seen[]): Pacing | null {
   const span = ((packets.at(-1)?.sequence ?? 0) - first.sequence + 0x1_0000) % 0x1_0000;
   return {
     packets: packets.length,
+    atMs: packets.map(({ atMs }) => atMs),
     offGridMs: points.map(({ x, y }) => Math.abs(y - offset - slope * x)),
     longestGapMs: packets.slice(1).reduce((longest, packet, index) => Math.max(longest, packet.atMs - (packets[index]?.atMs ?? 0)), 0),
     lost: Math.max(0, span + 1 - (packets.length % 0x1_0000)),

@@ -43,7 +43,7 @@ describe('measureCall', () => {
     const sent = stream('sent', 0, '..####......................');
     const received = stream('received', 7, '#...............####........');
     const { turns } = measureCall([...sent, ...received], record([line(2, 7)]), options);
-    expect(turns).toEqual([{ text: 'line', replyAfterMs: 7 + 16 * 20 - 5 * 20 }]);
+    expect(turns).toMatchObject([{ text: 'line', replyAfterMs: 7 + 16 * 20 - 5 * 20 }]);
   });
 
   it('finds no reply where the caller spoke again before one came', () => {

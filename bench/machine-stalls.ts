@@ -1,0 +1,96 @@
+/**
+ * When the machine under a benchmark stood still. A host that shares its processors takes them away for tens of milliseconds at a time: what such a
+ * moment touches says nothing about the product. A probe of the highest priority on every core tells these moments; nothing the product does can delay it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+
+const PROBE = join(import.meta.dirname, 'stall-probe-process.ts');
+
+/** A time in which a core did not run anything, ms since 1970. */
+export interface Stall {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The moments in which some core stood still, and for as long again after each, while what had waited was caught up with. */
+export class MachineStalls {
+  readonly #spans: readonly Stall[];
+
+  constructor(stalls: readonly Stall[]) {
+    const spans: { fromMs: number; toMs: number }[] = [];
+    for (const { fromMs, toMs } of [...stalls].sort((a, b) => a.fromMs - b.fromMs)) {
+      const last = spans.at(-1);
+      const endMs = toMs + (toMs - fromMs);
+      if (last && fromMs <= last.toMs) last.toMs = Math.max(last.toMs, endMs);
+      else spans.push({ fromMs, toMs: endMs });
+    }
+    this.#spans = spans;
+  }
+
+  /** How much of a time was disturbed, ms. */
+  within(fromMs: number, toMs: number): number {
+    let [low, high] = [0, this.#spans.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#spans[middle]?.toMs ?? 0) <= fromMs) low = middle + 1;
+      else high = middle;
+    }
+    let sum = 0;
+    for (let index = low; index < this.#spans.length; index++) {
+      const span = this.#spans[index];
+      if (!span || span.fromMs >= toMs) break;
+      sum += Math.min(span.toMs, toMs) - Math.max(span.fromMs, fromMs);
+    }
+    return sum;
+  }
+}
+
+/** A watch under way. */
+export interface StallWatch {
+  /** Ends it; null where the system has no such priorities for this user, and nothing is known. */
+  stop(): Promise<MachineStalls | null>;
+}
+
+/** Watches every core. Resolves when all are watched, or none can be. */
+export async function watchStalls(): Promise<StallWatch> {
+  const stalls: Stall[] = [];
+  const probes = await Promise.all(Array.from({ length: availableParallelism() }, (_, core) => startProbe(core, (stall) => stalls.push(stall))));
+  return {
+    async stop() {
+      const running = probes.filter((probe) => probe !== null);
+      await Promise.all(running.map(end));
+      return running.length === probes.length ? new MachineStalls(stalls) : null;
+    },
+  };
+}
+
+async function startProbe(core: number, onStall: (stall: Stall) => void): Promise<ChildProcess | null> {
+  const child = spawn('chrt', ['--fifo', '50', 'taskset', '--cpu-list', String(core), process.execPath, PROBE], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const isRunning = new Promise<boolean>((resolve) => {
+    let rest = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      resolve(true);
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const [fromMs, toMs] = line.split(' ').map(Number);
+        if (fromMs && toMs) onStall({ fromMs, toMs });
+      }
+    });
+    child.once('error', () => resolve(false));
+    child.once('exit', () => resolve(false));
+  });
+  return (await isRunning) ? child : null;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const closed = once(child, 'close');
+  child.kill('SIGKILL');
+  await closed;
+}

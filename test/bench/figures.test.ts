@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { judgedSamples } from '#bench/figures.ts';
+import { MachineStalls, watchStalls } from '#bench/machine-stalls.ts';
+
+const about = { what: 'reply', load: '1 call', unit: 'ms' };
+const limits = { p95: 50 };
+/** A sample every 100 ms; those of these indexes took 200 ms, the others 20. */
+const samples = (slow: readonly number[], count = 20) =>
+  Array.from({ length: count }, (_, index) => ({ atMs: 100 * index, value: slow.includes(index) ? 200 : 20 }));
+const rule = { windowMs: 50, toleranceMs: 5 };
+
+describe('the moments in which the machine stood still', () => {
+  it('count for as long again: what had waited is caught up with', () => {
+    const stalls = new MachineStalls([
+      { fromMs: 100, toMs: 110 },
+      { fromMs: 115, toMs: 130 },
+    ]);
+    expect(stalls.within(0, 1_000)).toBe(45);
+    expect(stalls.within(0, 100)).toBe(0);
+    expect(stalls.within(140, 150)).toBe(5);
+    expect(stalls.within(145, 1_000)).toBe(0);
+  });
+
+  it('are told of a real machine, or it is said that they cannot be', async () => {
+    const stalls = await (await watchStalls()).stop();
+    expect(stalls === null || stalls.within(0, Date.now()) >= 0).toBe(true);
+  });
+});
+
+describe('a figure', () => {
+  it('missed only by what the machine’s stalls touched is met between stalls, and shows both', () => {
+    const stalls = new MachineStalls([3, 4].map((index) => ({ fromMs: 100 * index, toMs: 100 * index + 30 })));
+    const figure = judgedSamples(about, samples([3, 4]), limits, { stalls, ...rule });
+    expect(figure).toMatchObject({ value: 'p95 200.0 ms', undisturbed: 'p95 20.0 ms (n=18)', verdict: 'met between stalls' });
+  });
+
+  it('missed by samples that were slow on a running machine is missed: being slow is no reason to be left out', () => {
+    const late = new MachineStalls([3, 4].map((index) => ({ fromMs: 100 * index + 60, toMs: 100 * index + 90 })));
+    expect(judgedSamples(about, samples([3, 4]), limits, { stalls: late, ...rule }).verdict).toBe('missed');
+    expect(judgedSamples(about, samples([3, 4]), limits, { stalls: null, ...rule })).toMatchObject({ verdict: 'missed', undisturbed: '' });
+  });
+
+  it('of which hardly a sample was undisturbed is not met by these', () => {
+    const stalls = new MachineStalls([{ fromMs: 0, toMs: 1_000 }]);
+    expect(judgedSamples(about, samples([3, 4], 25), limits, { stalls, ...rule })).toMatchObject({
+      verdict: 'missed',
+      undisturbed: 'p95 20.0 ms (n=5)',
+    });
+  });
+});
