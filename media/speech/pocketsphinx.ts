@@ -55,7 +55,7 @@ function openStream(setting: Setting, recognition: RecognitionOptions, clock: Cl
       setting.slots.release();
     }
   };
-  return openUtteranceStream({ recognition, transcribe, clock, deadlineMs: DEADLINE_MS });
+  return openUtteranceStream({ recognition, transcribe, clock, deadlineMs: DEADLINE_MS, knowsPhrasesOnly: recognition.keyterms.length > 0 });
 }
 
 async function runOnce(

@@ -16,6 +16,11 @@ export interface UtteranceStreamOptions {
   readonly clock: Clock;
   /** Longest wait for one utterance's text before the stream fails as `stalled`, ms. */
   readonly deadlineMs: number;
+  /**
+   * The engine knows whole phrases only, and understands neither half of one that a pause has cut in two:
+   * what it made nothing of is heard once more together with what follows soon.
+   */
+  readonly knowsPhrasesOnly?: boolean;
 }
 
 const FRAME_MS = 20;
@@ -28,6 +33,8 @@ const LEAST_LOUD_FRAMES = 3;
 /** Silence that ends an utterance when nobody asks for it; longer than any endpointing wait. */
 const TRAILING_SILENCE_FRAMES = 60;
 const LONGEST_UTTERANCE_FRAMES = 1_500;
+/** A phrase with its pauses: parts that are longer together are none. */
+const LONGEST_PHRASE_MS = 8_000;
 /** About -48 dBFS: below it nothing is speech. */
 const LEAST_RMS = 130;
 const SPEECH_TO_FLOOR = 3;
@@ -40,11 +47,12 @@ interface Utterance {
 
 /** Opens a stream over `transcribe`. */
 export function openUtteranceStream(options: UtteranceStreamOptions): RecognitionStream {
-  const { recognition, transcribe, clock } = options;
+  const { recognition, clock, knowsPhrasesOnly = false } = options;
   const deadlineMs = recognition.deadlineMs ?? options.deadlineMs;
   const cutter = new UtteranceCutter(recognition.sampleRateHz);
   const closing = new AbortController();
   let settled: Promise<void> = Promise.resolve();
+  let unheard: Utterance | null = null;
 
   const enqueue = (work: () => Promise<void>) => {
     settled = settled.then(() => (closing.signal.aborted ? undefined : work())).catch(fail);
@@ -55,8 +63,18 @@ export function openUtteranceStream(options: UtteranceStreamOptions): Recognitio
     const known = error instanceof SpeechError ? error : new SpeechError('unavailable', 'Recognition failed', { cause: error });
     recognition.onEvent({ type: 'failed', error: known });
   }
-  async function recognise({ samples, startMs, endMs }: Utterance) {
-    const text = await withDeadline((signal) => transcribe(samples, signal), { clock, deadlineMs, signal: closing.signal });
+  const textOf = ({ samples }: Utterance) =>
+    withDeadline((signal) => options.transcribe(samples, signal), { clock, deadlineMs, signal: closing.signal });
+  async function recognise(said: Utterance) {
+    let heard = said;
+    let text = await textOf(said);
+    // Alone first: a cough before a phrase must not spoil it.
+    if (text === '' && unheard !== null && areOnePhrase(unheard, said)) {
+      heard = { samples: join([unheard.samples, said.samples]), startMs: unheard.startMs, endMs: said.endMs };
+      text = await textOf(heard);
+    }
+    unheard = knowsPhrasesOnly && text === '' ? heard : null;
+    const { startMs, endMs } = heard;
     if (text !== '' && !closing.signal.aborted) recognition.onEvent({ type: 'final', text, startMs, endMs, language: null });
   }
 
@@ -72,6 +90,11 @@ export function openUtteranceStream(options: UtteranceStreamOptions): Recognitio
     },
     close: () => closing.abort(),
   };
+}
+
+/** The pause between them is none that ends an utterance. */
+function areOnePhrase(before: Utterance, after: Utterance): boolean {
+  return after.startMs - before.endMs < TRAILING_SILENCE_FRAMES * FRAME_MS && after.endMs - before.startMs < LONGEST_PHRASE_MS;
 }
 
 /** Runs `work` under a deadline; a late one is aborted and is a `stalled` failure. */

@@ -97,6 +97,16 @@ describeNeeds(['pocketsphinx_continuous'])('pocketsphinx', () => {
     expect(heard.finals).toBe('one two three four');
   });
 
+  it('hears a keyterm whose words were settled in the pause within it', async () => {
+    const heard = new Recording(recognizer, 8_000, ['please stop calling me', 'thank you goodbye']);
+    for (const [index, part] of ['please', 'stop calling me'].entries()) {
+      heard.write(await spoken(part, 8_000));
+      heard.stream.finalise();
+      await heard.until('finalised', index + 1);
+    }
+    expect(heard.finals).toBe('please stop calling me');
+  });
+
   it('falls back on its own language model without keyterms', async () => {
     const heard = new Recording(recognizer, 16_000);
     heard.write(await spoken('what time is it', 16_000));
