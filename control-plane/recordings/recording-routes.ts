@@ -14,6 +14,9 @@ import type { SessionDocument } from '../store/models/session-model.ts';
 import { getSegment, listSegments, type Segment, TRACK_ROLES, type TrackRole } from './recording-store.ts';
 import { gapsOf, layOutTrack, readWav, type TrackLayout, wavBytes } from './wav.ts';
 
+/** A worker tries this long to hand over what it recorded; what has not come by then is lost, and silent. */
+const UPLOADS_END_MS = 10 * 60_000;
+
 const timestamp = z.iso.datetime().nullable();
 const text = z.string().nullable();
 
@@ -52,7 +55,8 @@ export function registerRecordingRoutes(app: ApiServer, context: Context): void 
     async (request) => {
       const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
       const segments = await listSegments(context, session._id);
-      if (segments.length === 0 || !session.wrapped_key) throw fault('recording_not_found');
+      const isKept = segments.length > 0 || isAwaited(context, session, segments);
+      if (!isKept || !session.wrapped_key) throw fault('recording_not_found');
       return toRecording(context, session, segments);
     },
   );
@@ -85,7 +89,7 @@ export function registerRecordingRoutes(app: ApiServer, context: Context): void 
 }
 
 function toRecording(context: Context, session: SessionDocument, segments: readonly Segment[]): z.output<typeof recordingRecord> {
-  const isOver = !isLive(session.status);
+  const isOver = !isLive(session.status) && !isAwaited(context, session, segments);
   const tracks = TRACK_ROLES.flatMap((role) => {
     const layout = layOut(session, segments, role);
     if (!layout) return [];
@@ -107,6 +111,13 @@ function toRecording(context: Context, session: SessionDocument, segments: reado
     ];
   });
   return { session_id: session._id, status: isOver ? 'complete' : 'processing', tracks, error: null, error_code: null, error_message: null };
+}
+
+/** True while its worker still hands over what it said it had recorded: the call is over, its last seconds are on their way. */
+function isAwaited(context: Context, { status, ended_at: endedAt, epoch, tracks }: SessionDocument, segments: readonly Segment[]): boolean {
+  if (isLive(status) || !endedAt || context.clock.wallTime() - endedAt.getTime() > UPLOADS_END_MS) return false;
+  const stored = (role: TrackRole) => segments.filter((segment) => segment.role === role && segment.epoch === epoch).length;
+  return tracks.some((track) => stored(track.role) < track.segments);
 }
 
 /** One side of a call. Where the first worker's part is lost with it, the track begins with the call all the same. */

@@ -108,6 +108,25 @@ describe('a recording', () => {
     expect([0, 799, 800, 1_599, 1_600, 7_999, 8_000, 8_799].map(sample)).toEqual([1, 1, 2, 2, 0, 0, 3, 3]);
   });
 
+  it('is processing until all has come that its worker said it had recorded, or no longer can', async () => {
+    const id = await call();
+    const track = { role: 'user' as const, segments: 2, rate_hz: 8_000, started_at: api.at(), duration_ms: 200 };
+    await api.report(id, { type: 'recording', tracks: [track] });
+    await end(id);
+    expect((await recording(id)).body).toMatchObject({ status: 'processing', tracks: [] });
+    await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 800) });
+    expect((await recording(id)).body).toMatchObject({ status: 'processing', tracks: [{ role: 'user', status: 'active', url: null }] });
+    await putSegment(id, { track: 'user', segment: 1, startMs: 100, bytes: pcm(2, 800) });
+    expect((await recording(id)).body).toMatchObject({ status: 'complete', tracks: [{ role: 'user', status: 'complete', duration_ms: 200 }] });
+
+    const cut = await call();
+    await api.report(cut, { type: 'recording', tracks: [track] });
+    await end(cut);
+    await putSegment(cut, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 800) });
+    await api.clock.advance(10 * 60_000 + 1);
+    expect((await recording(cut)).body).toMatchObject({ status: 'complete', tracks: [{ duration_ms: 100 }] });
+  });
+
   it('of a call that was taken over keeps to the call’s clock: what the dead worker took with it is silence, at the start as in the middle', async () => {
     const [early, late] = [await call(), await call()];
     await putSegment(late, { track: 'user', segment: 0, startMs: 3, bytes: pcm(1, 40_000) });

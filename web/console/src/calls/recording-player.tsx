@@ -14,6 +14,7 @@ import { type DecodedRecording, decodeRecording } from './decode-recording.ts';
 import { linkToMoment } from './linked-moment.ts';
 import { EVENT_COLORS, Waveform } from './waveform.tsx';
 
+const ASK_AGAIN_MS = 1_000;
 const SPEEDS = ['0.75', '1', '1.25', '1.5', '2'];
 
 /** Where to go to. */
@@ -41,24 +42,29 @@ export function RecordingPlayer(props: PlayerProps) {
   return (
     <Section title="Recording">
       <Text c="dimmed" role="status">
-        {recording.isPending
-          ? 'Loading the recording…'
-          : isMissing
-            ? 'This call was not recorded.'
-            : recording.error instanceof ApiError
-              ? messageOf(recording.error)
-              : recording.error?.message}
+        {recording.data === null
+          ? 'The last seconds of the recording are being stored…'
+          : recording.isPending
+            ? 'Loading the recording…'
+            : isMissing
+              ? 'This call was not recorded.'
+              : recording.error instanceof ApiError
+                ? messageOf(recording.error)
+                : recording.error?.message}
       </Text>
     </Section>
   );
 }
 
-/** Fetched once; its addresses expire, the decoded sound does not. */
+/** Fetched once it is whole (null until then); its addresses expire, the decoded sound does not. */
 function useDecoded(sessionId: string) {
   const query = useQuery({
     queryKey: ['decoded recording', sessionId],
-    queryFn: async ({ signal }) =>
-      decodeRecording(await call<Recording>('GET', `/v1/agent/sessions/${sessionId}/recording`, undefined, signal), signal),
+    queryFn: async ({ signal }) => {
+      const recording = await call<Recording>('GET', `/v1/agent/sessions/${sessionId}/recording`, undefined, signal);
+      return recording.status === 'processing' ? null : decodeRecording(recording, signal);
+    },
+    refetchInterval: ({ state }) => (state.data === null ? ASK_AGAIN_MS : false),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
