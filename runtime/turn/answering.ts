@@ -271,7 +271,9 @@ function replacement(draft: Draft, replyId: string, text: string): Generation {
 export function onHold(draft: Draft): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || phase.answer.hasHoldLine) return;
-  bridge(draft, phase.answer);
+  // Nobody is there to wait: a caller who comes back hears it if the answer is still not there.
+  if (draft.isLegLost) emit(draft, { do: 'startTimer', name: 'hold', atMs: draft.atMs + HOLD_AFTER_COMMIT_MS });
+  else bridge(draft, phase.answer);
 }
 
 /** Says a word while the answer is waited for. Whoever reads it sees that it is being made (supplement 5, `audio: false`). */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { TurnScript } from './turn-script.ts';
 
-/** The agent said this much of "The table is booked for two." when the connection broke, and the caller is back after 800 ms. */
+/** The agent said this much of "The table is booked for two." when the connection broke, and the caller is back after 3 s. */
 function backAfterBreak(): TurnScript {
   const script = TurnScript.speaking();
   const { replyId } = script.last('play') ?? { replyId: '' };
   script.after(400).take({ type: 'leg.lost' }, { type: 'playout.cleared', replyId, heard: 'The table', isExact: true });
-  return script.after(800).take({ type: 'leg.replaced' }, { type: 'call.connected' });
+  return script.after(3_000).take({ type: 'leg.replaced' }, { type: 'call.connected' });
 }
 
 const typed = (text: string) => ({ type: 'user.message', text, wantsAudio: true }) as const;
