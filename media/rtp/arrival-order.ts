@@ -37,19 +37,18 @@ export class ArrivalOrder {
     if (gap < 0 && this.#behindInRow < RESYNC_AFTER_BEHIND) return false;
     if (gap < 0 || gap > LARGEST_GAP) this.giveUp(() => true);
     if (gap > 0 && gap <= LARGEST_GAP) this.#hold({ place, packet, arrivedMs });
-    else {
-      this.#give({ place, packet, arrivedMs });
-      this.#release();
-    }
+    else this.#give(place, packet, arrivedMs);
     return true;
   }
 
   /** Waits no longer for what is missing before a held packet that is due. */
   giveUp(isDue: (packet: RtpPacket, arrivedMs: number) => boolean): void {
-    while (this.#held.some(({ packet, arrivedMs }) => isDue(packet, arrivedMs))) {
-      this.#give(this.#held.shift() as Held);
-      this.#release();
-    }
+    while (this.#held.some(({ packet, arrivedMs }) => isDue(packet, arrivedMs))) this.#giveFirst();
+  }
+
+  /** True while a packet waits for what is missing before it. */
+  get isWaiting(): boolean {
+    return this.#held.length > 0;
   }
 
   #hold(held: Held): void {
@@ -59,12 +58,15 @@ export class ArrivalOrder {
     this.#held.splice(behind < 0 ? this.#held.length : behind, 0, { ...held, packet });
   }
 
-  #release(): void {
-    while (this.#held[0]?.place === this.#next) this.#give(this.#held.shift() as Held);
+  #giveFirst(): void {
+    const { place, packet, arrivedMs } = this.#held.shift() as Held;
+    this.#give(place, packet, arrivedMs);
   }
 
-  #give({ place, packet, arrivedMs }: Held): void {
+  /** Passes a packet on, and what waited for nothing but it. */
+  #give(place: number, packet: RtpPacket, arrivedMs: number): void {
     this.#next = place + 1;
     this.#pass(packet, arrivedMs);
+    if (this.#held[0]?.place === this.#next) this.#giveFirst();
   }
 }

@@ -72,11 +72,12 @@ export class JitterBuffer {
     if (this.#isSenderSilent) this.#silentUntil = start;
     this.#isSenderSilent = false;
     const passed = Math.min(samples.length, Math.max(0, (this.#playhead ?? start) - start));
+    const [ring, present] = [this.#ring, this.#present];
     let slot = this.#slotOf(start + passed);
     for (let n = passed; n < samples.length; n++) {
-      this.#ring[slot] = samples[n] as number;
-      this.#present[slot] = 1;
-      slot = this.#after(slot);
+      ring[slot] = samples[n] as number;
+      present[slot] = 1;
+      if (++slot === ring.length) slot = 0;
     }
     return this.#transit.arrivalOf((start * 1000) / this.#rateHz) - (samples.length * 1000) / this.#rateHz;
   }
@@ -108,7 +109,7 @@ export class JitterBuffer {
     // More delay is wanted: a missing frame may still come in time if the playhead waits, and a quiet one is not missed.
     const lead = playhead - wanted;
     if (found === 0 ? lead >= this.#frame / 4 : lead >= this.#frame && isQuiet(out)) return this.#conceal(out);
-    this.#forget(playhead, this.#frame);
+    this.#forget(playhead);
     this.#playhead = playhead + this.#frame;
     if (found * 2 < this.#frame) return this.#conceal(out);
     this.#lastFrame.set(out);
@@ -161,46 +162,48 @@ export class JitterBuffer {
     const excess = wanted - playhead;
     if (excess < this.#frame * 1.5 || (this.#newest ?? 0) < playhead + 2 * this.#frame) return;
     if (excess < (MAX_EXCESS_MS * this.#rateHz) / 1000 && !this.#isQuietAt(playhead)) return;
-    this.#forget(playhead, this.#frame);
+    this.#forget(playhead);
     this.#playhead = playhead + this.#frame;
   }
 
   #copy(from: number, out: Int16Array): number {
+    const [ring, present, frame] = [this.#ring, this.#present, this.#frame];
     let found = 0;
     let slot = this.#slotOf(from);
-    for (let n = 0; n < this.#frame; n++) {
-      const isPresent = this.#present[slot] as number;
-      out[n] = isPresent ? (this.#ring[slot] as number) : 0;
+    for (let n = 0; n < frame; n++) {
+      const isPresent = present[slot] as number;
+      out[n] = isPresent ? (ring[slot] as number) : 0;
       found += isPresent;
-      slot = this.#after(slot);
+      if (++slot === ring.length) slot = 0;
     }
     return found;
   }
 
-  #forget(from: number, length: number): void {
-    let slot = this.#slotOf(from);
-    for (let n = 0; n < length; n++) {
-      this.#present[slot] = 0;
-      slot = this.#after(slot);
-    }
+  /** Forgets one frame. */
+  #forget(from: number): void {
+    const present = this.#present;
+    const slot = this.#slotOf(from);
+    const beyond = slot + this.#frame - present.length;
+    present.fill(0, slot, slot + this.#frame);
+    if (beyond > 0) present.fill(0, 0, beyond);
   }
 
   #isQuietAt(from: number): boolean {
+    const [ring, present] = [this.#ring, this.#present];
     let slot = this.#slotOf(from);
     for (let n = 0; n < this.#frame; n++) {
-      if (this.#present[slot] && Math.abs(this.#ring[slot] as number) > QUIET_PEAK) return false;
-      slot = this.#after(slot);
+      if (present[slot] && Math.abs(ring[slot] as number) > QUIET_PEAK) return false;
+      if (++slot === ring.length) slot = 0;
     }
     return true;
   }
 
-  /** Where a position lies in the ring. Asked for once per run of samples: positions are beyond 32 bits, whose remainders cost more than all the rest. */
+  /**
+   * Where a position lies in the ring. Asked for once per run of samples: positions are beyond 32 bits, whose remainders cost more than all the rest,
+   * and the result is made a small integer again, so that no step from it makes a number on the heap.
+   */
   #slotOf(position: number): number {
-    return position % this.#ring.length;
-  }
-
-  #after(slot: number): number {
-    return slot + 1 === this.#ring.length ? 0 : slot + 1;
+    return (position % this.#ring.length) | 0;
   }
 
   #conceal(out: Int16Array): FrameKind {

@@ -18,42 +18,58 @@ export interface RtpPacket {
 /** Parses one datagram; null when it is not a well-formed RTP packet (STUN, RTCP, garbage). */
 export function parseRtp(datagram: Uint8Array): RtpPacket | null {
   if (datagram.length < RTP_HEADER_BYTES) return null;
-  const view = new DataView(datagram.buffer, datagram.byteOffset, datagram.byteLength);
-  const first = view.getUint8(0);
-  const second = view.getUint8(1);
+  const first = datagram[0] as number;
+  const second = datagram[1] as number;
   if (first >> 6 !== 2) return null;
   // RTCP packet types 200–204 read as payload types 72–76 with the marker set (RFC 5761 §4).
   if (second >= 192 && second <= 223) return null;
-  const start = rtpPayloadStart(view, first);
-  const padding = first & 0x20 ? view.getUint8(datagram.length - 1) : 0;
+  const start = rtpPayloadStart(datagram);
+  const padding = first & 0x20 ? (datagram[datagram.length - 1] as number) : 0;
   const end = datagram.length - padding;
   if (start === null || start > end || (first & 0x20 && padding === 0)) return null;
   return {
     marker: (second & 0x80) !== 0,
     payloadType: second & 0x7f,
-    sequence: view.getUint16(2),
-    timestamp: view.getUint32(4),
-    ssrc: view.getUint32(8),
+    sequence: uint16(datagram, 2),
+    timestamp: uint32(datagram, 4),
+    ssrc: uint32(datagram, 8),
     payload: datagram.subarray(start, end),
   };
 }
 
-/** Where the payload begins, by the first byte of the header; null when the packet is too short to tell. It may lie beyond the end. */
-export function rtpPayloadStart(view: DataView, first: number): number | null {
+/** Where the payload of a datagram that has a header begins; null when it is too short to tell. It may lie beyond the end. */
+export function rtpPayloadStart(datagram: Uint8Array): number | null {
+  const first = datagram[0] as number;
   const start = RTP_HEADER_BYTES + (first & 0x0f) * 4;
   if (!(first & 0x10)) return start;
-  if (start + 4 > view.byteLength) return null;
-  return start + 4 + view.getUint16(start + 2) * 4;
+  if (start + 4 > datagram.length) return null;
+  return start + 4 + uint16(datagram, start + 2) * 4;
 }
 
 /** Writes a 12-byte header at the start of `packet`; numbers are taken modulo their field's size. */
 export function writeRtpHeader(packet: Uint8Array, header: Omit<RtpPacket, 'payload'>): void {
-  const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);
-  view.setUint8(0, 0x80);
-  view.setUint8(1, (header.marker ? 0x80 : 0) | (header.payloadType & 0x7f));
-  view.setUint16(2, header.sequence & 0xffff);
-  view.setUint32(4, header.timestamp >>> 0);
-  view.setUint32(8, header.ssrc >>> 0);
+  packet[0] = 0x80;
+  packet[1] = (header.marker ? 0x80 : 0) | (header.payloadType & 0x7f);
+  packet[2] = header.sequence >> 8;
+  packet[3] = header.sequence;
+  setUint32(packet, 4, header.timestamp);
+  setUint32(packet, 8, header.ssrc);
+}
+
+// Byte by byte: a `DataView` for each packet costs more than all of its fields.
+function uint16(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
+}
+
+function uint32(bytes: Uint8Array, at: number): number {
+  return uint16(bytes, at) * 0x10000 + uint16(bytes, at + 2);
+}
+
+function setUint32(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value >> 24;
+  bytes[at + 1] = value >> 16;
+  bytes[at + 2] = value >> 8;
+  bytes[at + 3] = value;
 }
 
 /** The 32-bit timestamp (or 16-bit sequence, with `bits` 16) nearest to `reference` on the unwrapped line. */

@@ -171,7 +171,9 @@ class RtpSession implements TransportLeg, Paced {
   }
 
   #codec(codec: RtpCodec): CodecStream {
-    const stream = this.#codecs.get(codec) ?? new CodecStream(codec, this.rateHz);
+    const known = this.#codecs.get(codec);
+    if (known) return known;
+    const stream = new CodecStream(codec, this.rateHz);
     this.#codecs.set(codec, stream);
     return stream;
   }
@@ -260,7 +262,7 @@ class RtpSession implements TransportLeg, Paced {
       const { samples, spokenMs } = this.#buffer(packet, remote, arrivedMs);
       if (samples.length === 0) return;
       this.#audio.hear(samples, spokenMs);
-      for (const digit of this.#keys?.push(samples, spokenMs) ?? []) this.#reportDigit(digit, 'inband');
+      if (this.#keys) for (const digit of this.#keys.push(samples, spokenMs)) this.#reportDigit(digit, 'inband');
     }
   }
 
@@ -272,6 +274,7 @@ class RtpSession implements TransportLeg, Paced {
 
   /** What is missing is not waited for when what follows has to be played, nor, where the decoder can do without it, when the detector has waited. */
   #giveUpMissing(remote: RtpRemote, nowMs: number): void {
+    if (!this.#order.isWaiting) return;
     const waitsMs = CODECS[remote.codec].hasMemory ? Number.POSITIVE_INFINITY : DETECTOR_WAIT_MS;
     this.#order.giveUp(({ timestamp }, arrivedMs) => nowMs - arrivedMs >= waitsMs || this.#jitter.isDue(timestamp));
   }
@@ -330,8 +333,8 @@ class RtpSession implements TransportLeg, Paced {
     this.#packetsSent++;
     this.#bytesSent += length - RTP_HEADER_BYTES;
     const end = this.#srtpSender?.protect(packet, length) ?? length;
-    // A refused or full send loses one packet, as the network may at any time: nothing to do about it.
-    this.#sockets.media.send(packet, 0, end, target.port, target.address, () => undefined);
+    // A refused or full send loses one packet, as the network may at any time: nothing to do about it. Without a callback Node tells nobody, and does less.
+    this.#sockets.media.send(packet.subarray(0, end), target.port, target.address);
   }
 
   fail(error: unknown): void {

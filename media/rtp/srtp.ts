@@ -163,7 +163,7 @@ export class SrtpReceiver {
     const end = datagram.length - this.#tagBytes - this.#mkiBytes;
     if (end < RTP_HEADER_BYTES) return null;
     const view = new DataView(datagram.buffer, datagram.byteOffset, datagram.byteLength);
-    const start = rtpPayloadStart(view, view.getUint8(0));
+    const start = rtpPayloadStart(datagram);
     if (start === null || start > end) return null;
     const [sequence, ssrc] = [view.getUint16(2), view.getUint32(8)];
     const source = this.#sources.get(ssrc);
