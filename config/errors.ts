@@ -116,6 +116,8 @@ const FAULTS = {
   database_unavailable: { status: 503, message: 'The database is temporarily unavailable; try again shortly', sip: 503 },
   speech_unavailable: { status: 503, message: '{detail}' },
   no_media_port: { status: 503, message: 'No media port is free', sip: 503 },
+  callback_not_genuine: { status: 403, message: 'The signature is not of this deployment’s carrier account and this address' },
+  call_lost_at_carrier: { status: 502, message: '{provider} could not bring the call to this deployment’s SIP address', sip: 503 },
   // SIP only
   digest_refused: { status: 403, message: 'The SIP digest credentials are wrong for this number', sip: 407 },
   number_unbound: { status: 409, message: 'No agent answers this number', sip: 486 },

@@ -24,6 +24,7 @@ import { registerKeyRoutes } from './keys/key-routes.ts';
 import { registerKnowledgeRoutes } from './knowledge/knowledge-routes.ts';
 import { registerLimitRoutes } from './limits/limit-routes.ts';
 import { registerRoomRoutes } from './livekit/room-routes.ts';
+import { registerLostCallRoutes } from './numbers/lost-call-routes.ts';
 import { registerNumberRoutes } from './numbers/number-routes.ts';
 import { registerTrunkLimitRoutes } from './numbers/trunk-limit-routes.ts';
 import { registerOperatorRoutes } from './operator-routes.ts';
@@ -65,6 +66,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   await registerKnowledgeRoutes(app, context);
   registerNumberRoutes(app, context);
   registerTrunkLimitRoutes(app, context);
+  await registerLostCallRoutes(app, context);
   registerCreateSessionRoutes(app, context);
   registerSessionRoutes(app, context);
   registerParticipantRoutes(app, context);

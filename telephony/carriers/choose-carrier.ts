@@ -6,7 +6,8 @@ import { isPublicAddress } from '#config/public-address.ts';
 import type { Carrier } from './carrier.ts';
 import { createTestCatalogue } from './test-catalogue.ts';
 
-type CarrierSettings = Pick<Settings, 'TWILIO_ACCOUNT_SID' | 'TWILIO_AUTH_TOKEN' | 'TWILIO_BASE_URL' | 'SIP_HOST' | 'SIP_PORT' | 'SIP_PUBLIC_IP'>;
+type SipSettings = Pick<Settings, 'SIP_HOST' | 'SIP_PORT' | 'SIP_PUBLIC_IP'>;
+type CarrierSettings = SipSettings & Pick<Settings, 'TWILIO_ACCOUNT_SID' | 'TWILIO_AUTH_TOKEN' | 'TWILIO_BASE_URL' | 'PUBLIC_URL'>;
 
 /** Makes the carrier; says so when numbers would be bought that no call can reach. */
 export async function chooseCarrier(settings: CarrierSettings, logger: Logger): Promise<Carrier> {
@@ -17,11 +18,11 @@ export async function chooseCarrier(settings: CarrierSettings, logger: Logger): 
     logger.warn('numbers bought at Twilio are connected to no trunk: SIP_PUBLIC_IP or SIP_HOST must be public, and SIP_PORT not 0');
   // The SDK takes 40 MB and half a second, which only its users should pay.
   const { createTwilioCarrier } = await import('./twilio.ts');
-  return createTwilioCarrier({ accountSid, authToken, baseUrl, sipAddress });
+  return createTwilioCarrier({ accountSid, authToken, baseUrl, sipAddress, publicUrl: settings.PUBLIC_URL });
 }
 
 /** `host:port` at which a carrier on the internet reaches the SIP port; undefined when it cannot. */
-export function publicSipAddress({ SIP_HOST, SIP_PORT, SIP_PUBLIC_IP }: CarrierSettings): string | undefined {
+export function publicSipAddress({ SIP_HOST, SIP_PORT, SIP_PUBLIC_IP }: SipSettings): string | undefined {
   const host = SIP_PUBLIC_IP ?? SIP_HOST;
   const isPublic = isIP(host) === 0 ? host.includes('.') : isPublicAddress(host);
   if (!isPublic || SIP_PORT === 0) return undefined;

@@ -13,6 +13,7 @@ export const DEMO_NUMBER = `+${FIRST}`;
 export function createTestCatalogue(): Carrier {
   return {
     name: 'Test catalogue',
+    lostCalls: null,
     search: async (query) => (matches(query) ? offers(query) : []),
     buy: async (phoneNumber) => {
       if (!isTestNumber(phoneNumber)) throw fault('provider_refused', { provider: 'Test catalogue', detail: 'the number is not on offer' });

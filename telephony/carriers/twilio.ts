@@ -6,7 +6,8 @@ import pRetry from 'p-retry';
 import twilio from 'twilio';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import type { AvailableNumber, Carrier, NumberSearch } from './carrier.ts';
+import { type AvailableNumber, type Carrier, LOST_CALL_PATH, type NumberSearch } from './carrier.ts';
+import { createTwilioLostCalls } from './twilio-callbacks.ts';
 import { TwilioFailure, type TwilioFailureKind, toFault, toTwilioFailure } from './twilio-failure.ts';
 
 /** How Twilio is reached, and where it sends calls. */
@@ -17,6 +18,8 @@ export interface TwilioOptions {
   readonly baseUrl?: string | undefined;
   /** Where the calls of bought numbers go, `host:port`; without it numbers are bought and connected to nothing. */
   readonly sipAddress?: string | undefined;
+  /** Where Twilio reaches our API. It is told of it when it is `https`: a call it cannot bring to the SIP address is then told to us, and its caller spoken to. */
+  readonly publicUrl?: string | undefined;
   /** How long one request may take. */
   readonly timeoutMs?: number;
 }
@@ -34,7 +37,7 @@ const HARMLESS: ReadonlySet<TwilioFailureKind> = new Set(['busy', 'unsent']);
 
 const offered = z.object({ phoneNumber: z.string(), isoCountry: z.string(), region: z.string().nullish(), locality: z.string().nullish() });
 const owned = z.object({ sid: z.string().min(1), phoneNumber: z.string(), friendlyName: z.string().nullish() });
-const trunkShape = z.object({ sid: z.string().min(1), friendlyName: z.string().nullish() });
+const trunkShape = z.object({ sid: z.string().min(1), friendlyName: z.string().nullish(), disasterRecoveryUrl: z.string().nullish() });
 const originationShape = z.object({ sipUrl: z.string() });
 
 type Client = ReturnType<typeof twilio>;
@@ -44,10 +47,12 @@ export function createTwilioCarrier(options: TwilioOptions): Carrier {
   const httpClient = requestClient(options.baseUrl, options.timeoutMs ?? TIMEOUT_MS);
   // The SDK would print requests when the environment asked for it.
   const client = twilio(options.accountSid, options.authToken, { httpClient, logLevel: 'error' });
-  const { sipAddress } = options;
-  const trunk = sipAddress === undefined ? null : new Trunk(client, sipAddress);
+  const { sipAddress, publicUrl } = options;
+  const lostCallUrl = publicUrl?.startsWith('https:') ? `${publicUrl}${LOST_CALL_PATH}` : null;
+  const trunk = sipAddress === undefined ? null : new Trunk(client, sipAddress, lostCallUrl);
   return {
     name: 'Twilio',
+    lostCalls: createTwilioLostCalls(options.authToken),
     search: (query) => asFault(() => search(client, query)),
     buy: (phoneNumber) => asFault(() => buy(client, trunk, phoneNumber)),
     findBought: (phoneNumber) => asFault(() => findBought(client, phoneNumber)),
@@ -112,12 +117,14 @@ class Trunk {
   readonly #client: Client;
   readonly #name: string;
   readonly #sipUrl: string;
+  readonly #lostCallUrl: string | null;
   #sid: Promise<string> | null = null;
 
-  constructor(client: Client, sipAddress: string) {
+  constructor(client: Client, sipAddress: string, lostCallUrl: string | null) {
     this.#client = client;
     this.#name = `Parley ${sipAddress}`.slice(0, MAX_NAME);
     this.#sipUrl = `sip:${sipAddress}`;
+    this.#lostCallUrl = lostCallUrl;
   }
 
   /** Its id; purchases at the same time share one look. */
@@ -139,7 +146,10 @@ class Trunk {
     const { trunks } = this.#client.trunking.v1;
     const known = z.array(trunkShape).parse(await trunks.list());
     const found = known.find((trunk) => trunk.friendlyName === this.#name);
-    const { sid } = found ?? trunkShape.parse(await trunks.create({ friendlyName: this.#name }));
+    const recovery = this.#lostCallUrl === null ? {} : { disasterRecoveryUrl: this.#lostCallUrl, disasterRecoveryMethod: 'POST' as const };
+    const { sid } = found ?? trunkShape.parse(await trunks.create({ friendlyName: this.#name, ...recovery }));
+    // Whoever has set one of their own keeps it.
+    if (found && !found.disasterRecoveryUrl && this.#lostCallUrl !== null) await trunks(sid).update(recovery);
     const { originationUrls } = trunks(sid);
     const urls = z.array(originationShape).parse(await originationUrls.list());
     if (!urls.some((url) => url.sipUrl === this.#sipUrl))

@@ -2,6 +2,7 @@
  * A stand-in for Twilio: the parts of its REST API that numbers and SIP trunks need, over HTTP on loopback.
  * Basic authentication, form bodies, JSON answers, two records a page, its error JSON; it can be told to fail.
  */
+import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -42,6 +43,14 @@ export interface TwilioServer {
 /** A number on offer. */
 export function offeredNumber(phoneNumber: string, more: Row = {}): Row {
   return { phone_number: phoneNumber, friendly_name: phoneNumber, iso_country: 'US', region: 'CA', locality: 'San Rafael', ...more };
+}
+
+/** The signature Twilio puts on a request it makes: over the address and, by name, every field (its documentation, "Validating requests"). */
+export function signTwilioRequest(url: string, form: Readonly<Record<string, string>>): string {
+  const fields = Object.entries(form).sort(([one], [other]) => (one < other ? -1 : 1));
+  return createHmac('sha1', TWILIO_ACCOUNT.authToken)
+    .update(url + fields.map(([name, value]) => name + value).join(''))
+    .digest('base64');
 }
 
 /** Starts it, with nothing on offer. */
@@ -132,7 +141,7 @@ function serve(state: State, seen: string, exchange: Exchange): void {
     'POST IncomingPhoneNumbers': () => sell(state, response, form),
     'DELETE IncomingPhoneNumbers': () => giveBack(state, exchange),
     'GET Trunks': () => sendList(response, 'trunks', paged(state.trunks, url)),
-    'POST Trunks': () => create(response, state.trunks, { sid: newSid('TK'), friendly_name: form['FriendlyName'] ?? null }),
+    'POST Trunks': () => (parent === '' ? create(response, state.trunks, trunkOf(form)) : change(state.trunks, parent, form, response)),
     'GET OriginationUrls': () => sendList(response, 'origination_urls', paged(ofTrunk(), url)),
     'POST OriginationUrls': () => create(response, state.originations, { sid: newSid('OU'), trunk_sid: parent, sip_url: form['SipUrl'] ?? null }),
   };
@@ -185,6 +194,20 @@ function giveBack(state: State, { response, url, id }: Exchange): void {
     state.owned.splice(index, 1);
     response.writeHead(204).end();
   }
+}
+
+function trunkOf(form: Exchange['form']): Row {
+  return {
+    ...{ sid: newSid('TK'), friendly_name: form['FriendlyName'] ?? null },
+    ...{ disaster_recovery_url: form['DisasterRecoveryUrl'] ?? null, disaster_recovery_method: form['DisasterRecoveryMethod'] ?? null },
+  };
+}
+
+function change(trunks: Row[], sid: string, form: Exchange['form'], response: ServerResponse): void {
+  const index = trunks.findIndex((trunk) => trunk['sid'] === sid);
+  const changed = { ...trunks[index], disaster_recovery_url: form['DisasterRecoveryUrl'] ?? null };
+  trunks.splice(index, 1, changed);
+  send(response, 200, changed);
 }
 
 function create(response: ServerResponse, rows: Row[], row: Row): void {

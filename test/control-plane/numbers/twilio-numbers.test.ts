@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { keepNumbers } from '#control-plane/numbers/keep-numbers.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import { createTwilioCarrier } from '#telephony/carriers/twilio.ts';
-import { offeredNumber, startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';
+import { offeredNumber, signTwilioRequest, startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
 const numbers = '/v1/agent/phone-numbers';
@@ -19,12 +19,13 @@ beforeAll(async () => {
   // One API for all tests; each test has a Twilio of its own.
   const current: Carrier = {
     name: 'Twilio',
+    lostCalls: createTwilioCarrier({ ...TWILIO_ACCOUNT, baseUrl: 'http://127.0.0.1:1' }).lostCalls,
     search: (query) => carrier.search(query),
     buy: (phoneNumber) => carrier.buy(phoneNumber),
     findBought: (phoneNumber) => carrier.findBought(phoneNumber),
     release: (carrierNumberId) => carrier.release(carrierNumberId),
   };
-  api = await openTestApi({}, { carrier: current });
+  api = await openTestApi({ PUBLIC_URL: 'https://voice.example.com' }, { carrier: current });
 });
 beforeEach(async () => {
   twilio = await startTwilioServer();
@@ -187,5 +188,29 @@ describe('a release', () => {
     const { phone_number_id } = (await buy()).body;
     twilio.owned.length = 0;
     expect((await release(phone_number_id)).status).toBe(204);
+  });
+});
+
+describe('a call that Twilio could not bring to the SIP address', () => {
+  const lost = (form: Record<string, string>, signature: string) =>
+    api.request('POST', '/carriers/lost-call', {
+      raw: new URLSearchParams(form).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature },
+    });
+
+  it('is answered with a sentence for the caller, and stands among the refused calls of the number’s team', async () => {
+    await buy();
+    const form = { CallSid: 'CA77', From: '+14155550111', To: NUMBER, Caller: '+14155550111' };
+    const { status, headers, text } = await lost(form, signTwilioRequest('https://voice.example.com/carriers/lost-call', form));
+    expect([status, headers['content-type']]).toEqual([200, 'text/xml; charset=utf-8']);
+    expect(text).toContain('<Say>');
+    await expect
+      .poll(async () => (await api.request('GET', '/v1/agent/refusals', { key: user.key })).body.refusals)
+      .toMatchObject([{ kind: 'inbound_call', reason: 'call_lost_at_carrier', dialed_number: NUMBER, sip_call_id: 'CA77', status: 503 }]);
+  });
+
+  it('is believed with Twilio’s signature only', async () => {
+    const { status, body } = await lost({ CallSid: 'CA78', From: '+1', To: NUMBER }, 'bm8=');
+    expect([status, body.message]).toEqual([403, 'The signature is not of this deployment’s carrier account and this address']);
   });
 });

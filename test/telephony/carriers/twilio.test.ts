@@ -5,7 +5,14 @@ import { createLogger } from '#config/log.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import { chooseCarrier, publicSipAddress } from '#telephony/carriers/choose-carrier.ts';
 import { createTwilioCarrier, type TwilioOptions } from '#telephony/carriers/twilio.ts';
-import { offeredNumber, startTwilioServer, TWILIO_ACCOUNT, type TwilioServer, type TwilioTrouble } from '#test/fakes/twilio-server.ts';
+import {
+  offeredNumber,
+  signTwilioRequest,
+  startTwilioServer,
+  TWILIO_ACCOUNT,
+  type TwilioServer,
+  type TwilioTrouble,
+} from '#test/fakes/twilio-server.ts';
 
 const NUMBER = '+14155550101';
 const SIP_ADDRESS = 'sip.example.com:5060';
@@ -182,6 +189,35 @@ describe('a purchase', () => {
   });
 });
 
+describe('a call that Twilio cannot bring here', () => {
+  const publicUrl = 'https://voice.example.com';
+  const url = `${publicUrl}/carriers/lost-call`;
+  const form = { CallSid: 'CA1', From: '+14155550111', To: NUMBER, CallStatus: 'ringing' };
+
+  it('is to be told to the public address: said to a new trunk, and to one that has no address of its own', async () => {
+    await carrierWith({ publicUrl: 'http://voice.example.com' }).buy(NUMBER);
+    expect(twilio.trunks).toMatchObject([{ disaster_recovery_url: null }]);
+    await carrierWith({ publicUrl }).buy('+12125550102');
+    expect(twilio.trunks).toMatchObject([{ disaster_recovery_url: url }]);
+    await carrierWith({ publicUrl: 'https://elsewhere.example.com' }).buy('+16045550103');
+    expect(twilio.trunks).toMatchObject([{ disaster_recovery_url: url }]);
+  });
+
+  it('is read where its signature is of this account, address and fields; the caller hears a sentence', async () => {
+    const { lostCalls } = carrier;
+    const signature = signTwilioRequest(url, form);
+    expect(lostCalls?.read({ url, signature, form })).toEqual({ carrierCallId: 'CA1', callerNumber: '+14155550111', dialedNumber: NUMBER });
+    const forged = [
+      { url: 'https://other.example.com/carriers/lost-call', signature, form },
+      { url, signature, form: { ...form, To: '+12125550102' } },
+      { url, signature: '', form },
+      { url, signature: signTwilioRequest(url, {}), form: {} },
+    ];
+    for (const request of forged) expect(() => lostCalls?.read(request)).toThrow('not of this deployment’s carrier account');
+    expect(lostCalls?.apology.body).toMatch(/<Response><Say>Sorry, .*<\/Say><Hangup\/><\/Response>$/);
+  });
+});
+
 describe('a number of the account', () => {
   it('is found among many when it was bought here, and only then', async () => {
     for (let index = 0; index < 5; index++) twilio.owned.push({ sid: `PN${index}`, phone_number: `${NUMBER}${index}`, friendly_name: 'other' });
@@ -215,7 +251,7 @@ describe('a number of the account', () => {
 
 describe('running.md the carrier of a deployment', () => {
   const logger = createLogger({ level: 'silent', name: 'test' });
-  const sip = { SIP_HOST: '127.0.0.1', SIP_PORT: 5060, SIP_PUBLIC_IP: undefined };
+  const sip = { SIP_HOST: '127.0.0.1', SIP_PORT: 5060, SIP_PUBLIC_IP: undefined, PUBLIC_URL: undefined };
 
   it('is the test catalogue without an account, Twilio with one', async () => {
     const without = { ...sip, TWILIO_ACCOUNT_SID: undefined, TWILIO_AUTH_TOKEN: undefined, TWILIO_BASE_URL: undefined };
@@ -237,7 +273,6 @@ describe('running.md the carrier of a deployment', () => {
     [{ SIP_HOST: '0.0.0.0', SIP_PUBLIC_IP: '93.184.215.14' }, '93.184.215.14:5060'],
     [{ SIP_HOST: '::', SIP_PUBLIC_IP: '2606:2800:21f::1' }, '[2606:2800:21f::1]:5060'],
   ])('is told to send calls of %j to %s', (settings, address) => {
-    const none = { TWILIO_ACCOUNT_SID: undefined, TWILIO_AUTH_TOKEN: undefined, TWILIO_BASE_URL: undefined };
-    expect(publicSipAddress({ ...sip, ...none, ...settings })).toBe(address);
+    expect(publicSipAddress({ ...sip, ...settings })).toBe(address);
   });
 });
