@@ -14,6 +14,7 @@ import { createDemoModel } from './demo.ts';
 import type { LanguageModel } from './llm.ts';
 import { createSdkModel } from './sdk-model.ts';
 import { withSecondAttempt } from './second-attempt.ts';
+import { sendByRequest } from './send-request.ts';
 import { withProgressDeadline } from './stalled-fetch.ts';
 
 const STALL_MS = 10_000;
@@ -64,7 +65,7 @@ function platformModel(settings: Settings, clock: Clock, id: string): LanguageMo
   // Made by the first request: it costs more than the rest of a call's start, and a caller may never come.
   let model: ReturnType<typeof sdkModel> | null = null;
   const modelFor = () => {
-    model ??= sdkModel({ vendor, name, apiKey, baseUrl, fetch: withProgressDeadline(globalThis.fetch, clock, STALL_MS) });
+    model ??= sdkModel({ vendor, name, apiKey, baseUrl, fetch: withProgressDeadline(sendByRequest, clock, STALL_MS) });
     return model;
   };
   return createSdkModel({ id, isCustom: false, modelFor, startsWithUser: vendor === 'anthropic' || vendor === 'google' });

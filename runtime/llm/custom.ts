@@ -8,6 +8,7 @@ import type { Clock } from '#config/clock.ts';
 import type { EgressGuard } from '#config/egress.ts';
 import type { ChatRequest, LanguageModel } from './llm.ts';
 import { createSdkModel } from './sdk-model.ts';
+import { sendByFetch } from './send-request.ts';
 import { withProgressDeadline } from './stalled-fetch.ts';
 
 const STALL_MS = 10_000;
@@ -26,7 +27,7 @@ export interface CustomModelOptions {
 /** Creates the model of one call. */
 export function createCustomModel({ custom, apiKey, egress, clock }: CustomModelOptions): LanguageModel {
   // The guard's fetch is undici's own; its types and the platform's differ in name only.
-  const fetch = withProgressDeadline(egress.fetch as unknown as typeof globalThis.fetch, clock, STALL_MS);
+  const fetch = withProgressDeadline(sendByFetch(egress.fetch as unknown as typeof globalThis.fetch), clock, STALL_MS);
   const baseURL = custom.base_url.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
   const modelFor = (request: ChatRequest) =>
     createOpenAICompatible({

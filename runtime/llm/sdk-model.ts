@@ -27,6 +27,9 @@ export interface SdkModelOptions {
 /** Vendors that cache prompts only where they are told to: the first system message stays the same for the whole call (runtime/prompt.ts). Others ignore it. */
 const CACHED_PREFIX = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const;
 
+/** One for all: a stack of its own would be the dearest part of giving an answer up. */
+const LEFT = new Error('the answer is not wanted any more');
+
 /** Wraps a vendor's model. */
 export function createSdkModel(options: SdkModelOptions): LanguageModel {
   return { id: options.id, isCustom: options.isCustom, stream: (request) => generate(options, request) };
@@ -35,6 +38,7 @@ export function createSdkModel(options: SdkModelOptions): LanguageModel {
 /** Throws `ModelError`, or the signal's reason when it is aborted. Leaving the iteration aborts the request. */
 async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncGenerator<ChatDelta> {
   const left = new AbortController();
+  let isWhole = false;
   try {
     const { stream } = await options.modelFor(request).doStream({
       prompt: toPrompt(request.messages, options.startsWithUser),
@@ -45,15 +49,16 @@ async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncG
     });
     for await (const part of stream) {
       const delta = toDelta(part);
+      isWhole = delta?.type === 'finish';
       if (delta) yield delta;
-      if (delta?.type === 'finish') return;
+      if (isWhole) return;
     }
     throw new ModelError('The model broke off its answer', { retryable: true });
   } catch (error) {
     if (request.signal.aborted) throw request.signal.reason;
     throw toModelError(error);
   } finally {
-    left.abort();
+    if (!isWhole) left.abort(LEFT);
   }
 }
 

@@ -12,6 +12,9 @@ const SECOND_AFTER_MS = 2_000;
 /** Neither has begun: a hold line has been said at three seconds, and what follows it must not be another one. */
 const GIVEN_UP_AFTER_MS = 7_000;
 
+/** One for all, as most attempts end by it. */
+const ABANDONED = new Error('another attempt answered');
+
 interface Attempt {
   readonly model: LanguageModel;
   readonly deltas: AsyncIterator<ChatDelta>;
@@ -83,7 +86,7 @@ class Race {
   abandonAllBut(winner: Attempt | null): void {
     for (const attempt of this.#attempts) {
       if (attempt === winner) continue;
-      attempt.abort.abort(new Error('another attempt answered'));
+      attempt.abort.abort(ABANDONED);
       // It ends by the signal; its own error is of no use to anyone.
       attempt.deltas.return?.().catch(() => undefined);
     }

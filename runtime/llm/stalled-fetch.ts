@@ -3,6 +3,7 @@
  * A vendor that accepts a request and says nothing must never hold a call (design.md §5).
  */
 import type { Clock } from '#config/clock.ts';
+import type { ByteSource, SendRequest } from './send-request.ts';
 
 /** Aborts the request, or breaks its body, with this as the reason. */
 export class ModelStalled extends Error {
@@ -12,29 +13,27 @@ export class ModelStalled extends Error {
   }
 }
 
-type Fetch = typeof globalThis.fetch;
-
-/** Wraps `fetch` so that it, or the reading of its body, fails with `ModelStalled` after `stallMs` without a byte. */
-export function withProgressDeadline(fetch: Fetch, clock: Clock, stallMs: number): Fetch {
+/** A `fetch` that sends its requests by `send`, and fails, or the reading of its body does, with `ModelStalled` after `stallMs` without a byte. */
+export function withProgressDeadline(send: SendRequest, clock: Clock, stallMs: number): typeof globalThis.fetch {
   return async (url, init) => {
     const stalled = new AbortController();
     const arm = () => clock.after(stallMs, () => stalled.abort(new ModelStalled(stallMs)));
     let timer = arm();
     const signal = init?.signal ? AbortSignal.any([init.signal, stalled.signal]) : stalled.signal;
     try {
-      const response = await fetch(url, { ...init, signal });
-      if (!response.body) {
+      const { status, headers, body } = await send(url, { ...init, signal });
+      if (!body) {
         timer.cancel();
-        return response;
+        return new Response(null, { status, headers });
       }
-      const watched = watch(response.body, signal, {
+      const watched = watch(body, signal, {
         onBytes: () => {
           timer.cancel();
           timer = arm();
         },
         onEnd: () => timer.cancel(),
       });
-      return new Response(watched, { status: response.status, statusText: response.statusText, headers: new Headers([...response.headers]) });
+      return new Response(watched, { status, headers });
     } catch (error) {
       timer.cancel();
       throw stalled.signal.aborted ? stalled.signal.reason : error;
@@ -43,8 +42,7 @@ export function withProgressDeadline(fetch: Fetch, clock: Clock, stallMs: number
 }
 
 /** The same bytes; `onEnd` is called however the reading ends. A read that hangs is broken by the signal. */
-function watch(body: ReadableStream<Uint8Array>, signal: AbortSignal, hooks: { onBytes(): void; onEnd(): void }): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
+function watch(body: ByteSource, signal: AbortSignal, hooks: { onBytes(): void; onEnd(): void }): ReadableStream<Uint8Array> {
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
@@ -52,23 +50,23 @@ function watch(body: ReadableStream<Uint8Array>, signal: AbortSignal, hooks: { o
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const { done, value } = await Promise.race([reader.read(), aborted]);
-        if (done) {
+        const bytes = await Promise.race([body.read(), aborted]);
+        if (bytes === null) {
           hooks.onEnd();
           controller.close();
           return;
         }
         hooks.onBytes();
-        controller.enqueue(value);
+        controller.enqueue(bytes);
       } catch (error) {
         hooks.onEnd();
-        await reader.cancel(error).catch(() => {});
+        await body.cancel(error).catch(() => {});
         throw signal.aborted ? signal.reason : error;
       }
     },
     async cancel(reason) {
       hooks.onEnd();
-      await reader.cancel(reason);
+      await body.cancel(reason);
     },
   });
 }

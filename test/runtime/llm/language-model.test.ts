@@ -1,3 +1,4 @@
+import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { agentConfig } from '#config/agent-config.ts';
 import { systemClock } from '#config/clock.ts';
@@ -7,6 +8,7 @@ import { createLogger } from '#config/log.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import { type ChatDelta, type ChatRequest, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import { collect } from '#test/collect.ts';
+import { listenLocally } from '#test/fakes/local-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { callTool, type OpenaiServer, type OpenaiServerOptions, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 
@@ -110,6 +112,16 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     expect(error).toBeInstanceOf(ModelError);
     expect(error).toMatchObject({ status, retryable });
     expect(server.requests).toHaveLength(1);
+  });
+
+  it('a server that has moved is followed', async () => {
+    const server = await vendor({ chat: [say('Still here.')] });
+    const moved = createServer((incoming, response) =>
+      response.writeHead(307, { location: `${server.url}${incoming.url?.replace('/v1', '')}` }).end(),
+    );
+    const before = await listenLocally(moved);
+    opened.push(before);
+    expect(text(await ask(vendorModel(`http://127.0.0.1:${before.port}/v1`)))).toBe('Still here.');
   });
 
   it('a connection cut in the middle of the answer is a retryable model error after the text that came', async () => {

@@ -1,0 +1,73 @@
+/** The ways a request reaches a model: by a `fetch` that somebody else guards, or for less by undici's `request`. */
+import { request } from 'undici';
+
+/** The body of an answer as it comes. */
+export interface ByteSource {
+  /** The next bytes; null at the end. Rejects when the body breaks off. */
+  read(): Promise<Uint8Array | null>;
+  cancel(reason: unknown): Promise<void>;
+}
+
+/** The head of an answer, and its body where it has one. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: ByteSource | null;
+}
+
+type Fetch = typeof globalThis.fetch;
+/** Sends a request; resolves with the head of its answer, rejects when there is none, or with the signal's reason. */
+export type SendRequest = (url: Parameters<Fetch>[0], init: RequestInit) => Promise<Answer>;
+
+/** Sends by `fetch`. */
+export function sendByFetch(fetch: Fetch): SendRequest {
+  return async (url, init) => {
+    const { status, headers, body } = await fetch(url, init);
+    const reader = body?.getReader();
+    return {
+      status,
+      headers: new Headers([...headers]),
+      body: reader
+        ? {
+            read: async () => (await reader.read()).value ?? null,
+            cancel: (reason) => reader.cancel(reason),
+          }
+        : null,
+    };
+  };
+}
+
+/** What an answer of these has is no body (Fetch standard, "null body status"). */
+const WITHOUT_BODY = new Set([204, 205]);
+
+/** Sends texts by undici's `request`, whose answer costs half of what `fetch` makes of it. A vendor that has moved is followed by `fetch`. */
+export async function sendByRequest(url: Parameters<Fetch>[0], init: RequestInit): Promise<Answer> {
+  if (typeof url !== 'string' || typeof init.body !== 'string') return sendByFetch(globalThis.fetch)(url, init);
+  const { statusCode, headers, body } = await request(url, {
+    method: init.method as 'POST',
+    headers: Object.fromEntries(new Headers(init.headers)),
+    body: init.body,
+    signal: init.signal ?? null,
+  });
+  if (statusCode >= 300 && statusCode < 400) {
+    body.dump().catch(() => undefined);
+    return sendByFetch(globalThis.fetch)(url, init);
+  }
+  const received = new Headers();
+  for (const [name, value] of Object.entries(headers)) for (const one of [value ?? []].flat()) received.append(name, one);
+  if (WITHOUT_BODY.has(statusCode)) {
+    body.dump().catch(() => undefined);
+    return { status: statusCode, headers: received, body: null };
+  }
+  const bytes: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]();
+  return {
+    status: statusCode,
+    headers: received,
+    body: {
+      read: async () => ((await bytes.next()).value as Uint8Array | undefined) ?? null,
+      async cancel() {
+        body.destroy();
+      },
+    },
+  };
+}
