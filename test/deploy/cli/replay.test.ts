@@ -5,7 +5,8 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { simulateCall } from '#test/simulation/simulate-call.ts';
 import { Api } from '../../../deploy/cli/api.ts';
-import { addReplayCommands, settingsOf } from '../../../deploy/cli/replay.ts';
+import { addReplayCommands } from '../../../deploy/cli/replay.ts';
+import { settingsOf } from '../../../deploy/cli/replay-run.ts';
 
 describe('--set', () => {
   it('takes settings by the names of the API', () => {
