@@ -21,6 +21,7 @@ const CLEARED_WITHIN_MS = 500;
 const STOPPED_BY_BARRIER: readonly TimerName[] = [
   'judge',
   'commit',
+  'speculate',
   'talk',
   'unheard',
   'falseInterruption',

@@ -20,7 +20,12 @@ export function onLegLost(draft: Draft): void {
   emit(draft, { do: 'stopTimer', name: 'judge' });
   if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
   const endMs = caller.is === 'stopped' ? caller.endMs : draft.atMs;
-  draft.caller = { is: 'stopped', speech: caller.speech, endMs, endpoint: { rule: 'leg_lost', dueMs: draft.atMs, isJudged: true, isSettled: false } };
+  draft.caller = {
+    is: 'stopped',
+    speech: caller.speech,
+    endMs,
+    endpoint: { rule: 'leg_lost', dueMs: draft.atMs, isJudged: true, askedMs: null, isSettled: false },
+  };
   tryCommit(draft);
 }
 

@@ -1,7 +1,7 @@
 /**
  * The caller's side: speech and its words, until they are taken as a turn.
  * Timers: `judge` starts 200 ms after the end of speech (judgement, finalise, speculation); `commit` is the moment the turn is taken, or the last moment a late final is awaited.
- * Both are counted from the end of speech and cancelled by new speech, which joins the same turn.
+ * Both are counted from the end of speech and cancelled by new speech, which joins the same turn. `speculate` ends the short wait of a speculation for settled words.
  * `talk` is the moment at which a voice that goes on without new words is no longer waited for, `unheard` the one at which words that never came are asked for again.
  */
 import { freeFloor, takeTurn, yieldToCaller } from './answering.ts';
@@ -22,6 +22,8 @@ import { type Caller, type Endpoint, type Late, type Phase, type Speech, speechT
 
 /** Speculative runs per turn (design §5). */
 const SPECULATIONS = 3;
+/** A recogniser that settled the last turn's words within this time is given as long before a speculation begins on words that may change. */
+const QUICK_FINAL_MS = 40;
 /** Words that come this soon after the agent's own may be theirs (design §5). */
 const ECHO_WITHIN_MS = 3_000;
 /** Voice too short to have been meant as words. */
@@ -35,7 +37,7 @@ const ASKED_AGAIN = 2;
 
 type Stopped = Extract<Caller, { is: 'stopped' }>;
 
-const UNJUDGED: Endpoint = { rule: 'unjudged', dueMs: Number.POSITIVE_INFINITY, isJudged: false, isSettled: false };
+const UNJUDGED: Endpoint = { rule: 'unjudged', dueMs: Number.POSITIVE_INFINITY, isJudged: false, askedMs: null, isSettled: false };
 
 /** The caller began to speak, or went on. */
 export function onVoiceStarted(draft: Draft, startMs: number): void {
@@ -83,7 +85,7 @@ export function onTalkDue(draft: Draft): void {
     is: 'stopped',
     speech,
     endMs: speech.movedMs,
-    endpoint: { rule: 'stalled_talking', dueMs: draft.atMs, isJudged: true, isSettled: false },
+    endpoint: { rule: 'stalled_talking', dueMs: draft.atMs, isJudged: true, askedMs: null, isSettled: false },
   };
   tryCommit(draft);
 }
@@ -113,8 +115,9 @@ function admitDeafness(draft: Draft): void {
 export function onJudge(draft: Draft): void {
   const { caller } = draft;
   if (caller.is !== 'stopped') return;
-  if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });
-  draft.caller = { ...caller, endpoint: { ...caller.endpoint, isJudged: true } };
+  const isAsked = draft.recognizer.is === 'open';
+  if (isAsked) emit(draft, { do: 'finalise' });
+  draft.caller = { ...caller, endpoint: { ...caller.endpoint, isJudged: true, askedMs: isAsked ? draft.atMs : null } };
   resumeAfterListening(draft, caller.speech);
   judgeTurn(draft);
 }
@@ -149,6 +152,7 @@ export function onTranscript(
 function withWords(draft: Draft, caller: Stopped, speech: Speech, isSettled: boolean): Pick<Stopped, 'speech' | 'endMs' | 'endpoint'> {
   // Speech the detector did not hear has no end of its own: the last change of its words stands for it.
   const endMs = speech.voicedMs === 0 ? draft.atMs : caller.endMs;
+  if (isSettled) learnFinal(draft, caller);
   return { speech, endMs, endpoint: { ...caller.endpoint, isSettled } };
 }
 
@@ -156,8 +160,14 @@ function onFinalised(draft: Draft): void {
   if (draft.late?.is === 'committed' || draft.late?.is === 'ignored') draft.late = null;
   const { caller } = draft;
   if (caller.is !== 'stopped' || !caller.endpoint.isJudged) return;
+  learnFinal(draft, caller);
   draft.caller = { ...caller, endpoint: { ...caller.endpoint, isSettled: true } };
   tryCommit(draft);
+}
+
+/** The words of a turn were settled: from the first word of that on, the rest is no answer to having been asked. */
+function learnFinal(draft: Draft, { endpoint }: Stopped): void {
+  if (endpoint.askedMs !== null && !endpoint.isSettled) draft.finalTookMs = draft.atMs - endpoint.askedMs;
 }
 
 /** Words that belong to speech already dealt with. */
@@ -230,10 +240,28 @@ function speculate(draft: Draft, caller: Stopped): void {
   draft.speculation = null;
   if (!draft.config.speculative || draft.phase.is !== 'listening' || words === '' || speech.speculations >= SPECULATIONS || draft.digits !== '')
     return;
+  const settledByMs = settledSoonMs(draft, caller);
+  if (settledByMs !== null) {
+    emit(draft, { do: 'startTimer', name: 'speculate', atMs: settledByMs });
+    return;
+  }
   const turn = turnOf(draft, caller, text);
   const generation = startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: true });
   draft.speculation = { generation, words, historyLength: draft.history.length };
   draft.caller = { ...caller, speech: { ...speech, speculations: speech.speculations + 1 } };
+}
+
+/** When the words will have been settled, if that is so soon that a speculation waits for it: on words that change it costs a generation, and a piece of speech, for nothing. */
+function settledSoonMs({ atMs, finalTookMs }: Draft, { endpoint }: Stopped): number | null {
+  const { askedMs, isSettled } = endpoint;
+  if (askedMs === null || isSettled || finalTookMs === null || finalTookMs > QUICK_FINAL_MS) return null;
+  return atMs < askedMs + QUICK_FINAL_MS ? askedMs + QUICK_FINAL_MS : null;
+}
+
+/** The words were not settled as soon as the last ones: the speculation begins on what there is. */
+export function onSpeculateDue(draft: Draft): void {
+  const { caller } = draft;
+  if (caller.is === 'stopped' && caller.endpoint.isJudged) speculate(draft, caller);
 }
 
 /** Takes the turn if it is due and its words are settled, or waited for long enough. */
@@ -254,6 +282,7 @@ function commit(draft: Draft, caller: Stopped): void {
   const text = wholeText(speech);
   draft.caller = { is: 'silent' };
   draft.late = lateAfter(caller);
+  if (!endpoint.isSettled) draft.finalTookMs = null;
   const rule = speechText(speech) === '' ? 'no_words' : endpoint.rule;
   explain(draft, {
     about: 'endpoint',

@@ -13,6 +13,7 @@ import type { VariableTexts } from './turn-config.ts';
 export type TimerName =
   | 'judge'
   | 'commit'
+  | 'speculate'
   | 'talk'
   | 'unheard'
   | 'falseInterruption'

@@ -7,7 +7,7 @@ import { onHold } from './answering.ts';
 import { createDraft, type Draft, emit, finishDraft } from './draft.ts';
 import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending.ts';
 import { onBack, onLegLost, onLegReplaced } from './leg-loss.ts';
-import { onJudge, onTalkDue, onTranscript, onUnheard, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
+import { onJudge, onSpeculateDue, onTalkDue, onTranscript, onUnheard, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
 import { stepMenu } from './menu.ts';
 import { onConnected, onStarted } from './opening.ts';
 import { optsOut } from './opt-out.ts';
@@ -179,6 +179,9 @@ function onTimer(draft: Draft, name: TimerName): void {
       return;
     case 'commit':
       tryCommit(draft);
+      return;
+    case 'speculate':
+      onSpeculateDue(draft);
       return;
     case 'talk':
       onTalkDue(draft);

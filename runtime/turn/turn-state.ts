@@ -8,7 +8,7 @@ import type { TurnConfig } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Bumped whenever the same inputs would give other effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 9;
+export const TURN_MACHINE_VERSION = 10;
 
 /** One stretch of the caller's talk: everything said until it is taken as a turn, pauses included. */
 export interface Speech {
@@ -45,6 +45,8 @@ export interface Endpoint {
   readonly dueMs: number;
   /** The judgement has been made and the recogniser asked to finalise. */
   readonly isJudged: boolean;
+  /** When the recogniser was asked to settle what was said; null where it was not. */
+  readonly askedMs: number | null;
   /** Nothing more can come for what was said. */
   readonly isSettled: boolean;
 }
@@ -215,6 +217,8 @@ export interface TurnState {
   /** Turns taken while the agent could not be interrupted, and tool results that came in the background. */
   readonly waiting: readonly Turn[];
   readonly recognizer: { readonly is: 'open' | 'reopening' | 'none'; readonly failures: number };
+  /** How long the recogniser took when it was last asked to settle a turn's words; null before the first, and after one that was taken without them. */
+  readonly finalTookMs: number | null;
   readonly lastReply: number;
   readonly lastTurn: number;
   readonly lastMessage: number;
@@ -269,6 +273,7 @@ export function initialState(config: TurnConfig): TurnState {
     history: config.resumed?.history ?? [],
     waiting: [],
     recognizer: { is: config.recognition.has === 'none' ? 'none' : 'open', failures: 0 },
+    finalTookMs: null,
     lastReply: 0,
     lastTurn: config.resumed?.lastTurn ?? 0,
     lastMessage: config.resumed?.lastMessage ?? 0,

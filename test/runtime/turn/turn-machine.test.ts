@@ -89,6 +89,47 @@ describe('design §5 speculation', () => {
     script.after(2_000);
     expect(script.last('generate')).toMatchObject({ isSpeculative: false });
   });
+
+  describe('where the recogniser settled the last words soon after it was asked', () => {
+    /** The words of a first turn were settled `tookMs` after they were asked for; a second one has just been judged. */
+    const afterFinalIn = (tookMs: number) => {
+      const script = speculating()
+        .at(600 + 200 + tookMs)
+        .take({ type: 'transcript.final', text: 'Book a table.' }, { type: 'transcript.finalised' });
+      script.after(1_500).answer('For when?').take({ type: 'playout.finished', replyId: 'r1', heard: 'For when?' });
+      return script.voice(600).take({ type: 'transcript.interim', text: 'for next' }).after(200);
+    };
+    const speculations = (script: TurnScript) =>
+      script.all('generate').flatMap(({ isSpeculative, messages }) => (isSpeculative ? [messages.at(-1)?.content] : []));
+
+    it('waits for them, so that nothing is begun on words that change', () => {
+      const script = afterFinalIn(10);
+      expect(speculations(script)).toEqual(['book a table']);
+      script.after(10).take({ type: 'transcript.final', text: 'For next Friday.' });
+      expect(speculations(script)).toEqual(['book a table', 'For next Friday.']);
+      expect(script.all('discard')).toEqual([]);
+    });
+
+    it('begins on what there is when they do not come within 40 ms', () => {
+      const script = afterFinalIn(10);
+      expect(speculations(script.after(39))).toEqual(['book a table']);
+      expect(speculations(script.after(1))).toEqual(['book a table', 'for next']);
+    });
+
+    it('waits no more once they came late', () => {
+      expect(speculations(afterFinalIn(45))).toEqual(['book a table', 'for next']);
+    });
+
+    it('waits no more once a turn was taken without them', () => {
+      const script = afterFinalIn(10);
+      script
+        .after(2_000)
+        .answer('Which day?')
+        .take({ type: 'playout.finished', replyId: script.last('generate')?.replyId ?? '', heard: 'Which day?' });
+      script.voice(600).take({ type: 'transcript.interim', text: 'friday' }).after(200);
+      expect(speculations(script).at(-1)).toBe('friday');
+    });
+  });
 });
 
 describe('S§2.2 tools', () => {
