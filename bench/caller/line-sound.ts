@@ -27,6 +27,16 @@ export class LineSound {
     return this.#echoGain !== 0;
   }
 
+  /** It carries nothing but the voice and noise. */
+  get isSteady(): boolean {
+    return !this.hasEcho && this.#scene.conditions.background === null;
+  }
+
+  /** Loudest sample of the noise. */
+  get noisePeak(): number {
+    return this.#scene.noisePeak;
+  }
+
   /** Takes what the agent says. */
   hear(samples: Int16Array): void {
     if (!this.hasEcho) return;

@@ -1,5 +1,8 @@
 /** One timer for everything the caller sends: each stream is due at its own grid, and what was late is caught up. */
 
+/** Streams begin at a multiple of this, ms, so that those of one beat are sent at one wake-up. */
+const BEAT_MS = 2;
+
 interface Paced {
   readonly startMs: number;
   readonly everyMs: number;
@@ -10,9 +13,9 @@ interface Paced {
 const streams = new Set<Paced>();
 let timer: NodeJS.Timeout | null = null;
 
-/** Calls back now and then every `everyMs`, without drift; returns how to stop it. */
+/** Calls back at the next beat and then every `everyMs`, without drift; returns how to stop it. */
 export function pace(everyMs: number, callback: () => void): () => void {
-  const stream: Paced = { startMs: performance.now(), everyMs, callback, turns: 0 };
+  const stream: Paced = { startMs: Math.ceil(performance.now() / BEAT_MS) * BEAT_MS, everyMs, callback, turns: 0 };
   streams.add(stream);
   schedule();
   return () => void streams.delete(stream);
@@ -22,7 +25,8 @@ function schedule(): void {
   if (timer) clearTimeout(timer);
   timer = null;
   if (streams.size === 0) return;
-  const nextMs = Math.min(...[...streams].map(dueMs));
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const stream of streams) nextMs = Math.min(nextMs, dueMs(stream));
   timer = setTimeout(run, Math.max(0, nextMs - performance.now()));
 }
 

@@ -32,21 +32,36 @@ export interface PortRange {
 /** Places phone calls. */
 export class PhoneCaller implements Caller {
   readonly #options: PhoneCallerOptions;
+  /** Tried first for the next socket: those before it are taken by calls under way, as a rule. */
+  #nextPort: number;
 
   constructor(options: PhoneCallerOptions) {
     this.#options = options;
+    this.#nextPort = options.ports.first;
   }
 
   async call(request: CallRequest): Promise<CallRecord> {
     const localAddress = this.#options.localAddress ?? '127.0.0.1';
-    const signalling = await bindOneOf(this.#options.ports, localAddress);
-    const media = await bindOneOf(this.#options.ports, localAddress);
+    const signalling = await this.#bind(localAddress);
+    const media = await this.#bind(localAddress);
     try {
       return await place({ request, signalling, media, localAddress, options: this.#options });
     } finally {
       signalling.close();
       media.close();
     }
+  }
+
+  /** A socket on a port of the range that is free. Throws when none is. */
+  async #bind(address: string): Promise<Socket> {
+    const { first, last } = this.#options.ports;
+    for (let tried = first; tried <= last; tried++) {
+      const port = this.#nextPort;
+      this.#nextPort = port === last ? first : port + 1;
+      const socket = await bound(port, address);
+      if (socket) return socket;
+    }
+    throw new Error(`no free UDP port from ${first} to ${last}`);
   }
 }
 
@@ -133,16 +148,17 @@ function remoteOf(sdp: string, fallbackAddress: string): MediaRemote {
   };
 }
 
-/** A socket on a port of the range that is free. Throws when none is. */
-async function bindOneOf(ports: PortRange, address: string): Promise<Socket> {
-  for (let port = ports.first; port <= ports.last; port++) {
-    const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
-    const isBound = await new Promise<boolean>((resolve) => {
-      socket.once('error', () => resolve(false));
-      socket.bind({ port, address, exclusive: true }, () => resolve(true));
-    });
-    if (isBound) return socket;
-    socket.close();
-  }
-  throw new Error(`no free UDP port from ${ports.first} to ${ports.last}`);
+/** A socket on this port; null when somebody has it. */
+async function bound(port: number, address: string): Promise<Socket | null> {
+  const family = address.includes(':') ? 6 : 4;
+  // Addresses come out of SDP as literals: there is no name to look up for every packet.
+  const lookup = (host: string, _: unknown, callback: (error: null, address: string, family: number) => void) => callback(null, host, family);
+  const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4', lookup: lookup as never });
+  const isBound = await new Promise<boolean>((resolve) => {
+    socket.once('error', () => resolve(false));
+    socket.bind({ port, address, exclusive: true }, () => resolve(true));
+  });
+  if (isBound) return socket;
+  socket.close();
+  return null;
 }

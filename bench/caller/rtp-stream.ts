@@ -1,16 +1,19 @@
 /** The caller's media: an RTP stream paced at 20 ms that never stops (voice, keys, or the noise of the line), and an ear for the agent's. */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
-import { encodeBlock } from './g711.ts';
+import { encodeBlock, ULAW_SILENCE } from './g711.ts';
 import type { LineSound } from './line-sound.ts';
 import { pace } from './pace.ts';
 import { type CallerStream, SPEECH_GAP_MS } from './play-scene.ts';
 import { DIGIT_EVENTS, isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, samplesOf, writeRtp } from './rtp.ts';
+import { SteadyLine } from './steady-line.ts';
 
 const DIGIT_PACKETS = 5;
 const DIGIT_END_PACKETS = 3;
 const DIGIT_GAP_PACKETS = 4;
 const DIGIT_VOLUME = 10;
+/** Room for what is heard, to begin with; twice as much whenever it is full. */
+const FIRST_HEARD_SAMPLES = 8_000 * 5;
 const MAX_HEARD_SAMPLES = 8_000 * 60 * 60;
 
 /** Where the agent's media is, and the payload type of keys there (null when it takes none). */
@@ -44,6 +47,8 @@ export interface Network {
 export class RtpStream implements CallerStream<SentSpan> {
   readonly #socket: Socket;
   readonly #line: LineSound;
+  /** Null where every packet is another one. */
+  readonly #steady: SteadyLine | null;
   readonly #network: Network;
   readonly #ssrc = randomBytes(4).readUInt32BE(0);
   #remote: MediaRemote | null = null;
@@ -53,7 +58,12 @@ export class RtpStream implements CallerStream<SentSpan> {
   #saying: Sending | null = null;
   #keys: (() => boolean)[] = [];
   #afterEachPacket = new Set<() => void>();
-  readonly #heard: { readonly timestamp: number; readonly payload: Buffer }[] = [];
+  /** µ-law, each packet at the place its timestamp says. */
+  #heard = Buffer.alloc(0);
+  #heardSamples = 0;
+  /** Timestamps of the first and of the latest packet that was heard. */
+  #firstHeard: number | null = null;
+  #lastHeard = 0;
   /** Times of the event loop, for the scene's decisions only. */
   #voicedSinceMs: number | null = null;
   #lastVoicedMs: number | null = null;
@@ -65,6 +75,7 @@ export class RtpStream implements CallerStream<SentSpan> {
   constructor(socket: Socket, line: LineSound, network: Network) {
     this.#socket = socket;
     this.#line = line;
+    this.#steady = line.isSteady ? new SteadyLine(line.noisePeak, network.random()) : null;
     this.#network = network;
     socket.on('message', (datagram) => this.#hear(datagram));
   }
@@ -139,13 +150,7 @@ export class RtpStream implements CallerStream<SentSpan> {
 
   /** What was heard, each packet at the place its timestamp says; silence where none came. */
   heard(): Int16Array {
-    const first = this.#heard[0]?.timestamp ?? 0;
-    const placed = this.#heard
-      .map(({ timestamp, payload }) => ({ at: (timestamp - first) | 0, payload }))
-      .filter(({ at, payload }) => at >= 0 && at + payload.length <= MAX_HEARD_SAMPLES);
-    const samples = new Int16Array(placed.reduce((end, { at, payload }) => Math.max(end, at + payload.length), 0));
-    for (const { at, payload } of placed) samples.set(samplesOf(payload), at);
-    return samples;
+    return samplesOf(this.#heard.subarray(0, this.#heardSamples));
   }
 
   #packet(): void {
@@ -156,19 +161,28 @@ export class RtpStream implements CallerStream<SentSpan> {
   }
 
   #sendAudio(): void {
-    const frame = new Int16Array(PACKET_SAMPLES);
     const line = this.#saying;
-    if (line) {
-      line.firstTimestamp ??= this.#timestamp;
-      frame.set(line.samples.subarray(line.position, line.position + PACKET_SAMPLES));
-      line.position += PACKET_SAMPLES;
-    }
-    this.#line.addTo(frame);
-    const payload = encodeBlock(frame);
-    this.#send({ payloadType: PAYLOAD_PCMU, marker: line?.position === PACKET_SAMPLES, timestamp: this.#timestamp, payload });
-    if (!line || line.position < line.samples.length || line.firstTimestamp === null) return;
+    const position = line?.position ?? 0;
+    const payload = line ? this.#voiced(line.samples, position) : (this.#steady?.quiet() ?? this.#mixed(new Int16Array(PACKET_SAMPLES)));
+    this.#send({ payloadType: PAYLOAD_PCMU, marker: line !== null && position === 0, timestamp: this.#timestamp, payload });
+    if (!line) return;
+    line.firstTimestamp ??= this.#timestamp;
+    line.position += PACKET_SAMPLES;
+    if (line.position < line.samples.length) return;
     this.#saying = null;
     line.done({ firstTimestamp: line.firstTimestamp, lastTimestamp: this.#timestamp });
+  }
+
+  #voiced(samples: Int16Array, position: number): Buffer {
+    if (this.#steady) return this.#steady.voice(samples, position);
+    const frame = new Int16Array(PACKET_SAMPLES);
+    frame.set(samples.subarray(position, position + PACKET_SAMPLES));
+    return this.#mixed(frame);
+  }
+
+  #mixed(frame: Int16Array): Buffer {
+    this.#line.addTo(frame);
+    return encodeBlock(frame);
   }
 
   /** Queues one key: packets of growing duration with one timestamp, the end thrice, then a gap of audio (RFC 4733 §2.5.1). */
@@ -203,8 +217,7 @@ export class RtpStream implements CallerStream<SentSpan> {
   /** Another source has timestamps of its own: they go on from the last one, after the silence there was between them. */
   #follow({ ssrc, timestamp }: { readonly ssrc: number; readonly timestamp: number }, idleMs: number): void {
     if (ssrc === this.#source) return;
-    const last = this.#heard.at(-1);
-    if (last) this.#shift = (last.timestamp + Math.round((idleMs / PACKET_MS) * PACKET_SAMPLES) - timestamp) | 0;
+    if (this.#firstHeard !== null) this.#shift = (this.#lastHeard + Math.round((idleMs / PACKET_MS) * PACKET_SAMPLES) - timestamp) | 0;
     this.#source = ssrc;
   }
 
@@ -216,10 +229,21 @@ export class RtpStream implements CallerStream<SentSpan> {
     this.#lastPacketMs = now;
     if (packet.payloadType !== PAYLOAD_PCMU) return;
     this.#follow(packet, idleMs);
-    this.#heard.push({ timestamp: (packet.timestamp + this.#shift) >>> 0, payload: Buffer.from(packet.payload) });
+    this.#keep((packet.timestamp + this.#shift) >>> 0, packet.payload);
     if (this.#line.hasEcho) this.#line.hear(samplesOf(packet.payload));
     if (!isVoiced(packet.payload)) return;
     if (this.#lastVoicedMs === null || now - this.#lastVoicedMs > SPEECH_GAP_MS) this.#voicedSinceMs = now;
     this.#lastVoicedMs = now;
+  }
+
+  #keep(timestamp: number, payload: Buffer): void {
+    this.#firstHeard ??= timestamp;
+    this.#lastHeard = timestamp;
+    const at = (timestamp - this.#firstHeard) | 0;
+    const end = at + payload.length;
+    if (at < 0 || end > MAX_HEARD_SAMPLES) return;
+    if (end > this.#heard.length) this.#heard = Buffer.concat([this.#heard, Buffer.alloc(Math.max(end, FIRST_HEARD_SAMPLES), ULAW_SILENCE)]);
+    this.#heard.set(payload, at);
+    this.#heardSamples = Math.max(this.#heardSamples, end);
   }
 }

@@ -168,7 +168,19 @@ function conditionsOf({ background, echo, network }: z.output<typeof sceneFile>,
   };
 }
 
-function spokenLine(said: string, means: Meaning, { voice: speaker, gainDb }: { readonly voice: string; readonly gainDb: number }): Line {
+type Speech = Pick<Line, 'samples' | 'words'>;
+
+/** What has been said before in the same voice, as loud: every call of a load says the same. */
+const speeches = new Map<string, Speech>();
+
+function spokenLine(said: string, means: Meaning, how: { readonly voice: string; readonly gainDb: number }): Line {
+  const name = JSON.stringify([said, how.voice, how.gainDb]);
+  const speech = speeches.get(name) ?? speechOf(said, how);
+  speeches.set(name, speech);
+  return { text: said, means, ...speech };
+}
+
+function speechOf(said: string, { voice: speaker, gainDb }: { readonly voice: string; readonly gainDb: number }): Speech {
   const spoken = speak(said, { rateHz: CALLER_RATE_HZ, voice: speaker });
   const { samples, skippedMs } = trimmed(spoken.samples);
   // A voice counts the last word's dying away as part of it; said it is when the line is over.
@@ -177,7 +189,7 @@ function spokenLine(said: string, means: Meaning, { voice: speaker, gainDb }: { 
     text: said.slice(textStart, textEnd),
     endMs: Math.min(endMs - skippedMs, lengthMs),
   }));
-  return { text: said, means, samples: scaled(samples, gainDb), words };
+  return { samples: scaled(samples, gainDb), words };
 }
 
 /** Without what is inaudible around it, so that the end of the line is the end of the voice. */
