@@ -132,11 +132,12 @@ export class EchoPath {
     this.#count = this.#count * KEPT_PER_SLOT + 1;
     this.#sumHeard = this.#sumHeard * KEPT_PER_SLOT + heard;
     this.#sumHeard2 = this.#sumHeard2 * KEPT_PER_SLOT + heard * heard;
+    const [sumPlayed, sumPlayed2, sumProduct] = [this.#sumPlayed, this.#sumPlayed2, this.#sumProduct];
     for (let lag = 0; lag < LAGS; lag++) {
       const played = this.#playedAt(slot - lag);
-      this.#sumPlayed[lag] = (this.#sumPlayed[lag] as number) * KEPT_PER_SLOT + played;
-      this.#sumPlayed2[lag] = (this.#sumPlayed2[lag] as number) * KEPT_PER_SLOT + played * played;
-      this.#sumProduct[lag] = (this.#sumProduct[lag] as number) * KEPT_PER_SLOT + played * heard;
+      sumPlayed[lag] = (sumPlayed[lag] as number) * KEPT_PER_SLOT + played;
+      sumPlayed2[lag] = (sumPlayed2[lag] as number) * KEPT_PER_SLOT + played * played;
+      sumProduct[lag] = (sumProduct[lag] as number) * KEPT_PER_SLOT + played * heard;
     }
     if (slot - this.#lastLoudSlot <= AHEAD_SLOTS) this.#loudSlots++;
     const isFirst = this.#loudSlots < CERTAIN_FROM_SLOTS;

@@ -57,7 +57,8 @@ export class Pacer {
 
   /** Has the wheel turn at its next tick, for what waits to be handed on and not for a place on the wheel. */
   wake(): void {
-    if (!this.#isTurning) this.#wakeAt(this.#futureTick());
+    const isSetForNext = this.#timer !== null && this.#timerTick <= this.#tick;
+    if (!this.#isTurning && !isSetForNext) this.#wakeAt(this.#futureTick());
   }
 
   /** Takes a thing off the wheel; safe from within its own tick. */

@@ -73,7 +73,7 @@ export class Playout {
       const count = Math.min(piece.samples.length - this.#sample, out.length - filled);
       if (count > 0) {
         this.#begin(piece, this.#timeAt(atMs, filled));
-        out.set(piece.samples.subarray(this.#sample, this.#sample + count), filled);
+        for (let n = 0; n < count; n++) out[filled + n] = piece.samples[this.#sample + n] as number;
       }
       this.#advance(piece, count, this.#timeAt(atMs, filled));
       filled += count;
@@ -81,8 +81,9 @@ export class Playout {
       this.#endPiece(piece, this.#timeAt(atMs, filled));
       if (filled === out.length) break;
     }
+    if (filled === out.length) return filled;
     out.fill(0, filled);
-    if (filled < out.length && !this.#isPaused) this.#starve(this.#timeAt(atMs, filled));
+    if (!this.#isPaused) this.#starve(this.#timeAt(atMs, filled));
     return filled;
   }
 

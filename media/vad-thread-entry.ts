@@ -5,7 +5,7 @@
 import { parentPort } from 'node:worker_threads';
 import { emptyMemory, loadSilero, type SpeechModel, type VoiceMemory, type VoiceRateHz } from './silero.ts';
 import { favourThisThread } from './thread-priority.ts';
-import type { FromDetector, ToDetector, WindowHead } from './vad-messages.ts';
+import { type FromDetector, HEAD_NUMBERS, type ToDetector } from './vad-messages.ts';
 
 /** A stream further behind than this (half a second) is served from its newest windows: the others have been judged without us. */
 const MAX_WAITING_WINDOWS = 16;
@@ -14,7 +14,7 @@ const RATES: readonly VoiceRateHz[] = [8000, 16000];
 
 interface Stream {
   readonly memory: VoiceMemory;
-  readonly waiting: { readonly head: WindowHead; readonly samples: Int16Array }[];
+  readonly waiting: { readonly window: number; readonly samples: Int16Array }[];
 }
 
 favourThisThread();
@@ -52,14 +52,14 @@ port.postMessage({ type: 'ready' } satisfies FromDetector);
 await judgeWaiting();
 endIfIdle();
 
-function queueWindows(message: Extract<ToDetector, { type: 'windows' }>): void {
+function queueWindows({ heads, samples }: Extract<ToDetector, { type: 'windows' }>): void {
   let offset = 0;
-  for (const head of message.heads) {
-    const samples = message.samples.subarray(offset, offset + head.length);
-    const waiting = streams.get(head.stream)?.waiting;
-    waiting?.push({ head, samples });
+  for (let at = 0; at < heads.length; at += HEAD_NUMBERS) {
+    const [stream, window, length] = [heads[at] as number, heads[at + 1] as number, heads[at + 2] as number];
+    const waiting = streams.get(stream)?.waiting;
+    waiting?.push({ window, samples: samples.subarray(offset, offset + length) });
     if (waiting && waiting.length > MAX_WAITING_WINDOWS) waiting.shift();
-    offset += head.length;
+    offset += length;
   }
 }
 
@@ -81,16 +81,16 @@ function endIfIdle(): void {
 
 async function judgeBatch(speechModel: SpeechModel, rateHz: VoiceRateHz): Promise<number> {
   const windows = [];
-  const heads: WindowHead[] = [];
-  for (const { memory, waiting } of streams.values()) {
+  const heads: number[] = [];
+  for (const [stream, { memory, waiting }] of streams) {
     if (memory.rateHz !== rateHz || windows.length >= MAX_BATCH) continue;
     const next = waiting.shift();
     if (!next) continue;
     windows.push({ memory, samples: next.samples });
-    heads.push(next.head);
+    heads.push(stream, next.window, next.samples.length);
   }
   if (windows.length === 0) return 0;
-  const probabilities = await speechModel.run(windows);
-  port.postMessage({ type: 'scores', heads, probabilities: Float32Array.from(probabilities) } satisfies FromDetector);
+  const answer = { type: 'scores', heads: Int32Array.from(heads), probabilities: Float32Array.from(await speechModel.run(windows)) } as const;
+  port.postMessage(answer satisfies FromDetector, [answer.heads.buffer, answer.probabilities.buffer]);
   return windows.length;
 }

@@ -12,7 +12,7 @@ import { LevelGate } from './level-gate.ts';
 import { levelDb, SILENCE_DB } from './pcm.ts';
 import { type VoiceRateHz, windowSamples } from './silero.ts';
 import { QUIET, type SpeechInput, type SpeechState, STAY_PROBABILITY, step, WINDOW_MS } from './speech-tracker.ts';
-import type { FromDetector, ToDetector, WindowHead } from './vad-messages.ts';
+import { type FromDetector, HEAD_NUMBERS, type ToDetector, WindowBatch } from './vad-messages.ts';
 
 /** A window not judged within this long is judged by its level: with the 5 ms of a tick it is certain within 200 ms. */
 const ANSWER_TIMEOUT_MS = 150;
@@ -38,21 +38,20 @@ const BLOCK_MS = 8;
 
 type VoiceEvent = Extract<LegEvent, { type: `voice.${string}` }>;
 
-/** A window on its way through the detector. */
-interface PendingWindow extends WindowHead, HeardWindow {
-  readonly sentMs: number;
-}
-
+/** One window of one leg, from its first sample to its verdict. After that it is used for another. */
 interface HeardWindow {
   readonly samples: Int16Array;
-  readonly startMs: number;
-  readonly levelDb: number;
+  startMs: number;
+  levelDb: number;
   /** Verdict by level alone. */
-  readonly fallback: number;
+  fallback: number;
   /** No more than what comes back of our own sound. */
-  readonly isEcho: boolean;
+  isEcho: boolean;
   /** It may be, but nothing was known of that yet. */
-  readonly isUnsure: boolean;
+  isUnsure: boolean;
+  /** Its number among those given to the detector, and when it was. */
+  window: number;
+  sentMs: number;
 }
 
 /** Judges the windows of every leg of a media thread. */
@@ -69,9 +68,10 @@ export class SpeechDetector {
   #isDelayLogged = false;
   #lastFlushMs = Number.NEGATIVE_INFINITY;
   #lastSentMs = Number.NEGATIVE_INFINITY;
+  /** Before this nothing can be owed for too long. */
+  #overdueMs = Number.NEGATIVE_INFINITY;
   #nextStream = 1;
-  #heads: WindowHead[] = [];
-  #samples: Int16Array[] = [];
+  readonly #queued = new WindowBatch();
 
   constructor(clock: Clock, log: (level: 'warn', message: string, detail?: unknown) => void) {
     this.#clock = clock;
@@ -100,29 +100,37 @@ export class SpeechDetector {
   }
 
   /** Queues one window for the next `flush`. */
-  submit(head: WindowHead, samples: Int16Array): void {
-    this.#heads.push(head);
-    this.#samples.push(samples);
+  submit(stream: number, window: number, samples: Int16Array): void {
+    this.#queued.add(stream, window, samples);
   }
 
   /** True while windows wait for `flush`. */
   get hasQueued(): boolean {
-    return this.#heads.length > 0;
+    return !this.#queued.isEmpty;
   }
 
   /** Sends what was queued, many legs' windows together, and judges by level what the detector owes for too long; called once per turn of the wheel. */
   flush(nowMs: number): void {
     const isDue = this.#taps.size < GATHER_FROM_LEGS || nowMs - this.#lastSentMs >= GATHER_MS;
-    if (this.#heads.length > 0 && isDue) {
+    if (this.hasQueued && isDue) {
       this.#lastSentMs = nowMs;
-      this.#send();
+      const { heads, samples } = this.#queued.take();
+      this.#worker?.postMessage({ type: 'windows', heads, samples } satisfies ToDetector, [heads.buffer, samples.buffer]);
     }
     // After a stall of our own its answers may be waiting to be read: they are given one more turn.
     const wasStalled = nowMs - this.#lastFlushMs > STALL_MS;
     this.#lastFlushMs = nowMs;
-    if (wasStalled) return;
+    if (!wasStalled && (nowMs >= this.#overdueMs || !this.#worker)) this.#judgeOverdue(nowMs);
+  }
+
+  #judgeOverdue(nowMs: number): void {
     let overdue = 0;
-    for (const tap of this.#taps.values()) overdue += tap.judgeOverdue(this.#worker ? nowMs - ANSWER_TIMEOUT_MS : nowMs);
+    let oldestMs = nowMs;
+    for (const tap of this.#taps.values()) {
+      overdue += tap.judgeOverdue(this.#worker ? nowMs - ANSWER_TIMEOUT_MS : nowMs);
+      oldestMs = Math.min(oldestMs, tap.oldestSentMs);
+    }
+    this.#overdueMs = oldestMs + ANSWER_TIMEOUT_MS;
     if (overdue === 0 || this.#isDelayLogged || !this.#hasAnswered) return;
     this.#isDelayLogged = true;
     this.#log('warn', 'speech detector does not answer in time; levels decide meanwhile');
@@ -137,18 +145,6 @@ export class SpeechDetector {
     const gone = new Promise((resolve) => worker.once('exit', resolve));
     this.#post({ type: 'stop' });
     await gone;
-  }
-
-  #send(): void {
-    const samples = new Int16Array(this.#samples.reduce((total, window) => total + window.length, 0));
-    let offset = 0;
-    for (const window of this.#samples) {
-      samples.set(window, offset);
-      offset += window.length;
-    }
-    this.#worker?.postMessage({ type: 'windows', heads: this.#heads, samples } satisfies ToDetector, [samples.buffer]);
-    this.#heads = [];
-    this.#samples = [];
   }
 
   #post(message: ToDetector): void {
@@ -168,7 +164,11 @@ export class SpeechDetector {
   #receive(message: FromDetector): void {
     if (message.type === 'ready') return;
     this.#hasAnswered = true;
-    for (const [index, head] of message.heads.entries()) this.#taps.get(head.stream)?.score(head.window, message.probabilities[index] ?? 0);
+    const { heads, probabilities } = message;
+    for (let index = 0; index < probabilities.length; index++) {
+      const [stream, window] = [heads[index * HEAD_NUMBERS] as number, heads[index * HEAD_NUMBERS + 1] as number];
+      this.#taps.get(stream)?.score(window, probabilities[index] as number);
+    }
   }
 
   #ended(error: unknown): void {
@@ -201,9 +201,11 @@ export class VoiceTap {
   readonly #echo: EchoPath | null;
   readonly #gate = new LevelGate();
   readonly #foreground = new Foreground();
-  readonly #pending: PendingWindow[] = [];
+  readonly #pending: HeardWindow[] = [];
   readonly #preRoll: HeardWindow[] = [];
-  #window: Int16Array;
+  /** Windows to be used again. */
+  readonly #spare: HeardWindow[] = [];
+  #window: HeardWindow;
   #filled = 0;
   /** Clock time at which the audio pushed so far ends. */
   #endMs = Number.NEGATIVE_INFINITY;
@@ -222,7 +224,7 @@ export class VoiceTap {
     this.#detector = options.detector;
     this.#clock = options.clock;
     this.#echo = options.echo;
-    this.#window = new Int16Array(windowSamples(options.rateHz));
+    this.#window = emptyWindow(options.rateHz);
   }
 
   /** Takes audio whose first sample was spoken at `atMs`. */
@@ -230,11 +232,13 @@ export class VoiceTap {
     if (atMs - this.#endMs > GAP_MS) this.#filled = 0;
     this.#endMs = atMs + (samples.length * 1000) / this.rateHz;
     for (let taken = 0; taken < samples.length; ) {
-      const count = Math.min(samples.length - taken, this.#window.length - this.#filled);
-      this.#window.set(samples.subarray(taken, taken + count), this.#filled);
+      const window = this.#window.samples;
+      const count = Math.min(samples.length - taken, window.length - this.#filled);
+      const at = this.#filled;
+      for (let n = 0; n < count; n++) window[at + n] = samples[taken + n] as number;
       this.#filled += count;
       taken += count;
-      if (this.#filled === this.#window.length) this.#endWindow(atMs + (taken * 1000) / this.rateHz - WINDOW_MS);
+      if (this.#filled === window.length) this.#endWindow(atMs + (taken * 1000) / this.rateHz - WINDOW_MS);
     }
   }
 
@@ -266,31 +270,41 @@ export class VoiceTap {
     return judged;
   }
 
+  /** When the first window was sent that is not judged yet; infinite while there is none. */
+  get oldestSentMs(): number {
+    return this.#pending[0]?.sentMs ?? Number.POSITIVE_INFINITY;
+  }
+
   /** Ends the tap; nothing is reported any more. */
   close(): void {
     this.#detector.remove(this.#stream);
   }
 
   #endWindow(startMs: number): void {
-    const samples = this.#window;
-    this.#window = new Int16Array(samples.length);
+    const window = this.#window;
+    this.#window = this.#spare.pop() ?? emptyWindow(this.rateHz);
     this.#filled = 0;
-    const level = levelDb(samples);
+    const level = levelDb(window.samples);
     const passes = this.#gate.pass(level, this.#speech.phase === 'speaking');
-    const isEcho = this.#echo?.covers(level, startMs, WINDOW_MS) ?? false;
-    const isUnsure = this.#echo?.isUnsure(startMs) ?? false;
-    this.#preRoll.push({ samples, startMs, levelDb: level, fallback: this.#gate.probabilityOf(level), isEcho, isUnsure });
-    if (!passes) {
-      if (this.#preRoll.length > PRE_ROLL_WINDOWS) this.#preRoll.shift();
-      return;
+    window.startMs = startMs;
+    window.levelDb = level;
+    window.fallback = this.#gate.probabilityOf(level);
+    window.isEcho = this.#echo?.covers(level, startMs, WINDOW_MS) ?? false;
+    window.isUnsure = this.#echo?.isUnsure(startMs) ?? false;
+    this.#preRoll.push(window);
+    if (passes) {
+      for (const each of this.#preRoll) this.#submit(each);
+      this.#preRoll.length = 0;
+    } else if (this.#preRoll.length > PRE_ROLL_WINDOWS) {
+      this.#spare.push(this.#preRoll.shift() as HeardWindow);
     }
-    for (const window of this.#preRoll.splice(0)) this.#submit(window);
   }
 
   #submit(window: HeardWindow): void {
-    const head = { stream: this.#stream, window: this.#nextWindow++, length: window.samples.length };
-    this.#pending.push({ ...window, ...head, sentMs: this.#clock.now() });
-    this.#detector.submit(head, window.samples);
+    window.window = this.#nextWindow++;
+    window.sentMs = this.#clock.now();
+    this.#pending.push(window);
+    this.#detector.submit(this.#stream, window.window, window.samples);
   }
 
   #judgeFirst(probability: number): void {
@@ -305,6 +319,7 @@ export class VoiceTap {
     const reachMs = window.isUnsure ? this.#unsureReachMs : this.#reachMs;
     if (this.#speech.phase === 'quiet' && this.#speech.reachMs !== reachMs) this.#step({ type: 'watch.set', reachMs, nowMs });
     this.#step({ type: 'window.scored', startMs, audibleEndMs, probability: isVoice ? probability : 0, nowMs });
+    this.#spare.push(window);
   }
 
   /** Where the last audible block of a window ends; 0 when none is. */
@@ -312,7 +327,7 @@ export class VoiceTap {
     const block = (BLOCK_MS * this.rateHz) / 1000;
     const audibleDb = this.#gate.audibleDb(this.#loudestDb);
     let end = samples.length;
-    while (end > 0 && levelDb(samples.subarray(end - block, end)) < audibleDb) end -= block;
+    while (end > 0 && levelDb(samples, end - block, end) < audibleDb) end -= block;
     return (end * 1000) / this.rateHz;
   }
 
@@ -321,4 +336,9 @@ export class VoiceTap {
     this.#speech = state;
     for (const effect of effects) this.#emit(effect);
   }
+}
+
+function emptyWindow(rateHz: VoiceRateHz): HeardWindow {
+  const samples = new Int16Array(windowSamples(rateHz));
+  return { samples, startMs: 0, levelDb: SILENCE_DB, fallback: 0, isEcho: false, isUnsure: false, window: 0, sentMs: 0 };
 }
