@@ -2,6 +2,9 @@
 import { systemClock } from '#config/clock.ts';
 import { FRAME_KINDS, FRAME_MS, type FrameKind, type Leg, type LegEvent } from '#media/leg.ts';
 
+/** Ends only what would never come: a busy machine takes many seconds. */
+const DEADLINE_MS = 30_000;
+
 type Of<T extends LegEvent['type']> = Extract<LegEvent, { type: T }>;
 
 /** One 20 ms frame of caller audio. */
@@ -42,7 +45,7 @@ export class LegLog {
   }
 
   /** The first event of this type that matches, past or future. */
-  async next<T extends LegEvent['type']>(type: T, matches: (event: Of<T>) => boolean = () => true, deadlineMs = 5000): Promise<Of<T>> {
+  async next<T extends LegEvent['type']>(type: T, matches: (event: Of<T>) => boolean = () => true, deadlineMs = DEADLINE_MS): Promise<Of<T>> {
     const deadline = new AbortController();
     const timer = systemClock.after(deadlineMs, () => deadline.abort(new Error(`no ${type} within ${deadlineMs} ms`)));
     try {

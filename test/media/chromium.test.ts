@@ -36,6 +36,10 @@ const OFFER_FROM_PAGE = `(async () => {
   return peer.localDescription.sdp;
 })()`;
 
+/** Played until it was heard: a busy browser takes seconds before it listens. */
+const TONE_SECONDS = 20;
+const PATIENCE = { timeout: 30_000 };
+
 itNeeds(['chromium'])('a real browser hears, is heard and exchanges messages', async () => {
   const logger = createLogger({ level: 'silent', name: 'test' });
   const host = await startMediaThread({ rtpPortMin: 22_300, rtpPortMax: 22_399, iceServers: [], clock: systemClock, logger });
@@ -53,12 +57,12 @@ itNeeds(['chromium'])('a real browser hears, is heard and exchanges messages', a
     const log = new LegLog(leg);
     await page.evaluate(`state.peer.setRemoteDescription({ type: 'answer', sdp: ${JSON.stringify(answerSdp)} })`);
     await log.next('connected');
-    const samples = Int16Array.from({ length: leg.outRateHz }, (_, n) => 12_000 * Math.sin((2 * Math.PI * 440 * n) / leg.outRateHz));
+    const samples = Int16Array.from({ length: TONE_SECONDS * leg.outRateHz }, (_, n) => 12_000 * Math.sin((2 * Math.PI * 440 * n) / leg.outRateHz));
     leg.send({ do: 'play', replyId: 'r', pieceId: 0, samples, marks: Int32Array.of(), last: true });
     leg.send({ do: 'sendMessage', json: '{"type":"state"}' });
     await log.next('audio', (event) => event.samples.some((sample) => Math.abs(sample) > 2000));
-    await expect.poll(() => page.evaluate('state.peak'), { timeout: 5000 }).toBeGreaterThan(0.2);
-    await expect.poll(() => page.evaluate('state.messages')).toEqual(['{"type":"state"}']);
+    await expect.poll(() => page.evaluate('state.peak'), PATIENCE).toBeGreaterThan(0.2);
+    await expect.poll(() => page.evaluate('state.messages'), PATIENCE).toEqual(['{"type":"state"}']);
     await page.evaluate(`state.channel.send('{"type":"hello"}')`);
     expect(await log.next('message')).toMatchObject({ text: '{"type":"hello"}' });
     await page.evaluate('state.peer.close()');
