@@ -1,6 +1,6 @@
 /**
- * The caller's audio on its way to the recogniser: written as it arrives, kept for a few seconds, and given again to the stream that replaces a failed one,
- * so that words said in the gap are not lost. The first stream is opened before the call is answered: nobody's first words wait for a handshake.
+ * The caller's audio on its way to the recogniser: written as it arrives while a voice is heard, in larger pieces while none is, kept for a few seconds,
+ * and given again to the stream that replaces a failed one, so that words said in the gap are not lost. The first stream is opened before the call is answered: nobody's first words wait for a handshake.
  */
 import type { RecognitionEvent, RecognitionStream, Recognizer } from '#media/speech/speech.ts';
 import { SpeechError } from '#media/speech/speech.ts';
@@ -9,6 +9,8 @@ import { SpeechError } from '#media/speech/speech.ts';
 const KEPT_MS = 5_000;
 /** …and while words of it are owed: a stream may take long to fail, and what was said before it was asked must not be gone by then. */
 const KEPT_WHILE_OWED_MS = 20_000;
+/** Audio without a voice goes to the recogniser in pieces of this length: each is a message to a vendor, and most of a call's are silence. */
+const QUIET_PIECE_MS = 100;
 
 /** What the feed is built from. */
 export interface RecognitionFeedOptions {
@@ -29,6 +31,10 @@ export class RecognitionFeed {
   #kept: Int16Array[] = [];
   #keptSamples = 0;
   #wantsFinal = false;
+  #hasVoice = false;
+  /** The last of what is kept: not written to the stream yet. */
+  #unwritten: Int16Array[] = [];
+  #unwrittenSamples = 0;
 
   constructor(options: RecognitionFeedOptions) {
     this.#options = options;
@@ -73,6 +79,7 @@ export class RecognitionFeed {
   }
 
   #catchUp(): void {
+    this.#dropUnwritten();
     for (const samples of this.#kept) this.#stream?.write(samples);
     if (this.#wantsFinal) this.#stream?.finalise();
   }
@@ -81,6 +88,7 @@ export class RecognitionFeed {
   write(samples: Int16Array, rateHz: number): void {
     if (rateHz !== this.#rateHz) {
       this.#rateHz = rateHz;
+      this.#dropUnwritten();
       this.#forget();
       if (this.#stream) {
         this.#begin();
@@ -91,18 +99,29 @@ export class RecognitionFeed {
     this.#keptSamples += samples.length;
     const most = ((this.#wantsFinal ? KEPT_WHILE_OWED_MS : KEPT_MS) * rateHz) / 1_000;
     while (this.#keptSamples > most && this.#kept.length > 1) this.#keptSamples -= this.#kept.shift()?.length ?? 0;
-    if (!this.#isAhead) this.#stream?.write(samples);
+    if (this.#isAhead) return;
+    this.#unwritten.push(samples);
+    this.#unwrittenSamples += samples.length;
+    if (this.#hasVoice || this.#unwrittenSamples * 1_000 >= QUIET_PIECE_MS * rateHz) this.#flush();
+  }
+
+  /** A voice was detected, or is over. The piece in which it began goes at once. */
+  setVoice(hasVoice: boolean): void {
+    this.#hasVoice = hasVoice;
+    if (hasVoice) this.#flush();
   }
 
   /** Asks for what was said so far to be settled. */
   finalise(): void {
     this.#wantsFinal = true;
+    this.#flush();
     this.#stream?.finalise();
   }
 
   /** Ends recognition for good. */
   close(): void {
     this.#close();
+    this.#dropUnwritten();
     this.#forget();
   }
 
@@ -116,9 +135,23 @@ export class RecognitionFeed {
     if (!this.#isAhead) this.#options.onEvent(event);
   }
 
+  #flush(): void {
+    const [first] = this.#unwritten;
+    if (!first) return;
+    const samples = this.#unwritten.length === 1 ? first : joined(this.#unwritten, this.#unwrittenSamples);
+    this.#dropUnwritten();
+    this.#stream?.write(samples);
+  }
+
+  #dropUnwritten(): void {
+    this.#unwritten = [];
+    this.#unwrittenSamples = 0;
+  }
+
+  /** All but what no stream has heard. */
   #forget(): void {
-    this.#kept = [];
-    this.#keptSamples = 0;
+    this.#kept = [...this.#unwritten];
+    this.#keptSamples = this.#unwrittenSamples;
   }
 
   #close(): void {
@@ -126,4 +159,14 @@ export class RecognitionFeed {
     this.#stream = null;
     stream?.close();
   }
+}
+
+function joined(pieces: readonly Int16Array[], length: number): Int16Array {
+  const whole = new Int16Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
 }

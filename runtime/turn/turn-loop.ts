@@ -159,12 +159,14 @@ export class TurnLoop {
         this.#listenForTones(event.samples);
         return;
       case 'voice.onset':
+        this.#feed?.setVoice(true);
         this.accept({ type: 'voice.started', speechStartMs: event.atMs });
         break;
       case 'voice.reached':
         this.accept({ type: 'voice.reached', voicedMs: event.voicedMs });
         break;
       case 'voice.offset':
+        this.#feed?.setVoice(false);
         this.accept({ type: 'voice.stopped', speechEndMs: event.atMs, voicedMs: event.voicedMs });
         break;
       case 'digit':

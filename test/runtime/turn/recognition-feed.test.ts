@@ -5,16 +5,25 @@ import { RecognitionFeed } from '#runtime/turn/recognition-feed.ts';
 
 /** Every stream that was opened, with what it was told; events are sent by hand. */
 function recorder() {
-  const streams: { readonly options: RecognitionOptions; readonly heard: number[]; finalises: number; isClosed: boolean }[] = [];
+  const streams: {
+    readonly options: RecognitionOptions;
+    readonly heard: number[];
+    readonly pieces: number[];
+    finalises: number;
+    isClosed: boolean;
+  }[] = [];
   const recognizer: Recognizer = {
     id: 'recorder',
     givesInterims: true,
     expectedFinalMs: 100,
     open(options) {
-      const stream = { options, heard: [] as number[], finalises: 0, isClosed: false };
+      const stream = { options, heard: [] as number[], pieces: [] as number[], finalises: 0, isClosed: false };
       streams.push(stream);
       return {
-        write: (samples) => void stream.heard.push(...samples),
+        write(samples) {
+          stream.heard.push(...samples);
+          stream.pieces.push(samples.length);
+        },
         finalise: () => void stream.finalises++,
         close: () => {
           stream.isClosed = true;
@@ -39,6 +48,7 @@ describe('a stream opened before the call is answered', () => {
     feed.write(Int16Array.of(1, 2), 8_000);
     expect(streams[0]?.heard).toEqual([]);
     feed.open();
+    feed.setVoice(true);
     feed.write(Int16Array.of(3), 8_000);
     expect(streams).toHaveLength(1);
     expect(streams[0]?.heard).toEqual([1, 2, 3]);
@@ -70,6 +80,7 @@ describe('a stream opened before the call is answered', () => {
 it('a stream that replaces a failed one hears what was not settled, and settles what was asked for', () => {
   const { feed, streams } = recorder();
   feed.open();
+  feed.setVoice(true);
   feed.write(Int16Array.of(1), 8_000);
   streams[0]?.options.onEvent({ type: 'final', text: 'one', startMs: null, endMs: null, language: null });
   feed.write(Int16Array.of(2, 3), 8_000);
@@ -82,8 +93,55 @@ it('a stream that replaces a failed one hears what was not settled, and settles 
 it('another rate opens another stream, and what was asked for is still settled', () => {
   const { feed, streams } = recorder();
   feed.open();
+  feed.setVoice(true);
   feed.finalise();
   feed.write(Int16Array.of(1), 16_000);
   expect(streams.map(({ options }) => options.sampleRateHz)).toEqual([8_000, 16_000]);
   expect(streams[1]).toMatchObject({ heard: [1], finalises: 1 });
+});
+
+describe('audio while no voice is heard', () => {
+  const frame = (value: number) => new Int16Array(160).fill(value);
+  const listening = () => {
+    const recorded = recorder();
+    recorded.feed.open();
+    return recorded;
+  };
+
+  it('is written in pieces of 100 ms', () => {
+    const { feed, streams } = listening();
+    for (let at = 0; at < 12; at++) feed.write(frame(at), 8_000);
+    expect(streams[0]?.pieces).toEqual([800, 800]);
+    expect(streams[0]?.heard.filter((_, sample) => sample % 160 === 0)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  it('does not keep a voice waiting: with it goes what came before it, and what follows as it comes', () => {
+    const { feed, streams } = listening();
+    for (const value of [1, 2]) feed.write(frame(value), 8_000);
+    feed.setVoice(true);
+    for (const value of [3, 4]) feed.write(frame(value), 8_000);
+    expect(streams[0]?.pieces).toEqual([320, 160, 160]);
+    feed.setVoice(false);
+    feed.write(frame(5), 8_000);
+    expect(streams[0]?.pieces).toEqual([320, 160, 160]);
+  });
+
+  it('is heard before the words are asked for', () => {
+    const { feed, streams } = listening();
+    feed.write(frame(1), 8_000);
+    feed.finalise();
+    expect(streams[0]).toMatchObject({ pieces: [160], finalises: 1 });
+  });
+
+  it('is not lost with a stream that fails, nor by words that settle what came before it, and is heard once', () => {
+    const { feed, streams } = listening();
+    feed.write(frame(1), 8_000);
+    streams[0]?.options.onEvent({ type: 'final', text: 'one', startMs: null, endMs: null, language: null });
+    streams[0]?.options.onEvent(failed);
+    feed.open();
+    feed.write(frame(2), 8_000);
+    feed.finalise();
+    expect(streams[0]?.pieces).toEqual([]);
+    expect(streams[1]?.pieces).toEqual([160, 160]);
+  });
 });
