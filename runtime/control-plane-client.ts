@@ -15,6 +15,7 @@ import {
   WORKER_LINK_VERSION,
   type WorkerMessage,
 } from '#config/worker-link.ts';
+import { LinkOutbox } from './link-outbox.ts';
 import type { Spool } from './spool.ts';
 
 const HEARTBEAT_MS = 1_000;
@@ -81,6 +82,7 @@ class LinkClient implements ControlPlaneClient {
   readonly #connectWaiters = new Set<() => void>();
   readonly #flushWaiters = new Set<() => void>();
   #socket: WebSocket | null = null;
+  #outbox: LinkOutbox | null = null;
   #isRegistered = false;
   #isClosed = false;
   #retryMs = RECONNECT_FIRST_MS;
@@ -106,7 +108,7 @@ class LinkClient implements ControlPlaneClient {
   }
 
   send(message: WorkerMessage): void {
-    if (this.#isRegistered) this.#socket?.send(JSON.stringify(message));
+    if (this.#isRegistered) this.#outbox?.put(message);
   }
 
   report(session: { readonly sessionId: string; readonly epoch: number }, report: DurableReport): void {
@@ -141,6 +143,7 @@ class LinkClient implements ControlPlaneClient {
     this.#isClosed = true;
     this.#heartbeatTimer.cancel();
     this.#retryTimer?.cancel();
+    this.#outbox?.flush();
     this.#socket?.close();
   }
 
@@ -153,6 +156,7 @@ class LinkClient implements ControlPlaneClient {
       maxPayload: 64 * 1024 * 1024,
     });
     this.#socket = socket;
+    this.#outbox = new LinkOutbox(socket, clock);
     socket.on('open', () => this.#register(socket));
     socket.on('message', (data) => {
       this.#lastHeardMs = clock.now();
@@ -188,6 +192,7 @@ class LinkClient implements ControlPlaneClient {
 
   #lost(socket: WebSocket): void {
     if (this.#socket !== socket || this.#isClosed) return;
+    this.#outbox?.flush();
     const { clock, logger } = this.#deps;
     if (this.#isRegistered) {
       this.#isRegistered = false;
