@@ -9,8 +9,11 @@ import { SpeechError } from '#media/speech/speech.ts';
 const KEPT_MS = 5_000;
 /** …and while words of it are owed: a stream may take long to fail, and what was said before it was asked must not be gone by then. */
 const KEPT_WHILE_OWED_MS = 20_000;
-/** Audio without a voice goes to the recogniser in pieces of this length: each is a message to a vendor, and most of a call's are silence. */
-const QUIET_PIECE_MS = 100;
+/**
+ * Audio without a voice goes to the recogniser in pieces of this length at least: each is a message to a vendor, most of a call's are silence,
+ * and it comes in pieces of 100 ms that every word the agent says cuts in two.
+ */
+const QUIET_PIECE_MS = 200;
 
 /** What the feed is built from. */
 export interface RecognitionFeedOptions {

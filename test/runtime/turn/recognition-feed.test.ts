@@ -108,10 +108,10 @@ describe('audio while no voice is heard', () => {
     return recorded;
   };
 
-  it('is written in pieces of 100 ms', () => {
+  it('is written in pieces of 200 ms', () => {
     const { feed, streams } = listening();
     for (let at = 0; at < 12; at++) feed.write(frame(at), 8_000);
-    expect(streams[0]?.pieces).toEqual([800, 800]);
+    expect(streams[0]?.pieces).toEqual([1_600]);
     expect(streams[0]?.heard.filter((_, sample) => sample % 160 === 0)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
