@@ -4,10 +4,12 @@ import type { Product } from '#test/journeys/product.ts';
 import type { CallOutcome, CallRecord } from './caller/caller.ts';
 import { startCapture } from './caller/capture.ts';
 import { type CallMeasures, measureCall } from './caller/measure.ts';
+import type { CapturedDatagram } from './caller/pcap.ts';
 import { PhoneCaller } from './caller/phone-caller.ts';
 import { prepareScene, type Scene, type SceneFile } from './caller/scene.ts';
 import { type CallSpan, type CpuCost, type CpuSample, cpuCost } from './cpu-cost.ts';
 import type { TimedSample } from './figures.ts';
+import { type CoresTaken, watchCores } from './load-cpu.ts';
 import { type MachineStalls, watchStalls } from './machine-stalls.ts';
 import { HEARD_LINE } from './stand-ins.ts';
 
@@ -38,6 +40,7 @@ export interface LoadResult {
   /** When the machine itself stood still meanwhile; null where that is not known. */
   readonly stalls: MachineStalls | null;
   readonly cpu: CpuCost;
+  readonly cores: CoresTaken;
   /** Largest resident memory of all processes while the calls ran. */
   readonly residentBytes: number;
 }
@@ -68,6 +71,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   };
   const idlePerSecond = await idleCpu(processes);
   const watch = await watchStalls();
+  const stopWatchingCores = watchCores(processes);
   sample();
   const sampling = setInterval(sample, SAMPLE_MS);
   const records = await Promise.all(
@@ -80,9 +84,13 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   );
   clearInterval(sampling);
   sample();
+  const cores = stopWatchingCores();
   const stalls = await watch.stop();
-  const datagrams = await capture.stop();
-  const measured = records.map(({ record }) => ({ record, measures: measureCall(datagrams, record, { bargeInWaitMs: BARGE_IN_WAIT_MS }) }));
+  const datagramsOf = byOwnPort(await capture.stop());
+  const measured = records.map(({ record }) => {
+    const datagrams = [record.ports.signalling, record.ports.media].flatMap((port) => datagramsOf.get(port) ?? []);
+    return { record, measures: measureCall(datagrams, record, { bargeInWaitMs: BARGE_IN_WAIT_MS }) };
+  });
   const spans = records.map(
     ({ placedMs, endedMs }, index): CallSpan => ({
       placedMs,
@@ -95,6 +103,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
     calls: options.calls,
     stalls,
     cpu: cpuCost(samples, spans, idlePerSecond),
+    cores,
     residentBytes: peakBytes,
   };
 }
@@ -103,6 +112,12 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
 export function printTroubles({ troubles, unanswered }: LoadResult): void {
   for (const trouble of new Set(troubles)) console.log(`  ${troubles.filter((each) => each === trouble).length} × a call was ${trouble}`);
   if (unanswered > 0) console.log(`  ${unanswered} lines were never answered`);
+}
+
+/** A capture by the callers' ports, so that it is not gone through once for each call. */
+function byOwnPort(datagrams: readonly CapturedDatagram[]): ReadonlyMap<number, CapturedDatagram[]> {
+  const isOwn = (port: number) => port >= PORTS.first && port <= PORTS.last;
+  return Map.groupBy(datagrams, ({ sourcePort, destinationPort }) => (isOwn(sourcePort) ? sourcePort : destinationPort));
 }
 
 /** CPU seconds a second of a product without calls. */

@@ -30,6 +30,9 @@ async function run(loads: readonly number[]): Promise<void> {
         console.log(`${calls} calls, ${CALLS_PER_SECOND} a second …`);
         const result = await runCallLoad(product, { calls, turns: TURNS, number, placedWithinMs: (1_000 * calls) / CALLS_PER_SECOND });
         printTroubles(result);
+        const refusal = product.log.split('\n').findLast((line) => line.includes('no worker took it'));
+        if (refusal !== undefined) console.log(`  ${refusal}`);
+        console.log(`  cores taken: ${coresOf(result)}`);
         figures.push(lostFigure(result), ...callFigures(result));
       }
     } finally {
@@ -46,6 +49,12 @@ function lostFigure({ calls, troubles }: LoadResult): Figure {
   return judged({ what: 'calls refused or dropped', load: `${calls} calls`, unit: 'calls', samples: calls, digits: 0 }, [
     { name: '', value: troubles.length, limit: 0 },
   ]);
+}
+
+function coresOf({ cores }: LoadResult): string {
+  return Object.entries(cores)
+    .map(([party, taken]) => `${party} ${taken.toFixed(2)}`)
+    .join(', ');
 }
 
 const named = process.argv.slice(2).map(Number);

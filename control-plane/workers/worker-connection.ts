@@ -7,8 +7,8 @@ import { type ControlMessage, type WorkerMessage, workerMessage } from '#config/
 
 type Registration = Extract<WorkerMessage, { type: 'register' }>;
 type Answer = Extract<WorkerMessage, { type: 'answer' }>['result'];
-/** What became of an offer. `late` is a worker that said yes after its deadline. */
-export type OfferVerdict = 'accepted' | 'declined' | 'late';
+/** What became of an offer: `late` is a worker that had not answered at its deadline, `lost` one whose link broke; the others are why it was declined. */
+export type OfferVerdict = 'accepted' | 'late' | 'lost' | Extract<WorkerMessage, { type: 'decline' }>['reason'];
 
 /** What a connection is opened with. */
 export interface WorkerConnectionOptions {
@@ -112,7 +112,7 @@ class SocketWorker implements WorkerConnection {
         return;
       case 'decline':
         if (message.reason !== 'unsupported') this.load.freeSlots = 0;
-        this.#verdicts.get(key(message.session_id, message.epoch))?.('declined');
+        this.#verdicts.get(key(message.session_id, message.epoch))?.(message.reason);
         return;
       case 'answer':
         this.#answers.get(message.request_id)?.(message.result);
@@ -129,7 +129,7 @@ class SocketWorker implements WorkerConnection {
 
   /** The link is gone: nobody waits any longer. */
   abandon(): void {
-    for (const settle of this.#verdicts.values()) settle('declined');
+    for (const settle of this.#verdicts.values()) settle('lost');
     for (const settle of this.#answers.values()) settle(null);
   }
 

@@ -30,7 +30,7 @@ import type { OtherReplicas, OwnWorkers } from './other-replicas.ts';
 import { ReportQueue } from './report-queue.ts';
 import { SpeakingAgents } from './speaking-agents.ts';
 import { storeReports } from './store-reports.ts';
-import { openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
+import { type OfferVerdict, openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
 
 /** How long a worker has to take an offer; design.md §2. */
 const ACCEPT_MS = 500;
@@ -131,12 +131,17 @@ export class WorkerHub implements Dispatch, OwnWorkers {
       .filter((worker) => worker.registration.kinds.includes(offer.kind))
       // A full one is asked last, and is the one who knows: its last heartbeat may be a second old.
       .sort((a, b) => b.load.freeSlots - a.load.freeSlots);
+    const refusals = [];
     for (const [index, worker] of candidates.entries()) {
-      if (await this.#offer(worker, offer, index === candidates.length - 1 ? LAST_ACCEPT_MS : ACCEPT_MS)) {
-        const { instance_id, supervisor_run, sip_tag } = worker.registration;
-        return { instanceId: instance_id, supervisorRun: supervisor_run, sipTag: sip_tag };
-      }
+      const { instance_id, supervisor_run, sip_tag, capacity } = worker.registration;
+      const verdict = await this.#offer(worker, offer, index === candidates.length - 1 ? LAST_ACCEPT_MS : ACCEPT_MS);
+      if (verdict === 'accepted') return { instanceId: instance_id, supervisorRun: supervisor_run, sipTag: sip_tag };
+      // A worker that is full below its capacity is one whose event loop is late.
+      refusals.push({ instanceId: instance_id, verdict, calls: worker.load.calls, capacity, loopLagMs: Math.round(worker.load.loopLagMs) });
     }
+    // An analysis waits for its turn; a call is somebody who is turned away.
+    if (offer.kind !== 'analysis' && refusals.length > 0)
+      this.#deps.logger.warn({ sessionId: offer.sessionId, kind: offer.kind, refusals }, 'no worker took it');
     return null;
   }
 
@@ -232,14 +237,14 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     for (const worker of this.#workers.values()) worker.close();
   }
 
-  async #offer(worker: WorkerConnection, offer: JobOffer, withinMs: number): Promise<boolean> {
-    const verdict = worker.waitForVerdict(offer, withinMs);
+  async #offer(worker: WorkerConnection, offer: JobOffer, withinMs: number): Promise<OfferVerdict> {
+    const waiting = worker.waitForVerdict(offer, withinMs);
     worker.send({ type: 'offer', ...wire(offer), kind: offer.kind, sip_call_id: offer.sipCallId });
-    const accepted = await verdict;
+    const verdict = await waiting;
     // An accept that comes after its deadline must not keep a slot of a call that went elsewhere.
-    if (accepted === 'late') worker.send({ type: 'withdraw', ...wire(offer) });
-    if (accepted === 'accepted') this.#settling.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });
-    return accepted === 'accepted';
+    if (verdict === 'late') worker.send({ type: 'withdraw', ...wire(offer) });
+    if (verdict === 'accepted') this.#settling.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });
+    return verdict;
   }
 
   async #ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null> {

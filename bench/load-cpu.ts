@@ -1,0 +1,28 @@
+/** Who takes the cores while calls are measured: the product, and beside it on the same machine the callers, the vendors' stand-ins, the capture and the probes. */
+import { cpuSeconds, type Process, processTree } from '#test/journeys/process-tree.ts';
+
+/** Cores taken on average, by whom. */
+export type CoresTaken = Readonly<Record<'product' | 'callers' | 'stand-ins' | 'capture' | 'probes', number>>;
+
+/** Watches from now on; what it returns ends the watch. Everybody must be running already, and still be then. */
+export function watchCores(product: readonly Process[]): () => CoresTaken {
+  const tree = processTree(process.pid);
+  const named = (part: string) => tree.filter(({ commandLine }) => commandLine.includes(part));
+  const parties = {
+    product,
+    callers: tree.filter(({ pid }) => pid === process.pid),
+    'stand-ins': named('stand-ins-process'),
+    capture: named('tcpdump'),
+    probes: named('stall-probe-process'),
+  };
+  const before = { atMs: performance.now(), seconds: mapped(parties, cpuSeconds) };
+  return () => {
+    const seconds = (performance.now() - before.atMs) / 1_000;
+    const after = mapped(parties, cpuSeconds);
+    return mapped(after, (used, party) => (used - before.seconds[party]) / seconds);
+  };
+}
+
+function mapped<Key extends string, From, To>(record: Readonly<Record<Key, From>>, change: (value: From, key: Key) => To): Record<Key, To> {
+  return Object.fromEntries(Object.entries<From>(record).map(([key, value]) => [key, change(value, key as Key)])) as Record<Key, To>;
+}
