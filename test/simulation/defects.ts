@@ -51,8 +51,8 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     'no-finalise',
     'the recogniser is not asked for its final',
     'listening.ts',
-    "if (draft.recognizer.is === 'open') emit(draft, { do: 'finalise' });\n  draft.caller = { ...caller, endpoint: { ...caller.endpoint, isJudged: true } };",
-    'draft.caller = { ...caller, endpoint: { ...caller.endpoint, isJudged: true } };',
+    "if (isAsked) emit(draft, { do: 'finalise' });",
+    '',
   ],
   [
     'late-final-twice',
