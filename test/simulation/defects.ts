@@ -47,13 +47,7 @@ const LIST: readonly (readonly [name: string, breaks: string, file: string, find
     'talk(draft, caller.speech);',
     'talk(draft, newSpeech(startMs));',
   ],
-  [
-    'no-finalise',
-    'the recogniser is not asked for its final',
-    'listening.ts',
-    "if (isAsked) emit(draft, { do: 'finalise' });",
-    '',
-  ],
+  ['no-finalise', 'the recogniser is not asked for its final', 'listening.ts', "if (isAsked) emit(draft, { do: 'finalise' });", ''],
   [
     'late-final-twice',
     'a late final becomes a second turn',
