@@ -5,7 +5,7 @@ import { request } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { itNeeds } from '../needs.ts';
 import { isRunning } from './process-tree.ts';
 import { type Product, startProduct } from './product.ts';
@@ -16,13 +16,12 @@ const PORTS = { PORT: '0', SIP_PORT: '0', RTP_PORT_MIN: '41300', RTP_PORT_MAX: '
 describe('starting and stopping', { timeout: 180_000 }, () => {
   let dataDir: string;
   const programs: Program[] = [];
-  const products: Product[] = [];
 
   beforeEach(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'parley-start-'));
   });
   afterEach(async () => {
-    await Promise.all([...programs.splice(0), ...products.splice(0)].map((one) => one.close()));
+    await Promise.all(programs.splice(0).map((program) => program.close()));
     rmSync(dataDir, { recursive: true, force: true });
   });
 
@@ -32,46 +31,71 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     return program;
   }
 
-  async function start(settings: Record<string, string> = {}): Promise<Product> {
-    const product = await startProduct({ dataDir, environment: settings });
-    products.push(product);
-    return product;
+  /** A signal ends it with exit status 0, also when it comes twice at once. */
+  async function expectEnds(program: Program, name: 'SIGTERM' | 'SIGINT'): Promise<void> {
+    program.signal(name);
+    program.signal(name);
+    expect(await program.ended()).toBe(0);
+    expect(program.output).not.toMatch(/"level":(50|60)/);
   }
 
-  it('says where the console, the key and the number are, and which engines are in use; secrets are never printed; a second start is refused', async () => {
-    const product = await start();
-    const lines = product.log.split('\n');
-    for (const start of ['Console ', 'API docs ', 'API key ', 'Dial ', 'Engines ']) {
-      expect(
-        lines.filter((line) => line.startsWith(start)),
-        start,
-      ).not.toEqual([]);
-    }
-    expect(product.log).toContain(`sip:${product.number}@127.0.0.1:${product.sipPort}`);
-    // Where no outgoing connection takes them while a part that was killed is started again.
-    for (const port of [Number(new URL(product.url).port), product.sipPort]) expect(port).toBeLessThan(32_768);
-    const credentials = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as Record<string, string>;
-    for (const secret of Object.values(credentials)) expect(product.log).not.toContain(secret);
-    for (const { commandLine } of product.processes()) for (const secret of Object.values(credentials)) expect(commandLine).not.toContain(secret);
-    expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);
+  describe('one that runs', () => {
+    let product: Product;
 
-    // A second start on the same data is refused with one line, and disturbs nobody.
-    const second = run('all');
-    expect(await second.ended()).not.toBe(0);
-    expect(second.lines).toEqual([expect.stringContaining('in use by another running Parley')]);
-    expect((await fetch(`${product.url}/readyz`)).status).toBe(200);
-  });
+    beforeAll(async () => {
+      product = await startProduct();
+    });
+    afterAll(() => product?.close());
 
-  it('two products run side by side', async () => {
-    const other = mkdtempSync(join(tmpdir(), 'parley-start-other-'));
-    try {
-      const both = await Promise.all([start(), startProduct({ dataDir: other })]);
-      products.push(both[1]);
-      for (const product of both) expect((await fetch(`${product.url}/readyz`)).status).toBe(200);
-      expect(await Promise.all(both.map((product) => product.stop()))).toEqual([0, 0]);
-    } finally {
-      rmSync(other, { recursive: true, force: true });
-    }
+    const isReady = async () => (await fetch(`${product.url}/readyz`)).status === 200;
+
+    it('says where the console, the key and the number are, and which engines are in use', () => {
+      const lines = product.log.split('\n');
+      for (const start of ['Console ', 'API docs ', 'API key ', 'Dial ', 'Engines ']) {
+        expect(
+          lines.filter((line) => line.startsWith(start)),
+          start,
+        ).not.toEqual([]);
+      }
+      expect(product.log).toContain(`sip:${product.number}@127.0.0.1:${product.sipPort}`);
+      // Where no outgoing connection takes them while a part that was killed is started again.
+      for (const port of [Number(new URL(product.url).port), product.sipPort]) expect(port).toBeLessThan(32_768);
+    });
+
+    it('keeps its secrets out of what it prints and of command lines, in a file for its owner', () => {
+      const file = join(product.dataDir, 'credentials.json');
+      const credentials = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
+      for (const secret of Object.values(credentials)) expect(product.log).not.toContain(secret);
+      for (const { commandLine } of product.processes()) for (const secret of Object.values(credentials)) expect(commandLine).not.toContain(secret);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+    });
+
+    it('is not disturbed by a second start on the same data, which is refused with one line', async () => {
+      const second = run('all', { DATA_DIR: product.dataDir });
+      expect(await second.ended()).not.toBe(0);
+      expect(second.lines).toEqual([expect.stringContaining('in use by another running Parley')]);
+      expect(await isReady()).toBe(true);
+    });
+
+    it('is not disturbed by another one beside it, which SIGINT, also twice at once, ends with exit status 0', async () => {
+      const other = run('all');
+      const port = (await other.printed(/^ready \{"port":(\d+)/m))[1];
+      await vi.waitFor(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200), { timeout: 60_000 });
+      expect(await isReady()).toBe(true);
+      await expectEnds(other, 'SIGINT');
+      expect(await isReady()).toBe(true);
+    });
+
+    it('told to stop, refuses new calls with 503; told again later, exits at once', async () => {
+      await expectWebSession(product.url, product.rootKey);
+      process.kill(product.pid, 'SIGTERM');
+      const toldMs = performance.now();
+      await product.until('new calls are refused', async () => (await createWebSession(product.url, product.rootKey)).status === 503);
+      await product.until('a signal is no longer the same one', () => performance.now() - toldMs > 2_200);
+      expect(isRunning(product.pid)).toBe(true);
+      process.kill(product.pid, 'SIGTERM');
+      await product.until('everything has ended', () => !isRunning(product.pid), 2_000);
+    });
   });
 
   it('malformed settings stop the start, one line each', async () => {
@@ -98,57 +122,49 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     expect(program.output).not.toContain('pk_half');
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('%s ends everything with exit status 0, also when it comes twice at once', async (name) => {
-    const program = run('all');
-    await program.printed(/^ready /m);
-    program.signal(name);
-    program.signal(name);
-    expect(await program.ended()).toBe(0);
-    expect(program.output).not.toMatch(/"level":(50|60)/);
-  });
-
-  it('told to stop, it refuses new calls with 503; told again later, it exits at once', async () => {
-    const product = await start();
-    await expectWebSession(product.url, product.rootKey);
-    process.kill(product.pid, 'SIGTERM');
-    const toldMs = performance.now();
-    await product.until('new calls are refused', async () => (await createWebSession(product.url, product.rootKey)).status === 503);
-    await product.until('a signal is no longer the same one', () => performance.now() - toldMs > 2_200);
-    expect(isRunning(product.pid)).toBe(true);
-    process.kill(product.pid, 'SIGTERM');
-    await product.until('everything has ended', () => !isRunning(product.pid), 2_000);
-  });
-
-  it('a start that is interrupted leaves nothing behind', async () => {
+  it('a start that is interrupted leaves nothing behind; SIGTERM, also twice at once, ends the next with exit status 0', async () => {
     const program = run('all', { DRACHTIO_HOST: '127.0.0.1', DRACHTIO_PORT: '1' });
     await program.printed(/Server listening/);
     program.signal('SIGTERM');
     expect(await program.ended()).toBe(0);
-    expect(await Promise.all([start().then((product) => product.stop())])).toEqual([0]);
+    const next = run('all');
+    await next.printed(/^ready /m);
+    await expectEnds(next, 'SIGTERM');
   });
 
-  it('nothing outlives a supervisor that was killed, and the next start takes over at once', async () => {
-    const product = await start();
-    // The process of the web calls is there before the first of them.
-    await product.until('the worker is warm', () => product.processes().some(({ commandLine }) => commandLine.includes('media-thread-entry')));
-    const parts = product.processes().filter(({ pid }) => pid !== product.pid);
-    expect(parts.length).toBeGreaterThanOrEqual(4);
-    product.kill('supervisor');
-    const next = await start();
-    expect(next.readyAfterMs).toBeLessThan(60_000);
-    await vi.waitFor(() => expect(parts.filter(({ pid }) => isRunning(pid))).toEqual([]), { timeout: 60_000 });
-  });
+  describe('one whose parts fail', () => {
+    let killed: Product;
+    let next: Product;
 
-  it('a part that stands still is killed and replaced', { timeout: 300_000 }, async () => {
-    const product = await start();
-    for (const part of ['worker', 'signalling', 'control-plane'] as const) {
-      const [before] = product.parts(part);
-      if (!before) throw new Error(`no ${part}`);
-      process.kill(before.pid, 'SIGSTOP');
-      await product.until(`another ${part}`, () => product.parts(part).some(({ pid }) => pid !== before.pid) && !isRunning(before.pid));
-      await product.until('it is ready again', async () => (await fetch(`${product.url}/readyz`)).status === 200);
-    }
-    expect(await product.stop()).toBe(0);
+    beforeAll(async () => {
+      killed = await startProduct();
+    });
+    afterAll(async () => {
+      await next?.close();
+      await killed?.close();
+    });
+
+    it('is outlived by nothing when its supervisor is killed, and the next start takes over at once', async () => {
+      // The process of the web calls is there before the first of them.
+      await killed.until('the worker is warm', () => killed.processes().some(({ commandLine }) => commandLine.includes('media-thread-entry')));
+      const parts = killed.processes().filter(({ pid }) => pid !== killed.pid);
+      expect(parts.length).toBeGreaterThanOrEqual(4);
+      killed.kill('supervisor');
+      next = await startProduct({ dataDir: killed.dataDir });
+      expect(next.readyAfterMs).toBeLessThan(60_000);
+      await vi.waitFor(() => expect(parts.filter(({ pid }) => isRunning(pid))).toEqual([]), { timeout: 60_000 });
+    });
+
+    it('has a part that stands still killed and replaced', { timeout: 300_000 }, async () => {
+      for (const part of ['worker', 'signalling', 'control-plane'] as const) {
+        const [before] = next.parts(part);
+        if (!before) throw new Error(`no ${part}`);
+        process.kill(before.pid, 'SIGSTOP');
+        await next.until(`another ${part}`, () => next.parts(part).some(({ pid }) => pid !== before.pid) && !isRunning(before.pid));
+        await next.until('it is ready again', async () => (await fetch(`${next.url}/readyz`)).status === 200);
+      }
+      expect(await next.stop()).toBe(0);
+    });
   });
 
   it('a control plane and a worker started as programs of their own find each other, again after a restart', async () => {
