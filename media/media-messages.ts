@@ -171,17 +171,28 @@ export class EventBatcher {
 /** The events of a batch by leg, each leg's in order. */
 export function unpackEvents(batch: EventBatch): Map<number, LegEvent[]> {
   const byLeg = new Map<number, LegEvent[]>();
+  const { records } = batch;
   let other = 0;
-  for (let at = 0; at < batch.records.length; at += RECORD_NUMBERS) {
-    const [leg = 0, frames = 0, packed = 0, slot = 0, atMs = 0, offset = 0, length = 0] = batch.records.subarray(at, at + RECORD_NUMBERS);
-    const events = byLeg.get(leg) ?? [];
-    byLeg.set(leg, events);
+  for (let at = 0; at < records.length; at += RECORD_NUMBERS) {
+    // Read one by one: a view of each record, taken apart as a list, cost three times as much.
+    const leg = records[at] as number;
+    const frames = records[at + 1] as number;
+    let events = byLeg.get(leg);
+    if (!events) {
+      events = [];
+      byLeg.set(leg, events);
+    }
     if (frames === 0) {
       events.push(batch.events[other++] as LegEvent);
       continue;
     }
-    const kinds = Uint8Array.from({ length: frames }, (_, frame) => (packed >> (KIND_BITS * frame)) & 3);
-    events.push({ type: 'audio', slot, atMs, kinds, samples: batch.samples.subarray(offset, offset + length) });
+    const packed = records[at + 2] as number;
+    const kinds = new Uint8Array(frames);
+    for (let frame = 0; frame < frames; frame++) kinds[frame] = (packed >> (KIND_BITS * frame)) & 3;
+    const [slot, atMs] = [records[at + 3] as number, records[at + 4] as number];
+    const offset = records[at + 5] as number;
+    const samples = batch.samples.subarray(offset, offset + (records[at + 6] as number));
+    events.push({ type: 'audio', slot, atMs, kinds, samples });
   }
   return byLeg;
 }
