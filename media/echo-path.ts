@@ -132,7 +132,9 @@ export class EchoPath {
     this.#count = this.#count * KEPT_PER_SLOT + 1;
     this.#sumHeard = this.#sumHeard * KEPT_PER_SLOT + heard;
     this.#sumHeard2 = this.#sumHeard2 * KEPT_PER_SLOT + heard * heard;
-    const [sumPlayed, sumPlayed2, sumProduct] = [this.#sumPlayed, this.#sumPlayed2, this.#sumProduct];
+    const sumPlayed = this.#sumPlayed;
+    const sumPlayed2 = this.#sumPlayed2;
+    const sumProduct = this.#sumProduct;
     for (let lag = 0; lag < LAGS; lag++) {
       const played = this.#playedAt(slot - lag);
       sumPlayed[lag] = (sumPlayed[lag] as number) * KEPT_PER_SLOT + played;

@@ -9,10 +9,12 @@ export const SILENCE_DB = -96;
 /** RMS level of a block, or of its samples from `from` up to `to`, in dBFS (a full-scale square wave is 0). */
 export function levelDb(samples: Int16Array, from = 0, to = samples.length): number {
   // Two sums, exact as they are of whole numbers: neither addition waits for the other.
-  let [even, odd] = [0, 0];
+  let even = 0;
+  let odd = 0;
   let index = from;
   for (; index + 1 < to; index += 2) {
-    const [first, second] = [samples[index] as number, samples[index + 1] as number];
+    const first = samples[index] as number;
+    const second = samples[index + 1] as number;
     even += first * first;
     odd += second * second;
   }

@@ -166,8 +166,8 @@ export class SpeechDetector {
     this.#hasAnswered = true;
     const { heads, probabilities } = message;
     for (let index = 0; index < probabilities.length; index++) {
-      const [stream, window] = [heads[index * HEAD_NUMBERS] as number, heads[index * HEAD_NUMBERS + 1] as number];
-      this.#taps.get(stream)?.score(window, probabilities[index] as number);
+      const at = index * HEAD_NUMBERS;
+      this.#taps.get(heads[at] as number)?.score(heads[at + 1] as number, probabilities[index] as number);
     }
   }
 

@@ -67,9 +67,15 @@ function coderOf(codec: RtpCodec): Coder {
 
 function createG711(codec: 'PCMU' | 'PCMA'): Coder {
   const decoded = new Int16Array(MAX_PAYLOAD_BYTES);
+  // Nearly every packet is as long as the one before it.
+  let last = decoded;
   return {
     encode: (samples, bytes, offset) => encodeG711(codec, samples, bytes, offset),
-    decode: (payload) => decoded.subarray(0, decodeG711(codec, payload, decoded)),
+    decode(payload) {
+      const length = decodeG711(codec, payload, decoded);
+      if (last.length !== length) last = decoded.subarray(0, length);
+      return last;
+    },
   };
 }
 

@@ -72,7 +72,8 @@ export class JitterBuffer {
     if (this.#isSenderSilent) this.#silentUntil = start;
     this.#isSenderSilent = false;
     const passed = Math.min(samples.length, Math.max(0, (this.#playhead ?? start) - start));
-    const [ring, present] = [this.#ring, this.#present];
+    const ring = this.#ring;
+    const present = this.#present;
     let slot = this.#slotOf(start + passed);
     for (let n = passed; n < samples.length; n++) {
       ring[slot] = samples[n] as number;
@@ -167,7 +168,9 @@ export class JitterBuffer {
   }
 
   #copy(from: number, out: Int16Array): number {
-    const [ring, present, frame] = [this.#ring, this.#present, this.#frame];
+    const ring = this.#ring;
+    const present = this.#present;
+    const frame = this.#frame;
     let found = 0;
     let slot = this.#slotOf(from);
     for (let n = 0; n < frame; n++) {
@@ -189,7 +192,8 @@ export class JitterBuffer {
   }
 
   #isQuietAt(from: number): boolean {
-    const [ring, present] = [this.#ring, this.#present];
+    const ring = this.#ring;
+    const present = this.#present;
     let slot = this.#slotOf(from);
     for (let n = 0; n < this.#frame; n++) {
       if (present[slot] && Math.abs(ring[slot] as number) > QUIET_PEAK) return false;
