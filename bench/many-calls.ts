@@ -28,10 +28,10 @@ async function run(loads: readonly number[]): Promise<void> {
       await runCallLoad(product, { calls: 1, turns: 1, number });
       for (const calls of loads) {
         console.log(`${calls} calls, ${CALLS_PER_SECOND} a second …`);
+        const logged = product.log.length;
         const result = await runCallLoad(product, { calls, turns: TURNS, number, placedWithinMs: (1_000 * calls) / CALLS_PER_SECOND });
         printTroubles(result);
-        const refusal = product.log.split('\n').findLast((line) => line.includes('no worker took it'));
-        if (refusal !== undefined) console.log(`  ${refusal}`);
+        printLogged(product.log.slice(logged));
         console.log(`  cores taken: ${coresOf(result)}`);
         figures.push(lostFigure(result), ...callFigures(result));
       }
@@ -49,6 +49,13 @@ function lostFigure({ calls, troubles }: LoadResult): Figure {
   return judged({ what: 'calls refused or dropped', load: `${calls} calls`, unit: 'calls', samples: calls, digits: 0 }, [
     { name: '', value: troubles.length, limit: 0 },
   ]);
+}
+
+/** What the product warned of, a line for each kind with how often and the last one whole. */
+function printLogged(log: string): void {
+  const lines = log.split('\n').filter((line) => line.startsWith('{'));
+  const kinds = Map.groupBy(lines, (line) => /"msg":"[^"]*"/.exec(line)?.[0]);
+  for (const ofKind of kinds.values()) console.log(`  ${ofKind.length} × ${ofKind.at(-1)}`);
 }
 
 function coresOf({ cores }: LoadResult): string {

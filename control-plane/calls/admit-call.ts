@@ -52,8 +52,11 @@ interface Callee {
   readonly version: VersionDocument;
 }
 
-/** Admits or refuses an INVITE; only programming errors and a lost database are thrown. */
-export async function admitCall(context: Context, request: AdmissionRequest): Promise<Admission> {
+/**
+ * Admits or refuses an INVITE; only programming errors and a lost database are thrown. `isAwaited` says whether signalling still waits for the answer:
+ * a call it has refused meanwhile must not cost the next one its time, nor keep a charge and a worker's slot.
+ */
+export async function admitCall(context: Context, request: AdmissionRequest, isAwaited: () => boolean = () => true): Promise<Admission> {
   const number = await findCalledNumber(context, request.to_user);
   if (!number) return refusal(404);
   const refuse = (reason: Fault, headers?: Record<string, string>) => refuseCall(context, { request, number }, reason, headers);
@@ -66,8 +69,8 @@ export async function admitCall(context: Context, request: AdmissionRequest): Pr
   try {
     const callee = await findCallee(context, number);
     await requireWithinLimits(context, callee.agent, { userId: number.user_id });
-    const placed = await charge(context, request, callee);
-    const tag = placed.placement.sipTag;
+    const placed = await charge(context, { request, callee, isAwaited });
+    const tag = isAwaited() ? placed.placement.sipTag : null;
     if (tag === null || request.is_answerable === false) {
       await giveUp(context, placed);
       throw fault(tag === null ? 'no_capacity' : 'no_common_codec');
@@ -134,7 +137,13 @@ async function findCallee(context: Context, number: NumberDocument): Promise<Cal
   return { number, agent: published.agent, version: published.version };
 }
 
-async function charge(context: Context, request: AdmissionRequest, { number, agent, version }: Callee): Promise<PlacedSession> {
+async function charge(
+  context: Context,
+  of: { readonly request: AdmissionRequest; readonly callee: Callee; readonly isAwaited: () => boolean },
+): Promise<PlacedSession> {
+  if (!of.isAwaited()) throw fault('no_capacity');
+  const { request, callee } = of;
+  const { number, agent, version } = callee;
   const draft = sessionDraft(context, {
     sessionId: newId(),
     agent,

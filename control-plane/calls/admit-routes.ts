@@ -1,4 +1,5 @@
 /** What signalling asks about a new INVITE (config/sip-admission.ts): `POST /internal/sip/admit`, and the same question as drachtio-server puts it. */
+import type { IncomingMessage } from 'node:http';
 import { fault } from '#config/errors.ts';
 import { admissionAnswer, admissionRequest } from '#config/sip-admission.ts';
 import type { Context } from '../context.ts';
@@ -18,7 +19,7 @@ export function registerAdmitRoutes(app: ApiServer, context: Context): void {
       onRequest: workersOnly(context),
       schema: { hide: true, body: admissionRequest, response: { 200: admissionAnswer } },
     },
-    async (request) => (await admitCall(context, request.body)).answer,
+    async (request) => (await admitCall(context, request.body, isAwaited(request))).answer,
   );
   app.register((scope, _options, done) => {
     registerDrachtioRoute(scope as unknown as ApiServer, context);
@@ -43,7 +44,12 @@ function registerDrachtioRoute(app: ApiServer, context: Context): void {
     async (request) => {
       const question = readDrachtioQuestion(String(request.body ?? ''), request.query);
       if (!question) throw fault('malformed_json');
-      return (await admitCall(context, question)).answer;
+      return (await admitCall(context, question, isAwaited(request))).answer;
     },
   );
+}
+
+/** Who no longer waits for an answer closes the connection. */
+function isAwaited({ raw }: { readonly raw: IncomingMessage }): () => boolean {
+  return () => !raw.socket.destroyed;
 }

@@ -91,6 +91,19 @@ describe('an inbound phone call', () => {
     ]);
   });
 
+  it('that signalling has refused meanwhile costs nothing and keeps no worker', async () => {
+    await buy(await api.publishAgent(user));
+    const before = await api.balance(user.userId);
+    const busy = { action: 'reject', data: { status: 503 } };
+    expect((await admitCall(api.context, invite(), () => false)).answer).toMatchObject(busy);
+    expect(api.dispatch.offers).toEqual([]);
+    // Or while a worker is being found.
+    expect((await admitCall(api.context, invite(), () => api.dispatch.offers.length === 0)).answer).toMatchObject(busy);
+    expect(api.dispatch.withdrawn).toHaveLength(1);
+    expect(await api.balance(user.userId)).toBe(before);
+    expect(api.dispatch.plans).toEqual([]);
+  });
+
   it('supplement 2.5: a withheld or odd caller stays in history as it came and reaches the agent as nothing', async () => {
     await buy(await api.publishAgent(user));
     await statusOf({ from_user: 'anonymous' });
