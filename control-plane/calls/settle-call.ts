@@ -205,7 +205,7 @@ async function additionOf(context: Context, session: SessionHead, { report, epoc
       return { push: { usage: [usage] } };
     }
     case 'recording':
-      return { set: { tracks: report.tracks } };
+      return { set: { tracks: report.tracks.map((track) => ({ ...track, epoch })) } };
     case 'media':
       return { set: { media_quality: report.quality } };
     default:

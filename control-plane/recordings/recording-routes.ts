@@ -10,7 +10,7 @@ import type { ApiServer } from '../server.ts';
 import { findSession } from '../sessions/find-session.ts';
 import { isLive } from '../sessions/session-machine.ts';
 import { loadSession } from '../sessions/session-store.ts';
-import type { SessionDocument } from '../store/models/session-model.ts';
+import type { RecordedTrack, SessionDocument } from '../store/models/session-model.ts';
 import { getSegment, listSegments, type Segment, TRACK_ROLES, type TrackRole } from './recording-store.ts';
 import { gapsOf, layOutTrack, readWav, type TrackLayout, wavBytes } from './wav.ts';
 
@@ -114,10 +114,10 @@ function toRecording(context: Context, session: SessionDocument, segments: reado
 }
 
 /** True while its worker still hands over what it said it had recorded: the call is over, its last seconds are on their way. */
-function isAwaited(context: Context, { status, ended_at: endedAt, epoch, tracks }: SessionDocument, segments: readonly Segment[]): boolean {
+function isAwaited(context: Context, { status, ended_at: endedAt, tracks }: SessionDocument, segments: readonly Segment[]): boolean {
   if (isLive(status) || !endedAt || context.clock.wallTime() - endedAt.getTime() > UPLOADS_END_MS) return false;
-  const stored = (role: TrackRole) => segments.filter((segment) => segment.role === role && segment.epoch === epoch).length;
-  return tracks.some((track) => stored(track.role) < track.segments);
+  const stored = ({ role, epoch }: RecordedTrack) => segments.filter((segment) => segment.role === role && segment.epoch === epoch).length;
+  return tracks.some((track) => track.epoch !== undefined && stored(track) < track.segments);
 }
 
 /** One side of a call. Where the first worker's part is lost with it, the track begins with the call all the same. */

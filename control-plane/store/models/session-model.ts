@@ -64,6 +64,8 @@ export interface SessionAnalysis {
 /** One track of a recording, as its worker reported it. */
 export interface RecordedTrack {
   role: 'agent' | 'user' | 'human';
+  /** Of the worker that reported it; absent from what an earlier version stored. */
+  epoch?: number;
   segments: number;
   rate_hz: number;
   started_at: string;
