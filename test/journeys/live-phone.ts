@@ -3,6 +3,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { addressOf, SipCall } from '#bench/caller/sip-call.ts';
 import { decodeG711 } from '#media/codecs.ts';
+import type { LossyPath } from '#test/fakes/lossy-path.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 
 /** A packet of 20 ms at 8 kHz, with when it came. */
@@ -15,27 +16,34 @@ export interface HeardBlock {
 export interface LivePhone {
   /** Everything heard so far. */
   heard(): HeardBlock[];
+  /** What came since a time, in the order it was said, with something for what was lost. */
+  audioSince(atMs: number): Int16Array;
   /** Says 8 kHz audio, then silence; resolves once it is said. */
   speak(samples: Int16Array): Promise<unknown>;
   hangUp(): Promise<void>;
 }
 
-/** Calls a number; resolves when it is answered. */
-export async function callLive(target: string, from: string): Promise<LivePhone> {
+/** Calls a number, through a network where one is given; resolves when it is answered. */
+export async function callLive(target: string, from: string, path?: LossyPath): Promise<LivePhone> {
   const peer = await openRtpPeer();
   const socket = createSocket('udp4');
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   const call = new SipCall(socket, { target, from, localAddress: '127.0.0.1' });
+  const mediaPort = path?.farPort ?? peer.port;
+  // Reports go where the audio does (rtcp-mux): the port above may be somebody else's.
   const answer = await call.invite(
-    `v=0\r\no=phone 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${peer.port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n`,
+    `v=0\r\no=phone 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${mediaPort} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=rtcp-mux\r\n`,
   );
   if (answer.type !== 'answered') throw new Error(`${addressOf(target).host} refused the call with ${answer.status}`);
-  const port = Number(/^m=audio (\d+) /m.exec(answer.sdp)?.[1]);
+  const answeredPort = Number(/^m=audio (\d+) /m.exec(answer.sdp)?.[1]);
+  path?.connect({ near: peer.port, far: answeredPort });
+  const port = path?.nearPort ?? answeredPort;
   // A line that is open is never without packets.
   await peer.speak(port, new Int16Array(160));
   return {
     heard: () => decoded(peer),
+    audioSince: (sinceMs) => peer.audio(peer.heard.filter(({ atMs }) => atMs >= sinceMs)),
     speak: (samples) => peer.speak(port, samples),
     async hangUp() {
       await call.hangUp();
