@@ -38,24 +38,33 @@ const TENSOR = { dims: 1, type: 2, name: 8, raw: 9 };
 /** The float constants of a model by name, those of its nested graphs too. Throws a RangeError for what is no such file. */
 export function readConstants(file: Uint8Array): Map<string, OnnxTensor> {
   const constants = new Map<string, OnnxTensor>();
-  for (const [field, graph] of fields(file)) if (field === MODEL.graph) collect(bytesOf(graph), constants);
+  for (const graph of parts(file, MODEL.graph)) collect(graph, constants);
   return constants;
 }
 
 function collect(graph: Uint8Array, constants: Map<string, OnnxTensor>): void {
-  for (const [field, node] of fields(graph)) {
-    if (field !== GRAPH.node) continue;
-    let output = '';
-    for (const [part, value] of fields(bytesOf(node))) {
-      if (part === NODE.output) output = textOf(value);
-      if (part !== NODE.attribute) continue;
-      for (const [kind, content] of fields(bytesOf(value))) {
-        if (kind === ATTRIBUTE.graph) collect(bytesOf(content), constants);
-        const tensor = kind === ATTRIBUTE.tensor ? floatTensor(bytesOf(content)) : null;
-        if (tensor) constants.set(output, tensor);
+  for (const node of parts(graph, GRAPH.node)) {
+    const name = outputOf(node);
+    for (const attribute of parts(node, NODE.attribute)) {
+      for (const nested of parts(attribute, ATTRIBUTE.graph)) collect(nested, constants);
+      for (const tensor of parts(attribute, ATTRIBUTE.tensor)) {
+        const read = floatTensor(tensor);
+        if (read) constants.set(name, read);
       }
     }
   }
+}
+
+/** The name of the last thing a node gives: of a constant, its own. */
+function outputOf(node: Uint8Array): string {
+  let name = '';
+  for (const output of parts(node, NODE.output)) name = new TextDecoder().decode(output);
+  return name;
+}
+
+/** The messages in a field of another. */
+function* parts(message: Uint8Array, wanted: number): Generator<Uint8Array> {
+  for (const [field, value] of fields(message)) if (field === wanted) yield bytesOf(value);
 }
 
 function floatTensor(message: Uint8Array): OnnxTensor | null {
@@ -101,10 +110,6 @@ function varint(bytes: Uint8Array, at: { offset: number }): number {
 function bytesOf(value: number | Uint8Array): Uint8Array {
   if (typeof value === 'number') throw new RangeError('the model file has a number where a message belongs');
   return value;
-}
-
-function textOf(value: number | Uint8Array): string {
-  return new TextDecoder().decode(bytesOf(value));
 }
 
 /** The model as a file. */
