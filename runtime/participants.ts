@@ -100,12 +100,13 @@ export class Participants {
     before?.send({ do: 'close' });
   }
 
-  /** Does what somebody wants; null when it is done. */
+  /** Does what somebody wants; null when it is done. Told again, it is done already, and they hear so once more: a room may lose the first word of it. */
   change(id: string, change: ParticipantChange): ParticipantRefusal | null {
     const member = this.#members.get(id);
     if (!member?.isConnected) return 'not_found';
     if (change === 'leave') member.leg.send({ do: 'close' });
     else if (change === 'listen') this.#handBack(member);
+    else if (this.#talker === member) this.#tellMode(member);
     else return this.#takeOver(member);
     return null;
   }
@@ -167,7 +168,6 @@ export class Participants {
   }
 
   #takeOver(member: Member): ParticipantRefusal | null {
-    if (this.#talker === member) return null;
     if (this.#talker) return 'call_taken';
     if (!this.#deps.takeOver()) return 'call_not_takeable';
     this.#talker = member;
@@ -179,7 +179,10 @@ export class Participants {
   }
 
   #handBack(member: Member): void {
-    if (this.#talker !== member) return;
+    if (this.#talker !== member) {
+      this.#tellMode(member);
+      return;
+    }
     this.#stopTalking(member);
     member.leg.send({ do: 'relay', isOn: false });
     this.#note(member, 'handed_back');

@@ -58,6 +58,21 @@ const mixed = (leg: SimulatedLeg) => leg.mixed.map(({ source, sample }) => `${so
 const mode = (leg: SimulatedLeg) => leg.messages.filter(({ type }) => type === 'participant.mode').at(-1)?.['mode'];
 
 describe('colleagues in a call', () => {
+  it('are told once more what they are when they ask for it again, and nothing else happens', async () => {
+    const { participants, join, run, events, told } = setUp();
+    const leg = await join('ann', 'take_over');
+    const tellings = () => leg.messages.filter(({ type }) => type === 'participant.mode').map((message) => message['mode']);
+    participants.change('ann', 'take_over');
+    await run();
+    expect(tellings()).toEqual(['take_over', 'take_over']);
+    participants.change('ann', 'listen');
+    participants.change('ann', 'listen');
+    await run();
+    expect(tellings()).toEqual(['take_over', 'take_over', 'listen', 'listen']);
+    expect(events()).toEqual(['ann joined', 'ann took_over', 'ann handed_back']);
+    expect(told).toEqual(['take over', 'hand back']);
+  });
+
   it('hear both sides, and nobody hears them', async () => {
     const { caller, events, join, slot, told, run } = setUp();
     const ann = await join('ann');

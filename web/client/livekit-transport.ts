@@ -22,6 +22,7 @@ class LivekitTransport implements Transport {
   readonly room = new Room();
   readonly #grant: RoomGrant;
   readonly #listener: TransportListener;
+  #sending: Promise<void> = Promise.resolve();
 
   constructor(grant: RoomGrant, listener: TransportListener) {
     this.#grant = grant;
@@ -72,9 +73,13 @@ class LivekitTransport implements Transport {
     await published.replaceTrack(track);
   }
 
+  /** What is sent while the agent is not in the room, as after a restart of its server, waits for it: nobody else would take it. */
   send(event: ClientEvent): void {
     const data = new TextEncoder().encode(formatClientEvent(event));
-    this.room.localParticipant.publishData(data, { reliable: true, topic: CLIENT_EVENTS }).catch(() => undefined);
+    this.#sending = this.#sending
+      .then(() => this.#agent())
+      .then(() => this.room.localParticipant.publishData(data, { reliable: true, topic: CLIENT_EVENTS }))
+      .catch(() => undefined);
   }
 
   close(): void {

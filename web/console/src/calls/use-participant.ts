@@ -17,6 +17,8 @@ interface Connection {
   readonly hasMicrophone: boolean;
 }
 
+const ASK_AGAIN_MS = 1_500;
+const ASKED_TIMES = 10;
 const NOT_NOW = 'The call could not be taken over just now: a colleague has it, or it is being transferred. You hear it; try again.';
 
 export function useParticipant(sessionId: string) {
@@ -49,6 +51,7 @@ export function useParticipant(sessionId: string) {
     const show = (now: ParticipantMode) => {
       told = now;
       if (!isCurrent()) return;
+      if (now === 'take_over') setProblem(null);
       setState(now === 'take_over' ? 'talking' : 'listening');
       opened?.session.setMicMuted(now === 'listen');
     };
@@ -68,8 +71,10 @@ export function useParticipant(sessionId: string) {
     connection.current?.session.end();
     connection.current = joined;
     if (isGone.current) leave();
-    else if (told === null) setState('joining');
-    else show(told);
+    else if (told === null) {
+      setState('joining');
+      await ask(() => (isCurrent() && told === null ? call('PATCH', `${path}/${joined.participantId}`, { mode }) : null));
+    } else show(told);
   };
 
   const change = async (mode: ParticipantMode) => {
@@ -96,6 +101,16 @@ async function join(path: string, mode: ParticipantMode, callbacks: NonNullable<
   const hasMicrophone = mode === 'take_over';
   const session = await AgentSession.start({ sessionToken: grant, microphone: hasMicrophone, callbacks });
   return { session, participantId: grant.participant_id, hasMicrophone };
+}
+
+/** Who was let in is told what they are. Where that word went astray, asking for it again brings it. */
+async function ask(again: () => Promise<unknown> | null): Promise<void> {
+  for (let asked = 0; asked < ASKED_TIMES; asked++) {
+    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    const answer = again();
+    if (answer === null) return;
+    await answer.catch(() => undefined);
+  }
 }
 
 function problemOf(error: unknown): string {
