@@ -73,11 +73,14 @@ class LivekitTransport implements Transport {
     await published.replaceTrack(track);
   }
 
-  /** What is sent while the agent is not in the room, as after a restart of its server, waits for it: nobody else would take it. */
+  /**
+   * What is sent while the agent is not in the room, as after a restart of the room's server, waits for it. One who has told its state has a connection that
+   * carries data; what is sent to one who is merely listed, the server drops.
+   */
   send(event: ClientEvent): void {
     const data = new TextEncoder().encode(formatClientEvent(event));
     this.#sending = this.#sending
-      .then(() => this.#agent())
+      .then(() => this.#agent(hasState))
       .then(() => this.room.localParticipant.publishData(data, { reliable: true, topic: CLIENT_EVENTS }))
       .catch(() => undefined);
   }
@@ -86,18 +89,18 @@ class LivekitTransport implements Transport {
     setTimeout(() => void this.room.disconnect(), LINGER_MS);
   }
 
-  /** The agent, as soon as it is in the room. */
-  #agent(): Promise<RemoteParticipant> {
+  /** The agent, as soon as it is in the room, and is as asked. */
+  #agent(isReady: (agent: RemoteParticipant) => boolean = () => true): Promise<RemoteParticipant> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new SessionError('connection_failed', 'The agent could not be reached in time')), JOIN_MS);
       const look = () => {
         const agent = [...this.room.remoteParticipants.values()].find((participant) => participant.isAgent);
-        if (!agent) return;
+        if (!agent || !isReady(agent)) return;
         clearTimeout(timer);
-        this.room.off(RoomEvent.ParticipantConnected, look);
+        this.room.off(RoomEvent.ParticipantConnected, look).off(RoomEvent.ParticipantAttributesChanged, look);
         resolve(agent);
       };
-      this.room.on(RoomEvent.ParticipantConnected, look);
+      this.room.on(RoomEvent.ParticipantConnected, look).on(RoomEvent.ParticipantAttributesChanged, look);
       look();
     });
   }
@@ -119,6 +122,10 @@ class LivekitTransport implements Transport {
     }
     if (isFinal()) this.#listener.onEvent({ type: 'transcript', role, segmentId, text, final: true });
   }
+}
+
+function hasState({ attributes }: RemoteParticipant): boolean {
+  return attributes[AGENT_STATE] !== undefined;
 }
 
 function failure(error: unknown): SessionError {
