@@ -10,6 +10,7 @@ import { loadPublished } from '../agents/publish.ts';
 import { type Context, newId } from '../context.ts';
 import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
 import { requireWithinLimits } from '../limits/spend-limits.ts';
+import { findCalledNumber } from '../numbers/number-store.ts';
 import { logRefusal } from '../refusals/log-refusal.ts';
 import { keepPlan, sessionDraft } from '../sessions/new-session.ts';
 import { assignSession, openPlacedSession, type PlacedSession, refuseSession } from '../sessions/place-session.ts';
@@ -100,13 +101,6 @@ function refuseCall(
 function refusal(status: number, headers?: Record<string, string>): Admission {
   const data = { status, reason: REASONS[status] ?? 'Refused', ...(headers ? { headers } : {}) };
   return { answer: { action: 'reject', data }, planned: Promise.resolve() };
-}
-
-/** A missing `+` is tolerated. */
-async function findCalledNumber(context: Context, toUser: string): Promise<NumberDocument | null> {
-  const phoneNumber = toUser.startsWith('+') ? toUser : `+${toUser}`;
-  if (!isE164(phoneNumber)) return null;
-  return context.models.numbers.findOne({ phone_number: phoneNumber, status: 'active' }).lean<NumberDocument>();
 }
 
 /** Managed numbers are called by the carrier, imported ones by whom their owner lists; SIP_TRUSTED does not count for the latter. */

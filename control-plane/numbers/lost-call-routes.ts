@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { logRefusal } from '../refusals/log-refusal.ts';
 import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
-import type { NumberDocument } from '../store/models/number-model.ts';
+import { findCalledNumber } from './number-store.ts';
 
 const MOST_BYTES = 64 * 1_024;
 const signed = z.object({ 'x-twilio-signature': z.string().max(128).default('') });
@@ -25,7 +25,7 @@ export async function registerLostCallRoutes(app: ApiServer, context: Context): 
       async (request, reply) => {
         const url = `${context.publicUrl()}${request.url}`;
         const call = lostCalls.read({ url, signature: request.headers['x-twilio-signature'], form: request.body });
-        const number = await context.models.numbers.findOne({ phone_number: call.dialedNumber, status: 'active' }).lean<NumberDocument>();
+        const number = await findCalledNumber(context, call.dialedNumber);
         context.logger.error({ carrier: carrier.name, carrierCallId: call.carrierCallId }, 'the carrier could not bring a call to the SIP address');
         if (number)
           logRefusal(

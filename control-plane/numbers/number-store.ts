@@ -3,6 +3,7 @@
  * A purchase writes its intent first (status `provisioning` under the unique index of occupied numbers), then takes the first day, then buys (store.md).
  */
 import { Fault, fault } from '#config/errors.ts';
+import { isE164 } from '#telephony/e164.ts';
 import type { Caller } from '../auth.ts';
 import { type Context, newId, now } from '../context.ts';
 import { isDuplicateKey } from '../store/duplicate-key.ts';
@@ -20,6 +21,13 @@ export async function findNumber(context: Context, teamId: string, numberId: str
   const number = await context.models.numbers.findOne({ _id: numberId, team_id: teamId, status: { $ne: 'released' } }).lean<NumberDocument>();
   if (!number) throw fault('not_found');
   return number;
+}
+
+/** Finds the number a call is to, whoever has it; null where nobody has. A missing `+` is tolerated. */
+export async function findCalledNumber(context: Context, dialed: string): Promise<NumberDocument | null> {
+  const phoneNumber = dialed.startsWith('+') ? dialed : `+${dialed}`;
+  if (!isE164(phoneNumber)) return null;
+  return context.models.numbers.findOne({ phone_number: phoneNumber, status: 'active' }).lean<NumberDocument>();
 }
 
 /** Buys a number and charges its first day. Throws `not_found`, `number_limit`, `number_taken`, `out_of_credit`, `provider_refused`, `provider_unreachable`, `provider_silent` (the number stays in provisioning). */
