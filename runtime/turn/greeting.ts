@@ -1,9 +1,9 @@
 /** The agent's first words (S§2.3 prompt.first_message_mode): made ready while it rings, said once the conversation begins. */
 import { freeFloor, onGenerated } from './answering.ts';
 import { type Draft, emit } from './draft.ts';
+import { eventTurn } from './event-turn.ts';
 import { playAnswer, prepare, speak, watchProgress } from './floor.ts';
 import { startGeneration } from './generating.ts';
-import { eventTurn } from './silence.ts';
 import { runCall } from './tool-calls.ts';
 import type { Answer, Prepared } from './turn-state.ts';
 

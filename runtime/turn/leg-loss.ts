@@ -3,10 +3,10 @@
  * What the caller has said is taken as their turn, what the agent is about to say waits, and what it was saying is gone on with.
  */
 import { type Draft, emit, explain } from './draft.ts';
+import { eventTurn } from './event-turn.ts';
 import { dropPendingGeneration, progress, resume } from './floor.ts';
 import { answerOf } from './generating.ts';
 import { tryCommit } from './listening.ts';
-import { eventTurn } from './silence.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 import { speechText, type Utterance } from './turn-state.ts';
 

@@ -3,10 +3,10 @@
  * (outbound) come before the greeting; without them the greeting is the first thing said.
  */
 import { type Draft, emit } from './draft.ts';
+import { eventTurn } from './event-turn.ts';
 import { greet, prepareGreeting } from './greeting.ts';
 import { beginMenu, prepareMenu } from './menu.ts';
 import { beginScreening } from './screening.ts';
-import { eventTurn } from './silence.ts';
 import { INTERRUPTION_VOICE_MS } from './turn-config.ts';
 
 /** The first leg is there, not yet connected. */

@@ -6,10 +6,10 @@
 import { certainMachine, type Greeting, LATE_MACHINE_MS, LONGEST_GREETING_MS, whoAnswered } from '../answering-machine.ts';
 import { type Draft, emit, explain, recordMessage } from './draft.ts';
 import { beginEnding, stopListening } from './ending.ts';
+import { eventTurn } from './event-turn.ts';
 import { dropPendingGeneration, recordHeard, silence } from './floor.ts';
 import { answerOf, changeGeneration, startGeneration } from './generating.ts';
 import { greet } from './greeting.ts';
-import { eventTurn } from './silence.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import type { Answer, Phase, Screening } from './turn-state.ts';
 

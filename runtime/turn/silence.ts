@@ -5,7 +5,7 @@
 import { takeTurn } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { beginEnding } from './ending.ts';
-import type { Turn } from './turn-state.ts';
+import { eventTurn } from './event-turn.ts';
 
 /** With less time than this before the hang-up, one prompt is enough. */
 const TWO_PROMPTS_FROM_MS = 15_000;
@@ -54,24 +54,4 @@ export function onIdle(draft: Draft): void {
 /** Has the agent speak without the caller having said anything, unless they do before it is heard; `fallback` is said when the model fails. */
 export function takeEvent(draft: Draft, text: string, fallback: string): void {
   takeTurn(draft, { ...eventTurn(draft, text, fallback), isForSilence: true });
-}
-
-/** A turn that answers an event instead of words. */
-export function eventTurn(draft: Draft, text: string, fallback: string | null): Turn {
-  draft.lastTurn += 1;
-  const { atMs } = draft;
-  return {
-    turnId: draft.lastTurn,
-    source: 'event',
-    text,
-    speech: null,
-    startMs: atMs,
-    speechEndMs: atMs,
-    dueMs: atMs,
-    committedMs: atMs,
-    rule: 'event',
-    wantsAudio: true,
-    fallback,
-    isForSilence: false,
-  };
 }

@@ -5,9 +5,9 @@
 import { freeFloor } from './answering.ts';
 import { type Draft, emit, explain, recordMessage } from './draft.ts';
 import { endFromOutside } from './ending.ts';
+import { eventTurn } from './event-turn.ts';
 import { closeAnswer, dropPendingGeneration, recordHeard, silence } from './floor.ts';
 import { answerOf } from './generating.ts';
-import { eventTurn } from './silence.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
 import type { Phase, Turn } from './turn-state.ts';
 

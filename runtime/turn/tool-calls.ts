@@ -1,6 +1,7 @@
 /** Tool calls of an answer: started only once the turn is taken, noted on the timeline, and their results kept for the model. */
 import { LIMITS } from '#config/limits.ts';
 import { type Draft, emit, record } from './draft.ts';
+import { eventTurn } from './event-turn.ts';
 import { recordUser } from './floor.ts';
 import { answerOf, setAnswer } from './generating.ts';
 import type { TurnInput } from './turn-inputs.ts';
@@ -58,7 +59,7 @@ export function onToolFinished(draft: Draft, input: ToolFinished): Turn | null {
     if (answer) setAnswer(draft, withResult(answer, input.callId, input.modelText));
     return null;
   }
-  return running.mode === 'background' ? backgroundTurn(draft, call.toolName, input.modelText) : null;
+  return running.mode === 'background' ? eventTurn(draft, `[The background tool ${call.toolName} has answered: ${input.modelText}]`, null) : null;
 }
 
 /** Puts a result on the timeline. */
@@ -89,25 +90,6 @@ export function withResult(answer: Answer, callId: string, result: string | null
     ...answer,
     generation: { ...answer.generation, calls: change(answer.generation.calls) },
     steps: answer.steps.map((step) => ({ ...step, calls: change(step.calls) })),
-  };
-}
-
-function backgroundTurn(draft: Draft, toolName: string, modelText: string): Turn {
-  draft.lastTurn += 1;
-  const { atMs } = draft;
-  return {
-    turnId: draft.lastTurn,
-    source: 'event',
-    text: `[The background tool ${toolName} has answered: ${modelText}]`,
-    speech: null,
-    startMs: atMs,
-    speechEndMs: atMs,
-    dueMs: atMs,
-    committedMs: atMs,
-    rule: 'event',
-    wantsAudio: true,
-    fallback: null,
-    isForSilence: false,
   };
 }
 
