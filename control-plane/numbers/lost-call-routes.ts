@@ -9,7 +9,6 @@ import type { ApiServer } from '../server.ts';
 import { findCalledNumber } from './number-store.ts';
 
 const MOST_BYTES = 64 * 1_024;
-const signed = z.object({ 'x-twilio-signature': z.string().max(128).default('') });
 
 /** Registers the route; its requests are signed by the carrier instead of carrying a key. */
 export async function registerLostCallRoutes(app: ApiServer, context: Context): Promise<void> {
@@ -21,10 +20,10 @@ export async function registerLostCallRoutes(app: ApiServer, context: Context): 
     acceptBodies(scope, { kinds: ['urlencoded'], json: false, mostBytes: MOST_BYTES });
     scope.post(
       LOST_CALL_PATH,
-      { config: { access: 'none' }, schema: { hide: true, headers: signed, body: z.record(z.string(), z.unknown()) } },
+      { config: { access: 'none' }, schema: { hide: true, body: z.record(z.string(), z.unknown()) } },
       async (request, reply) => {
         const url = `${context.publicUrl()}${request.url}`;
-        const call = lostCalls.read({ url, signature: request.headers['x-twilio-signature'], form: request.body });
+        const call = lostCalls.read({ url, headers: request.headers, form: request.body });
         const number = await findCalledNumber(context, call.dialedNumber);
         context.logger.error({ carrier: carrier.name, carrierCallId: call.carrierCallId }, 'the carrier could not bring a call to the SIP address');
         if (number)

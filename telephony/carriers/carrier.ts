@@ -22,10 +22,10 @@ export interface NumberSearch {
 /** The path, behind the public address, at which a carrier tells of a call it could not bring here. */
 export const LOST_CALL_PATH = '/carriers/lost-call';
 
-/** A carrier's request about such a call, as it came: whom it asked for (the whole address), what it signed, and the fields of its form. */
+/** A carrier's request about such a call, as it came: whom it asked for (the whole address), its headers by lower-case name, and the fields of its form. */
 export interface LostCallRequest {
   readonly url: string;
-  readonly signature: string;
+  readonly headers: Readonly<Record<string, unknown>>;
   readonly form: Readonly<Record<string, unknown>>;
 }
 

@@ -205,13 +205,14 @@ describe('a call that Twilio cannot bring here', () => {
 
   it('is read where its signature is of this account, address and fields; the caller hears a sentence', async () => {
     const { lostCalls } = carrier;
-    const signature = signTwilioRequest(url, form);
-    expect(lostCalls?.read({ url, signature, form })).toEqual({ carrierCallId: 'CA1', callerNumber: '+14155550111', dialedNumber: NUMBER });
+    const headers = { 'x-twilio-signature': signTwilioRequest(url, form) };
+    expect(lostCalls?.read({ url, headers, form })).toEqual({ carrierCallId: 'CA1', callerNumber: '+14155550111', dialedNumber: NUMBER });
     const forged = [
-      { url: 'https://other.example.com/carriers/lost-call', signature, form },
-      { url, signature, form: { ...form, To: '+12125550102' } },
-      { url, signature: '', form },
-      { url, signature: signTwilioRequest(url, {}), form: {} },
+      { url: 'https://other.example.com/carriers/lost-call', headers, form },
+      { url, headers, form: { ...form, To: '+12125550102' } },
+      { url, headers: {}, form },
+      { url, headers: { 'x-twilio-signature': '' }, form },
+      { url, headers: { 'x-twilio-signature': signTwilioRequest(url, {}) }, form: {} },
     ];
     for (const request of forged) expect(() => lostCalls?.read(request)).toThrow('not of this deployment’s carrier account');
     expect(lostCalls?.apology.body).toMatch(/<Response><Say>Sorry, .*<\/Say><Hangup\/><\/Response>$/);
