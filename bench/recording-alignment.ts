@@ -1,10 +1,12 @@
 /**
  * How far a call's recording is off its clock: each sound that begins on the wire, the caller's and the agent's, against where it begins in the recording.
- * The wire is a packet capture of this machine, whose wall clock both are told by.
+ * The wire is a packet capture of this machine, whose wall clock both are told by. A sound is where its stream's own clock has it, as for whoever hears it
+ * behind a jitter buffer: how late a packet left is told of the pacing, not of the recording.
  */
 import type { Product } from '#test/journeys/product.ts';
 import type { CallRecord } from './caller/caller.ts';
 import { startCapture } from './caller/capture.ts';
+import { clockOf } from './caller/measure.ts';
 import type { CapturedDatagram } from './caller/pcap.ts';
 import { PhoneCaller } from './caller/phone-caller.ts';
 import { PAYLOAD_PCMU, parseRtp, samplesOf, VOICED_PEAK } from './caller/rtp.ts';
@@ -102,16 +104,24 @@ async function offsetsIn(track: Track, sounds: readonly Sound[]): Promise<number
   });
 }
 
-/** The sounds of one direction of a call. */
-function soundsOf(role: Sound['role'], datagrams: readonly CapturedDatagram[]): Sound[] {
+/** The sounds of one direction of a call; a worker that took it over sends a stream of its own. */
+export function soundsOf(role: Sound['role'], datagrams: readonly CapturedDatagram[]): Sound[] {
+  const packets = datagrams.flatMap(({ atMs, payload }) => {
+    const packet = parseRtp(payload);
+    return packet?.payloadType === PAYLOAD_PCMU ? [{ ...packet, atMs }] : [];
+  });
+  const clocks = new Map(
+    Map.groupBy(packets, ({ ssrc }) => ssrc)
+      .entries()
+      .map(([ssrc, stream]) => [ssrc, clockOf(stream)]),
+  );
   const sounds: Sound[] = [];
   let quietSinceMs = Number.NEGATIVE_INFINITY;
-  for (const { atMs, payload } of datagrams) {
-    const packet = parseRtp(payload);
-    if (packet?.payloadType !== PAYLOAD_PCMU) continue;
-    const samples = samplesOf(packet.payload);
+  for (const { ssrc, timestamp, payload, atMs: arrivedMs } of packets) {
+    const samples = samplesOf(payload);
     const first = samples.findIndex((sample) => Math.abs(sample) >= VOICED_PEAK);
     if (first < 0) continue;
+    const atMs = clocks.get(ssrc)?.(timestamp) ?? arrivedMs;
     if (atMs - quietSinceMs > QUIET_MS) sounds.push({ role, atMs: atMs + first / SAMPLES_PER_MS });
     quietSinceMs = atMs + samples.length / SAMPLES_PER_MS;
   }

@@ -124,14 +124,18 @@ export function timelineOf(datagrams: readonly CapturedDatagram[], record: CallR
   return { agent, lines };
 }
 
-/**
- * When a line left the caller's mouth: the time of its first packet by those of the whole call that the network held up least. Its own packet may have
- * been late, or lost. Null where nothing was sent.
- */
+/** When a line left the caller's mouth, whatever became of its own first packet, which may have been late, or lost. Null where nothing was sent. */
 export function spokenAt(line: CallRecord['lines'][number], datagrams: readonly CapturedDatagram[], { ports }: CallRecord): number | null {
   const sent = seenOn(datagrams.filter(({ sourcePort }) => sourcePort === ports.media));
-  const times = sent.map(({ atMs, timestamp }) => atMs - ((timestamp - line.firstTimestamp) | 0) / TIMESTAMPS_PER_MS);
-  return times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time));
+  return sent.length === 0 ? null : clockOf(sent)(line.firstTimestamp);
+}
+
+/** The clock of a stream that is not empty: when a packet of an RTP timestamp passes, by those of the whole stream that were held up least (ms since 1970). */
+export function clockOf(stream: readonly { readonly atMs: number; readonly timestamp: number }[]): (timestamp: number) => number {
+  const origin = stream[0]?.timestamp ?? 0;
+  const sinceMs = (timestamp: number) => ((timestamp - origin) | 0) / TIMESTAMPS_PER_MS;
+  const originMs = stream.reduce((least, { atMs, timestamp }) => Math.min(least, atMs - sinceMs(timestamp)), Number.POSITIVE_INFINITY);
+  return (timestamp) => originMs + sinceMs(timestamp);
 }
 
 /** The reply is the first stretch that begins after the line and before the caller's next one. */
