@@ -12,11 +12,15 @@ export interface CommandLineResult {
   readonly err: string;
 }
 
+/** Where it runs, its environment, and what its output must hold for somebody to press Ctrl-C. */
+export interface CommandLineRun {
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly interruptAt?: string;
+}
+
 /** Runs `parley ...args` in the folder, with the environment and the `PATH` of the tests, and nothing else of theirs. */
-export async function runParley(
-  args: readonly string[],
-  { folder, environment }: { readonly folder: string; readonly environment: Readonly<Record<string, string | undefined>> },
-): Promise<CommandLineResult> {
+export async function runParley(args: readonly string[], { folder, environment, interruptAt }: CommandLineRun): Promise<CommandLineResult> {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -24,7 +28,9 @@ export async function runParley(
   });
   const printed = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const hadIt = interruptAt === undefined || printed.out.includes(interruptAt);
     printed.out += text;
+    if (!hadIt && printed.out.includes(interruptAt)) child.kill('SIGINT');
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     printed.err += text;

@@ -1,11 +1,14 @@
 /** Journey: the product calls phones that are not ours, each over a trunk of its own; every way a dial can end is in the session, in the wallet and in the webhooks. */
+import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { runParley } from '#test/command-line.ts';
 import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { type Product, startProduct } from './product.ts';
 import { demoAgentId, Tenant } from './tenant.ts';
 
 const NEEDED = ['sipp'];
+const CALLED = '+4915112345678';
 let product: Product;
 let tenant: Tenant;
 let agentId: string;
@@ -43,6 +46,21 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
     expect((await phone.ended).code).toBe(0);
   });
 
+  itNeeds(NEEDED)('of the command line is told as it goes, and Ctrl-C hangs up', { timeout: 120_000 }, async () => {
+    const { number, phone } = await importNumber({ does: 'answer' });
+    const { code, out, err } = await runParley(['call', CALLED, '--agent', agentId, '--from', number.phone_number], {
+      folder: tmpdir(),
+      environment: { PARLEY_URL: product.url, PARLEY_API_KEY: product.rootKey },
+      interruptAt: 'Agent   ',
+    });
+    expect([code, err]).toEqual([0, '']);
+    const [, sessionId, toldAfterwards] =
+      new RegExp(`^Calling \\${CALLED} from \\${number.phone_number} \\(session (\\w+)\\)([\\s\\S]*)$`).exec(out) ?? [];
+    expect(toldAfterwards).toMatch(/Agent {3}[\s\S]*\nHanging up\n/);
+    expect((await phone.ended).code).toBe(0);
+    expect(await session(sessionId as string)).toMatchObject({ status: 'completed', dial_status: 'answered' });
+  });
+
   for (const [status, dialStatus] of [
     [486, 'busy'],
     [480, 'no_answer'],
@@ -62,8 +80,8 @@ describeNeeds(NEEDED)('an outbound call', { concurrent: true }, () => {
   });
 });
 
-/** Imports a number whose trunk is this phone, and calls through it. */
-async function call(manner: PhoneManner): Promise<{ readonly sessionId: string; readonly phone: SippPhone }> {
+/** Imports a number whose trunk is this phone. */
+async function importNumber(manner: PhoneManner) {
   const phone = await startSippPhone(manner);
   const number = await product.ask('POST', '/v1/agent/phone-numbers', {
     provider: 'sip',
@@ -73,7 +91,13 @@ async function call(manner: PhoneManner): Promise<{ readonly sessionId: string; 
     termination_auth_username: 'parley',
     termination_auth_password: 'secret',
   });
-  const body = { agent_id: agentId, phone_number_id: number.phone_number_id, to_number: '+4915112345678' };
+  return { number, phone };
+}
+
+/** Calls through a number whose trunk is this phone. */
+async function call(manner: PhoneManner): Promise<{ readonly sessionId: string; readonly phone: SippPhone }> {
+  const { number, phone } = await importNumber(manner);
+  const body = { agent_id: agentId, phone_number_id: number.phone_number_id, to_number: CALLED };
   const placed = await product.ask('POST', '/v1/agent/phone-calls', body);
   return { sessionId: placed.session_id, phone };
 }
