@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { execArgv } from 'node:process';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
+import { favourProcess } from '#media/thread-priority.ts';
 import { processorWaitMs, Standstill } from './standstill.ts';
 
 /** The processes of one machine. */
@@ -153,6 +154,7 @@ export class Supervisor {
       detached: true,
     });
     child.process = process;
+    if (child.spec.role === 'worker' && process.pid !== undefined) void favourProcess(process.pid);
     process.on('message', (message) => this.#receive(child, message as ChildMessage));
     process.on('error', (error) => {
       logger.error({ err: error, name: child.spec.name }, 'process could not be started or reached');

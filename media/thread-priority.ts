@@ -1,4 +1,5 @@
-/** The calling thread's share of the processor; on Linux a thread has a priority of its own. */
+/** The share of the processor of the calling thread, and of a process; on Linux a thread has a priority of its own. */
+import { writeFile } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 
 /** For the thread that sends packets: on time matters more there than anything else the machine does. Where that is not allowed nothing changes. */
@@ -17,6 +18,15 @@ export function favourThisThread(): void {
 /** For a thread started by a favoured one, whose priority it inherits. */
 export function treatThisThreadAsOthers(): void {
   ask(constants.priority.PRIORITY_NORMAL);
+}
+
+/**
+ * For a process started with a session of its own, whose loops a conversation waits for. Where Linux groups what it runs by session (sched(7), autogroup), the cores are
+ * shared among the sessions first: the priority of a thread counts within its own session alone, and the busiest other part gets as much as all of this one.
+ */
+export async function favourProcess(pid: number): Promise<void> {
+  // Not grouped so, not allowed, or ended already: it runs like any other.
+  await writeFile(`/proc/${pid}/autogroup`, String(constants.priority.PRIORITY_ABOVE_NORMAL)).catch(() => undefined);
 }
 
 function ask(priority: number): void {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
@@ -101,6 +101,20 @@ describe('supervisor', () => {
     await expect.poll(() => existsSync(toldFile), { timeout: 20_000 }).toBe(true);
     expect(readFileSync(toldFile, 'utf8')).toBe('hung\n');
     expect(supervisor.deadWorkers).toEqual([]);
+  });
+
+  it('a worker goes before the other parts where the system shares its cores among sessions', async () => {
+    const started = start(['signalling', 'worker']);
+    await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
+    const groupOf = (role: Role) => `/proc/${pids(started, role)[0]}/autogroup`;
+    const niceOf = (role: Role) => Number(readFileSync(groupOf(role), 'utf8').split('nice ')[1]);
+    // Not every system has such groups, and not every user may favour one.
+    try {
+      writeFileSync(groupOf('signalling'), '-1');
+    } catch {
+      return;
+    }
+    await expect.poll(() => niceOf('worker'), { timeout: 10_000 }).toBeLessThan(niceOf('signalling'));
   });
 
   it('a process that never becomes ready makes the start fail', async () => {
