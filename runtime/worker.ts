@@ -32,6 +32,8 @@ const GOODBYE_MS = 6_000;
 const HANG_UP_MS = 3_000;
 const FLUSH_MS = 3_000;
 
+type Offer = Extract<ControlMessage, { type: 'offer' }>;
+
 /** Who this worker is and what it can take. */
 export interface WorkerIdentity {
   readonly instanceId: string;
@@ -79,6 +81,8 @@ export class Worker {
   readonly #client: ControlPlaneClient;
   #isDraining = false;
   #lateHeartbeats = 0;
+  /** Offers that came while the loop was late, answered as soon as it is not: a caller rather hears it ring for a second longer than be refused. */
+  #held: Offer[] = [];
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
@@ -232,13 +236,14 @@ export class Worker {
     }
   }
 
-  #offered(offer: Extract<ControlMessage, { type: 'offer' }>): void {
+  #offered(offer: Offer): void {
     const session = { session_id: offer.session_id, epoch: offer.epoch };
     const { identity, hasSignalling } = this.#deps;
     if (!identity.kinds.includes(offer.kind) || (offer.kind === 'phone' && !hasSignalling()))
       this.#client.send({ type: 'decline', ...session, reason: 'unsupported' });
     else if (this.#isDraining && offer.kind !== 'analysis') this.#client.send({ type: 'decline', ...session, reason: 'draining' });
-    else if (this.#jobs.size >= identity.capacity || this.#isLate) this.#client.send({ type: 'decline', ...session, reason: 'full' });
+    else if (this.#jobs.size >= identity.capacity) this.#client.send({ type: 'decline', ...session, reason: 'full' });
+    else if (this.#isLate) this.#held.push(offer);
     else {
       this.#jobs.reserve({ sessionId: offer.session_id, epoch: offer.epoch, kind: offer.kind, sipCallId: offer.sip_call_id });
       this.#client.send({ type: 'accept', ...session });
@@ -368,6 +373,7 @@ export class Worker {
   }
 
   #drop(sessionId: string, epoch: number): void {
+    this.#held = this.#held.filter((offer) => offer.session_id !== sessionId || offer.epoch !== epoch);
     const job = this.#jobs.get(sessionId, epoch);
     if (!job) return;
     job.call?.end('cancelled');
@@ -399,6 +405,7 @@ export class Worker {
   #load(): { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number } {
     const loopLagMs = this.#deps.loopLagMs();
     this.#lateHeartbeats = loopLagMs > FULL_LAG_MS ? this.#lateHeartbeats + 1 : 0;
+    if (!this.#isLate) for (const offer of this.#held.splice(0)) this.#offered(offer);
     const isFull = this.#isDraining || this.#isLate;
     return { calls: this.#jobs.size, freeSlots: isFull ? 0 : Math.max(0, this.#deps.identity.capacity - this.#jobs.size), loopLagMs };
   }

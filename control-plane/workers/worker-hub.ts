@@ -136,7 +136,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
       const { instance_id, supervisor_run, sip_tag, capacity } = worker.registration;
       const verdict = await this.#offer(worker, offer, index === candidates.length - 1 ? LAST_ACCEPT_MS : ACCEPT_MS);
       if (verdict === 'accepted') return { instanceId: instance_id, supervisorRun: supervisor_run, sipTag: sip_tag };
-      // A worker that is full below its capacity is one whose event loop is late.
+      // One that does not answer may be waiting for its own event loop, which is late.
       refusals.push({ instanceId: instance_id, verdict, calls: worker.load.calls, capacity, loopLagMs: Math.round(worker.load.loopLagMs) });
     }
     // An analysis waits for its turn; a call is somebody who is turned away.

@@ -47,6 +47,7 @@ describe('worker', () => {
   let closeLink: () => void;
   let hasSignalling: boolean;
   let brokenEngines: boolean;
+  let loopLagMs: number;
   let voice: () => AsyncIterable<SpeechChunk>;
   const connections = new Set<Socket>();
 
@@ -62,6 +63,7 @@ describe('worker', () => {
     directory = await mkdtemp(join(tmpdir(), 'parley-worker-'));
     hasSignalling = true;
     brokenEngines = false;
+    loopLagMs = 0;
     voice = async function* () {
       yield* [];
       throw new SpeechError('connectivity', 'no voice');
@@ -94,7 +96,7 @@ describe('worker', () => {
       tracing: null,
       drainMs: options.drainMs ?? 0,
       hasSignalling: () => hasSignalling,
-      loopLagMs: () => 0,
+      loopLagMs: () => loopLagMs,
       equip: () => {
         if (brokenEngines) throw new Error('this plan names an engine that is not here');
         return {
@@ -131,6 +133,13 @@ describe('worker', () => {
   const types = (sessionId: string) => reports(sessionId).map((report) => report.type);
   const until = (check: () => void) => vi.waitFor(check, { timeout: 5_000 });
 
+  /** Three late heartbeats in a row; one may be a busy moment of the machine. */
+  async function makeLate(clock: ManualClock): Promise<void> {
+    loopLagMs = 500;
+    await clock.advance(3_000);
+    await until(() => expect(hub.describe()).toMatchObject([{ freeSlots: 0 }]));
+  }
+
   async function startWebCall(sessionId: string): Promise<void> {
     const placement = await hub.place(offer(sessionId));
     hub.assign(placement, session(sessionId), planOf(sessionId));
@@ -148,6 +157,36 @@ describe('worker', () => {
     expect(media.open).toBe(0);
     // At once: what its last heartbeat told does not count.
     await startWebCall('s3');
+  });
+
+  it('while its event loop is late it lets an offer wait, and takes it when the loop is on time again', async () => {
+    const clock = new ManualClock();
+    await start({ capacity: 1, clock });
+    await makeLate(clock);
+    let isPlaced = false;
+    const placed = hub.place(offer('s1')).then((placement) => {
+      isPlaced = true;
+      return placement;
+    });
+    // Answered behind the offer, on the same link.
+    await expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
+    expect(isPlaced).toBe(false);
+    loopLagMs = 0;
+    await clock.advance(1_000);
+    expect((await placed).instanceId).toBe('w');
+  });
+
+  it('an offer that was withdrawn while it waited for the event loop takes no slot', async () => {
+    const clock = new ManualClock();
+    await start({ capacity: 1, clock });
+    await makeLate(clock);
+    // Refused when the control plane has waited long enough, or its link is closed.
+    hub.place(offer('s1')).catch(() => undefined);
+    hub.withdraw({ instanceId: 'w', supervisorRun: null, sipTag: null }, session('s1'));
+    await expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
+    loopLagMs = 0;
+    await clock.advance(1_000);
+    expect((await hub.place(offer('s2'))).instanceId).toBe('w');
   });
 
   it('a plan it has no engine for ends that session and nothing else', async () => {
