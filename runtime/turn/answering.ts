@@ -13,7 +13,7 @@ import { transferBy } from './transfer-call.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import type { Answer, Generation, Turn } from './turn-state.ts';
 
-/** Silence after the end of speech at which a hold line is said (design §5), but never sooner after the turn was taken than… */
+/** Silence after the end of speech at which a hold line is said (design §5), but never sooner after the turn was first taken than… */
 const HOLD_AFTER_SPEECH_MS = 3_000;
 /** …this. */
 const HOLD_AFTER_COMMIT_MS = 1_500;
@@ -60,11 +60,15 @@ export function takeTurn(draft: Draft, turn: Turn): void {
   };
   draft.phase = { is: 'answering', answer };
   watchProgress(draft);
-  emit(draft, { do: 'startTimer', name: 'hold', atMs: Math.max(turn.speechEndMs + HOLD_AFTER_SPEECH_MS, draft.atMs + HOLD_AFTER_COMMIT_MS) });
+  emit(draft, { do: 'startTimer', name: 'hold', atMs: holdDueMs(turn) });
   playAnswer(draft, answer);
   // What the speculation was not allowed to do.
   for (const { call } of generation.calls) runCall(draft, call.callId);
   if (isReusable && generation.status === 'done') onGenerated(draft);
+}
+
+function holdDueMs({ committedMs, speechEndMs }: Turn): number {
+  return Math.max(speechEndMs + HOLD_AFTER_SPEECH_MS, committedMs + HOLD_AFTER_COMMIT_MS);
 }
 
 /** The answer's current generation has ended. */

@@ -10,6 +10,7 @@ import { judge, learnPause, waitMs } from './endpointing.ts';
 import { PROGRESS_MS, say } from './floor.ts';
 import { isUnnoticed, startGeneration } from './generating.ts';
 import { isIgnorable, isMeant, judgeOverlap, WORDLESS_INTERRUPTION_MS } from './interruption.ts';
+import { mergedTurn } from './merged-turn.ts';
 import { normalised } from './normalised.ts';
 import { interrupt, resumeAfterListening, settleOverlap, wordsOverSpeech } from './overlap.ts';
 import { reopenRecognizer } from './recognition.ts';
@@ -193,9 +194,11 @@ function growTurn(draft: Draft, interim: string, final: string): void {
   const { phase } = draft;
   if (phase.is !== 'answering' || !isUnnoticed(phase.answer) || phase.answer.hasHoldLine) return;
   const { turn, generation } = phase.answer;
+  // More may have been typed or keyed behind it; where it does not stand, something else is being answered by now.
+  const at = turn.source === 'event' ? -1 : turn.text.lastIndexOf(interim);
+  if (at < 0) return;
   emit(draft, { do: 'discard', replyId: generation.replyId });
-  const text = turn.text.endsWith(interim) ? `${turn.text.slice(0, turn.text.length - interim.length)}${final}` : final;
-  takeTurn(draft, { ...turn, text, rule: 'late_final' });
+  takeTurn(draft, { ...turn, text: `${turn.text.slice(0, at)}${final}${turn.text.slice(at + interim.length)}`, rule: 'late_final' });
 }
 
 /** Words without voice: too quiet for the detector, or later than their speech. Returns false when they are dropped. */
@@ -343,7 +346,7 @@ function admitTurn(draft: Draft, turn: Turn): void {
       return;
     case 'clearing':
       draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
-      draft.phase = { ...phase, next: phase.next ? { ...turn, text: `${phase.next.text} ${turn.text}` } : turn };
+      draft.phase = { ...phase, next: phase.next ? mergedTurn(phase.next, turn) : turn };
       return;
     case 'taken':
       overhear(draft, turn);
@@ -383,7 +386,7 @@ function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn
     return;
   }
   emit(draft, { do: 'discard', replyId: answer.generation.replyId });
-  takeTurn(draft, { ...turn, turnId: answer.turn.turnId, text: `${answer.turn.text} ${turn.text}`, startMs: answer.turn.startMs });
+  takeTurn(draft, mergedTurn(answer.turn, turn));
 }
 
 /** Said over the agent and no interruption so far: kept where the agent may not be interrupted, dropped where it was too little. */
@@ -407,10 +410,7 @@ function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'pa
 function wait(draft: Draft, turn: Turn): void {
   draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
   const [last, others] = [draft.waiting.at(-1), draft.waiting.slice(0, -1)];
-  const joined =
-    last && last.source === turn.source
-      ? [...others, { ...turn, turnId: last.turnId, startMs: last.startMs, text: `${last.text} ${turn.text}` }]
-      : [...draft.waiting, turn];
+  const joined = last && last.source === turn.source ? [...others, mergedTurn(last, turn)] : [...draft.waiting, turn];
   draft.waiting = joined;
 }
 

@@ -5,6 +5,7 @@ import { type Draft, emit, explain } from './draft.ts';
 import { beginEnding } from './ending.ts';
 import { closeAnswer, cut, resume } from './floor.ts';
 import { isUnnoticed } from './generating.ts';
+import { mergedTurn } from './merged-turn.ts';
 import { forgetQuiet } from './silence.ts';
 import { overhear } from './taken-over.ts';
 import type { Turn } from './turn-state.ts';
@@ -47,7 +48,7 @@ function giveTurn(draft: Draft, turn: Turn): void {
       takeTurn(draft, turn);
       return;
     case 'clearing':
-      draft.phase = { ...phase, next: phase.next ? { ...turn, text: `${phase.next.text} ${turn.text}` } : turn };
+      draft.phase = { ...phase, next: phase.next ? mergedTurn(phase.next, turn) : turn };
       return;
     case 'answering':
     case 'paused':
@@ -78,7 +79,7 @@ function replaceTurn(draft: Draft, before: Turn, turn: Turn): void {
   const { phase } = draft;
   if (!('answer' in phase) || !phase.answer) return;
   emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'falseInterruption' });
-  takeTurn(draft, { ...turn, turnId: before.turnId, text: `${before.text} ${turn.text}`, startMs: before.startMs });
+  takeTurn(draft, mergedTurn(before, turn));
 }
 
 /** The stop button: the agent falls silent and listens. */

@@ -6,6 +6,7 @@ import { closeAnswer, moved, progress, recordHeard } from './floor.ts';
 import { answerOf, changeGeneration, isUnnoticed } from './generating.ts';
 import { onBrokenOff } from './leg-loss.ts';
 import { tryCommit } from './listening.ts';
+import { mergedTurn } from './merged-turn.ts';
 import { continueWith } from './overlap.ts';
 import { onToolFinished, runCall } from './tool-calls.ts';
 import type { TurnInput } from './turn-inputs.ts';
@@ -139,8 +140,7 @@ export function onCleared(draft: Draft, isUnheard: boolean): void {
     answer !== null && isUnheard && isUnnoticed(answer) && answer.turn.source !== 'event' && (next !== null || draft.caller.is !== 'silent');
   if (answer && !goesOn) closeAnswer(draft, answer, true);
   if (goesOn && next === null) continueWith(draft, answer.turn);
-  if (next)
-    takeTurn(draft, goesOn ? { ...next, turnId: answer.turn.turnId, startMs: answer.turn.startMs, text: `${answer.turn.text} ${next.text}` } : next);
+  if (next) takeTurn(draft, goesOn ? mergedTurn(answer.turn, next) : next);
   else if (draft.caller.is === 'stopped') tryCommit(draft);
   else freeFloor(draft);
 }
