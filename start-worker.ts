@@ -1,7 +1,6 @@
 /** Composes one worker: media thread, engines, models, tools, spool, signalling, and the link to the control plane. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { AgentTestJob } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import { systemClock } from '#config/clock.ts';
@@ -19,6 +18,7 @@ import { analyse } from '#runtime/analysis.ts';
 import type { CallDeps, ToolsLink } from '#runtime/call.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
+import { startLagMeter } from '#runtime/loop-lag.ts';
 import { dialJob } from '#runtime/outbound-calls.ts';
 import { takeInvite } from '#runtime/phone-calls.ts';
 import { resumeJob } from '#runtime/resumed-calls.ts';
@@ -34,7 +34,6 @@ import { type Part, runPart } from './part.ts';
 
 /** Slots of a worker whose number of calls nobody set; the event loop's lag closes it earlier. */
 const DEFAULT_CAPACITY = 200;
-const LAG_RESOLUTION_MS = 10;
 /** A worker says that it is ready once the control plane has it, or after this long all the same: it goes on trying. */
 const CONNECT_MS = 5_000;
 /** What a first call would wait for is loaded this long after the worker is ready, when the other parts of the machine have started too. */
@@ -144,17 +143,6 @@ function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConn
     `Takes        ${kinds.join(', ')}${kinds.includes('phone') ? '' : ' (phone calls too where DRACHTIO_HOST is set)'}`,
     `Works for    ${controlPlaneUrl}${isConnected ? '' : ' (not reached yet; trying on)'}`,
   ];
-}
-
-/** Returns what tells the 95th percentile of the event loop's lateness since it was last asked, ms. */
-function startLagMeter(): () => number {
-  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
-  lag.enable();
-  return () => {
-    const late = Math.max(0, lag.percentile(95) / 1e6 - LAG_RESOLUTION_MS);
-    lag.reset();
-    return late;
-  };
 }
 
 function startMedia(settings: Settings, logger: Logger): Promise<MediaHost> {
