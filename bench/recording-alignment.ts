@@ -110,11 +110,7 @@ export function soundsOf(role: Sound['role'], datagrams: readonly CapturedDatagr
     const packet = parseRtp(payload);
     return packet?.payloadType === PAYLOAD_PCMU ? [{ ...packet, atMs }] : [];
   });
-  const clocks = new Map(
-    Map.groupBy(packets, ({ ssrc }) => ssrc)
-      .entries()
-      .map(([ssrc, stream]) => [ssrc, clockOf(stream)]),
-  );
+  const clocks = new Map([...Map.groupBy(packets, ({ ssrc }) => ssrc)].map(([ssrc, stream]) => [ssrc, clockOf(stream)]));
   const sounds: Sound[] = [];
   let quietSinceMs = Number.NEGATIVE_INFINITY;
   for (const { ssrc, timestamp, payload, atMs: arrivedMs } of packets) {

@@ -12,7 +12,9 @@ import type { DurableReport, Handover } from '#config/worker-link.ts';
 import type { Leg, LegEvent, LegStats } from '#media/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import { type CallRecording, createCallRecording, type RecordingSegment } from './call-recording.ts';
+import { dialogReport } from './dialog-report.ts';
 import { createFlightLog, type FlightLog } from './flight-log.ts';
+import { JoinedTalk } from './joined-talk.ts';
 import type { CallKnowledge } from './knowledge/knowledge-search.ts';
 import type { LanguageModel } from './llm/llm.ts';
 import { Participants } from './participants.ts';
@@ -69,6 +71,8 @@ export interface CallDeps {
 export interface Call {
   /** The first leg joins the call once it is connected; another one replaces it (a browser that reconnected). `line` is the dialog behind a phone's. */
   attach(leg: Leg, line?: PhoneLine): void;
+  /** Joins its caller again with the person they talked with when its worker died. */
+  rejoin(person: Leg): void;
   /** Colleagues who hear it, or talk in the agent's place. */
   readonly participants: Pick<Participants, 'refusal' | 'join' | 'change'>;
   /** Ends it from outside: the API, a drain, the worker's end. Idempotent; the first reason stands. Asked again without a goodbye, it ends at once. */
@@ -191,6 +195,18 @@ class RunningCall implements Call {
     this.participants.onCallerLeg();
   }
 
+  rejoin(person: Leg): void {
+    if (this.#endReason !== null || !this.#leg) {
+      person.send({ do: 'close' });
+      return;
+    }
+    this.#transfer = new JoinedTalk({
+      ...{ caller: this.#leg, person },
+      onRecording: (event) => this.#recording.add(event),
+      onPersonLeft: () => this.#loop.accept({ type: 'transfer.finished', isDone: true, message: '' }),
+    });
+  }
+
   end(reason: EndReason, options: { readonly sayGoodbye?: boolean } = {}): void {
     if (this.#goodbyeFor !== null && options.sayGoodbye !== true) {
       // The goodbye has had its time.
@@ -223,6 +239,7 @@ class RunningCall implements Call {
       line: this.#line,
       onRecording: (event) => this.#recording.add(event),
       tell: (fact) => this.#loop.accept(fact),
+      onJoined: (person) => this.#deps.report({ type: 'person', dialog: dialogReport(person) }),
     });
   }
 

@@ -1,8 +1,11 @@
-/** A phone call taken over from a worker that died: its dialog gets this worker's media, and the conversation goes on. */
+/**
+ * A phone call taken over from a worker that died: its dialog gets this worker's media, and the conversation goes on.
+ * Where the caller talked with a person by a transfer, that person's dialog does too, and the two hear each other again.
+ */
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Logger } from '#config/log.ts';
 import type { PhoneHandover } from '#config/worker-link.ts';
-import { type ResumedCallDeps, resumeSipCall } from '#telephony/resumed-call.ts';
+import { type ResumedCall, type ResumedCallDeps, resumeSipCall } from '#telephony/resumed-call.ts';
 import { dialogFacts, dialogReport } from './dialog-report.ts';
 import type { Job } from './job-table.ts';
 import type { Worker } from './worker.ts';
@@ -13,22 +16,46 @@ export interface ResumedJobDeps extends ResumedCallDeps {
   readonly logger: Logger;
 }
 
+/** A person who is still there answers at once, and the caller hears nothing meanwhile. */
+const PERSON_ANSWERS_MS = 3_000;
+
 /** Goes on with the call of a job; never rejects. A call that cannot be gone on with ended when its worker was lost. */
 export async function resumeJob(deps: ResumedJobDeps, job: Job, plan: CallPlan, handover: PhoneHandover): Promise<void> {
   const { worker, logger } = deps;
-  const result = await resumeSipCall(deps, dialogFacts(handover.dialog), { recording: plan.record_audio ? { firstSegment: 0 } : null });
-  if (result.outcome !== 'answered') {
-    logger.warn({ err: result.error, sessionId: job.sessionId, outcome: result.outcome }, 'call not taken over');
-    worker.reportEnd(job, result.outcome === 'gone' ? 'user_hangup' : 'heartbeat_timeout', handover.lost_at);
+  const [caller, person] = await Promise.all([
+    resumeSipCall(deps, dialogFacts(handover.dialog), { recording: plan.record_audio ? { firstSegment: 0 } : null }),
+    resumePerson(deps, plan, handover),
+  ]);
+  if (caller.outcome !== 'answered') {
+    logger.warn({ err: caller.error, sessionId: job.sessionId, outcome: caller.outcome }, 'call not taken over');
+    person?.leg.send({ do: 'close' });
+    const leftAs = handover.person ? 'escalated' : 'user_hangup';
+    worker.reportEnd(job, caller.outcome === 'gone' ? leftAs : 'heartbeat_timeout', handover.lost_at);
     return;
   }
   try {
-    worker.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
-    worker.startCall(job, plan, handover);
-    job.call?.attach(result.leg, result);
+    worker.report(job, { type: 'dialog', ...dialogReport(caller.dialog) });
+    if (handover.person) worker.report(job, { type: 'person', dialog: person && dialogReport(person.dialog) });
+    worker.startCall(job, plan, { ...handover, person: person && handover.person });
+    job.call?.attach(caller.leg, caller);
+    if (person) job.call?.rejoin(person.leg);
   } catch (error) {
     logger.error({ err: error, sessionId: job.sessionId }, 'call could not be gone on with');
-    result.leg.send({ do: 'close' });
+    for (const taken of [caller, person]) taken?.leg.send({ do: 'close' });
     worker.reportEnd(job, 'internal_error');
   }
+}
+
+/** The person the caller was joined with; null where there was none, or they are gone: then the agent has the caller back, and says so. */
+async function resumePerson(
+  deps: ResumedJobDeps,
+  plan: CallPlan,
+  { person }: PhoneHandover,
+): Promise<Extract<ResumedCall, { outcome: 'answered' }> | null> {
+  if (!person) return null;
+  const recording = plan.record_audio ? ({ firstSegment: 0, of: 'human' } as const) : null;
+  const result = await resumeSipCall(deps, dialogFacts(person), { recording, withinMs: PERSON_ANSWERS_MS });
+  if (result.outcome === 'answered') return result;
+  deps.logger.warn({ err: result.error, sessionId: plan.session_id, outcome: result.outcome }, 'a joined person was not taken over');
+  return null;
 }

@@ -13,6 +13,7 @@ import { type DialogFacts, InviteRefused, type SipDialog } from '#telephony/sign
 import { type ReferOutcome, referCall } from '#telephony/transfer.ts';
 import { Consult, type ConsultOutcome } from './consult.ts';
 import { consultPhrases } from './consult-phrases.ts';
+import { JoinedTalk } from './joined-talk.ts';
 import type { TurnFact } from './turn/turn-inputs.ts';
 
 /** The dialog behind a phone call's leg. */
@@ -23,6 +24,9 @@ export interface PhoneLine {
 
 /** Places a call; never rejects. */
 export type PlaceCall = (request: OutboundCallRequest, signal: AbortSignal) => Promise<OutboundCall>;
+
+/** Whoever has answered. */
+type Person = Extract<OutboundCall, { outcome: 'answered' }>;
 
 /** What a transfer is made with. */
 export interface TransferDeps {
@@ -39,6 +43,8 @@ export interface TransferDeps {
   /** For the person called. */
   readonly notes: string;
   readonly tell: (fact: Extract<TurnFact, { type: `transfer.${string}` }>) => void;
+  /** The caller talks with the person from now on, whose dialog this is. */
+  readonly onJoined: (person: DialogFacts) => void;
   /** A stretch of what the person says once they are joined. */
   readonly onRecording: (event: Extract<LegEvent, { type: 'recording' }>) => void;
 }
@@ -65,13 +71,10 @@ type Destination = AgentConfig['conversation']['transfer_destinations'][number];
 class RunningTransfer implements Transfer {
   readonly #deps: TransferDeps;
   readonly #abort = new AbortController();
+  /** The person, from their answer until they are joined or gone. */
   #human: Leg | null = null;
   #consult: Consult | null = null;
-  #isJoined = false;
-  #onHumanClosed: () => void = () => undefined;
-  readonly #humanClosed = new Promise<void>((resolve) => {
-    this.#onHumanClosed = resolve;
-  });
+  #talk: JoinedTalk | null = null;
 
   constructor(deps: TransferDeps) {
     this.#deps = deps;
@@ -88,14 +91,12 @@ class RunningTransfer implements Transfer {
   async stop(): Promise<void> {
     this.#abort.abort();
     this.#deps.caller.send({ do: 'holdMusic', isOn: false });
-    if (this.#isJoined) {
-      this.#hangUpHuman();
-      await this.#humanClosed;
-    } else this.#consult?.take({ is: 'caller_gone' });
+    if (this.#talk) await this.#talk.stop();
+    else this.#consult?.take({ is: 'caller_gone' });
   }
 
   press(digit: string): void {
-    if (this.#isJoined) this.#human?.send({ do: 'sendDigits', digits: digit });
+    this.#talk?.press(digit);
   }
 
   async #run(destination: Destination, route: TransferRoute): Promise<void> {
@@ -111,7 +112,10 @@ class RunningTransfer implements Transfer {
     else if (referred.is === 'failed') this.#failed(unreached(referred.status));
     else if (this.#abort.signal.aborted) return;
     else if (route.dial_uri === '') this.#failed('The carrier refused the transfer.');
-    else if (await this.#dial(route)) this.#join();
+    else {
+      const person = await this.#dial(route);
+      if (person) this.#join(person);
+    }
   }
 
   /** Asks the carrier; without a dialog to ask in, that is a refusal. */
@@ -129,22 +133,23 @@ class RunningTransfer implements Transfer {
     const { recognizer } = this.#deps;
     if (route.dial_uri === '') return this.#failed('This number cannot place calls, so nobody can be asked first.');
     if (confirms && !recognizer) return this.#failed('Speech cannot be recognised here, so nobody can be asked first.');
-    if (!(await this.#dial(route))) return;
-    const outcome = recognizer ? await this.#confer(destination, recognizer) : 'yes';
+    const person = await this.#dial(route);
+    if (!person) return;
+    const outcome = recognizer ? await this.#confer(destination, { leg: person.leg, recognizer }) : 'yes';
     if (outcome === 'yes' && !this.#abort.signal.aborted) {
-      this.#join();
+      this.#join(person);
       return;
     }
     this.#hangUpHuman();
     this.#failed(DECLINED[outcome]);
   }
 
-  /** Calls the person while the caller hears music. False when nobody could be reached, which has been told then. */
-  async #dial(route: TransferRoute): Promise<boolean> {
+  /** Calls the person while the caller hears music. Null when nobody could be reached, which has been told then. */
+  async #dial(route: TransferRoute): Promise<Person | null> {
     const { caller, placeCall, plan } = this.#deps;
     if (!placeCall) {
       this.#failed('Calls cannot be placed here.');
-      return false;
+      return null;
     }
     caller.send({ do: 'holdMusic', isOn: true });
     const result = await placeCall(
@@ -166,25 +171,25 @@ class RunningTransfer implements Transfer {
             ? unreached(408)
             : unreached(statusOf(result.error)),
       );
-      return false;
+      return null;
     }
     this.#human = result.leg;
     result.leg.listen((events) => {
       for (const event of events) this.#onHumanEvent(event);
     });
-    if (!this.#abort.signal.aborted) return true;
+    if (!this.#abort.signal.aborted) return result;
     this.#hangUpHuman();
-    return false;
+    return null;
   }
 
-  async #confer(destination: Destination, recognizer: Recognizer): Promise<ConsultOutcome> {
+  async #confer(destination: Destination, { leg, recognizer }: { readonly leg: Leg; readonly recognizer: Recognizer }): Promise<ConsultOutcome> {
     const { clock, notes, plan, synthesizer } = this.#deps;
     const { voice } = plan.config;
     const phrases = consultPhrases(voice.speaking_language);
     const confirms = destination.warm_connect === 'confirm';
     this.#consult = new Consult({
       clock,
-      leg: this.#human as Leg,
+      leg,
       rules: { confirms, phrases },
       // The model has written its notes by the destination's own instructions where there are some: they stand for the introduction.
       briefing: [destination.warm_briefing_instructions === '' || notes === '' ? introduction(plan) : '', notes, confirms ? phrases.question : '']
@@ -201,28 +206,23 @@ class RunningTransfer implements Transfer {
     return this.#consult.outcome;
   }
 
-  #join(): void {
-    const { caller } = this.#deps;
-    const human = this.#human;
-    if (!human) return;
-    this.#isJoined = true;
+  #join(person: Person): void {
+    const { caller, onJoined, onRecording } = this.#deps;
+    if (!this.#human) return this.#failed(DECLINED.hung_up);
     caller.send({ do: 'holdMusic', isOn: false });
-    caller.send({ do: 'bridge', otherLegId: human.id });
     this.#tell({ type: 'transfer.joined' });
+    onJoined(person.dialog);
+    const onPersonLeft = () => this.#tell({ type: 'transfer.finished', isDone: true, message: '' });
+    this.#talk = new JoinedTalk({ caller, person: person.leg, onRecording, onPersonLeft });
   }
 
   #onHumanEvent(event: LegEvent): void {
-    if (event.type === 'recording') this.#deps.onRecording(event);
-    else if (event.type === 'digit' && this.#isJoined) this.#deps.caller.send({ do: 'sendDigits', digits: event.digit });
-    else if (event.type === 'closed') this.#onClosed();
-    else this.#consult?.onLegEvent(event);
-  }
-
-  #onClosed(): void {
+    if (event.type !== 'closed') {
+      this.#consult?.onLegEvent(event);
+      return;
+    }
     this.#human = null;
-    this.#onHumanClosed();
     this.#consult?.take({ is: 'hung_up' });
-    if (this.#isJoined) this.#tell({ type: 'transfer.finished', isDone: true, message: '' });
   }
 
   #hangUpHuman(): void {

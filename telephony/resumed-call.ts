@@ -25,11 +25,11 @@ const ANSWER_MS = 5_000;
 /** Versions of the session description the lost worker may have sent that nobody was told of (RFC 3264 §8: the number only grows). */
 const VERSION_LEAP = 100;
 
-/** Takes a dialog over; never rejects. */
+/** Takes a dialog over; never rejects. Whoever does not answer within `withinMs`, 5 s, is hung up on. */
 export async function resumeSipCall(
   deps: ResumedCallDeps,
   facts: DialogFacts,
-  options: { readonly recording: LegRecording | null },
+  options: { readonly recording: LegRecording | null; readonly withinMs?: number },
 ): Promise<ResumedCall> {
   let rtp: Leg | null = null;
   try {
@@ -42,7 +42,7 @@ export async function resumeSipCall(
       ...nextOrigin(facts.localSdp, deps.random),
       ...keysLike(facts.localSdp),
     };
-    const dialog = await inTime(deps, deps.signalling.resume(facts, offerAudio(local)));
+    const dialog = await inTime(deps, deps.signalling.resume(facts, offerAudio(local)), options.withinMs ?? ANSWER_MS);
     rtp.send({ do: 'setRemote', remote: await remoteOf(dialog, local) });
     const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local });
     return { outcome: 'answered', leg, dialog: dialog.facts, refer: (request, listener) => dialog.refer(request, listener) };
@@ -53,9 +53,9 @@ export async function resumeSipCall(
 }
 
 /** The dialog; rejects when it is not there in time, and hangs up on one that comes later. */
-async function inTime({ clock }: ResumedCallDeps, resuming: Promise<SipDialog>): Promise<SipDialog> {
+async function inTime({ clock }: ResumedCallDeps, resuming: Promise<SipDialog>, withinMs: number): Promise<SipDialog> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const timer = clock.after(ANSWER_MS, () => {
+  const timer = clock.after(withinMs, () => {
     reject(new Error('the other side did not answer in time'));
     resuming.then((dialog) => dialog.hangUp()).catch(() => undefined);
   });

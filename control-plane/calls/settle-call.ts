@@ -187,6 +187,10 @@ async function additionOf(context: Context, session: SessionHead, { report, epoc
       if (!sealer) return {};
       return { set: { dialog: sealer.seal(JSON.stringify(report), 'dialog'), sip_call_id: session.sip_call_id ?? report.sip_call_id } };
     }
+    case 'person': {
+      const sealer = sealerOf(context, session);
+      return sealer ? { set: { person_dialog: report.dialog && sealer.seal(JSON.stringify(report.dialog), 'person') } } : {};
+    }
     case 'items': {
       const sealer = sealerOf(context, session);
       if (!sealer) return {};

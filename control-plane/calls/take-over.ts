@@ -66,6 +66,8 @@ async function findSuccessor(
 interface LeftCall {
   readonly plan: CallPlan;
   readonly dialog: ReportedDialog | null;
+  /** Whom the caller talked with by a transfer. */
+  readonly person: ReportedDialog | null;
   readonly lostAt: Date;
 }
 
@@ -77,18 +79,23 @@ async function runningCall(context: Context, session: SessionDocument, diedAt: D
   if (!isRunning || context.clock.wallTime() - lostAt.getTime() > LOST_FOR_MS) return null;
   const plan = await wholePlan(context, session);
   if (!plan) return null;
-  if (session.channel === 'web_voice') return { plan, dialog: null, lostAt };
-  const sealed = session.dialog && sealerOf(context, session)?.open(toBuffer(session.dialog), 'dialog');
-  if (!sealed) return null;
-  const dialog = reportedDialog.parse(JSON.parse(sealed.toString('utf8')));
-  return dialog.local_party === '' ? null : { plan, dialog, lostAt };
+  if (session.channel === 'web_voice') return { plan, dialog: null, person: null, lostAt };
+  const dialog = openDialog(context, session, 'dialog');
+  return dialog === null || dialog.local_party === '' ? null : { plan, dialog, person: openDialog(context, session, 'person'), lostAt };
+}
+
+/** The caller's dialog, or that of the person they are joined with, as it was reported last. */
+function openDialog(context: Context, session: SessionDocument, whose: 'dialog' | 'person'): ReportedDialog | null {
+  const stored = whose === 'dialog' ? session.dialog : session.person_dialog;
+  const sealed = stored && sealerOf(context, session)?.open(toBuffer(stored), whose);
+  return sealed ? reportedDialog.parse(JSON.parse(sealed.toString('utf8'))) : null;
 }
 
 /** What is placed again; null when nobody may join any more. A phone that rings hangs on the worker that is gone, and is not rung a second time. */
 async function awaitedCall(context: Context, session: SessionDocument, diedAt: Date): Promise<LeftCall | null> {
   if (session.status !== 'pending' || session.channel !== 'web_voice' || session.expires_at <= now(context)) return null;
   const plan = await wholePlan(context, session);
-  return plan && { plan, dialog: null, lostAt: diedAt };
+  return plan && { plan, dialog: null, person: null, lostAt: diedAt };
 }
 
 /** The plan as it was kept, with its knowledge; null once its key has been destroyed. */
@@ -101,7 +108,7 @@ async function wholePlan(context: Context, session: SessionDocument): Promise<Ca
 
 /** Places the call and hands it over; false when the session changed meanwhile. Throws a `Fault` when no worker takes it. */
 async function hand(context: Context, session: SessionDocument, call: LeftCall & { readonly epoch: number }): Promise<boolean> {
-  const { plan, dialog, epoch, lostAt } = call;
+  const { plan, dialog, person, epoch, lostAt } = call;
   const key = { sessionId: session._id, epoch };
   const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
   const brokenOff = brokenOffItem(await readTimeline(context, session), context.dispatch.heardSoFar(session._id));
@@ -125,6 +132,7 @@ async function hand(context: Context, session: SessionDocument, call: LeftCall &
     elapsed_ms: Math.max(0, context.clock.wallTime() - stored.started_at.getTime()),
     lost_at: lostAt.toISOString(),
     dialog,
+    person,
   };
   context.dispatch.assign(placement, key, plan, handover);
   void sendColleaguesAway(context, stored);

@@ -26,6 +26,7 @@ const FORGOTTEN = {
   timeline: [],
   tracks: [],
   dialog: null,
+  person_dialog: null,
   sip_headers: null,
   'analysis.result': null,
   outbox: [],

@@ -355,6 +355,7 @@ function admitTurn(draft: Draft, turn: Turn): void {
     case 'menu':
     case 'voicemail':
     case 'transferring':
+    case 'joined':
     case 'ending':
     case 'ended':
       return;

@@ -19,6 +19,10 @@ export function onStarted(draft: Draft): void {
 export function onConnected(draft: Draft): void {
   const { phase, config } = draft;
   if (phase.is !== 'connecting') return;
+  if (config.resumed?.isJoined) {
+    draft.phase = { is: 'joined', answer: null, cut: null };
+    return;
+  }
   emit(draft, { do: 'watchVoice', reachMs: INTERRUPTION_VOICE_MS[config.sensitivity] });
   emit(draft, { do: 'startTimer', name: 'maxDuration', atMs: draft.atMs + config.maxDurationMs });
   if (draft.recognizer.is !== 'none') emit(draft, { do: 'openRecognizer' });

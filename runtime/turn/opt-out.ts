@@ -11,7 +11,7 @@ import type { TurnInput } from './turn-inputs.ts';
 export function optsOut(draft: Draft, input: TurnInput): boolean {
   const { optOut, phrases } = draft.config;
   const { is } = draft.phase;
-  if (!optOut || is === 'connecting' || is === 'voicemail' || is === 'transferring') return false;
+  if (!optOut || is === 'connecting' || is === 'voicemail' || is === 'transferring' || is === 'joined') return false;
   const said =
     input.type === 'digit.pressed'
       ? pressed(draft, optOut, input.digit)

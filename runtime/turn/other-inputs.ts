@@ -66,6 +66,7 @@ function giveTurn(draft: Draft, turn: Turn): void {
     case 'menu':
     case 'voicemail':
     case 'transferring':
+    case 'joined':
     case 'ending':
     case 'ended':
       return;

@@ -21,20 +21,22 @@ export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfi
   const waiting = unanswered(history);
   const hasSpoken = messages.some(({ role }) => role === 'assistant');
   const { greeting, phrases } = config;
+  const isJoined = handover.person !== null;
   const first = hasSpoken || waiting !== '' || greeting.mode !== 'say' ? '' : ` ${greeting.text}`;
   const isCutOff = handover.was_cut_off || (!hasSpoken && greeting.mode === 'generate');
   return {
     ...config,
-    greeting: { mode: 'say', text: `${phrases.back}${first}` },
-    disclosure: hasSpoken ? '' : (config.disclosure ?? ''),
+    greeting: isJoined ? { mode: 'off' } : { mode: 'say', text: `${phrases.back}${first}` },
+    disclosure: hasSpoken || isJoined ? '' : (config.disclosure ?? ''),
     menu: null,
     voicemail: null,
     maxDurationMs: Math.max(0, config.maxDurationMs - handover.elapsed_ms),
     resumed: {
       history: waiting === '' ? withMark(history, handover.was_cut_off) : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
-      owed: waiting === '' ? (transferCutOff(handover.items) ?? (isCutOff ? CUT_OFF : null)) : waiting,
+      owed: isJoined ? null : waiting || (transferCutOff(handover.items) ?? (isCutOff ? CUT_OFF : null)),
       lastTurn: Math.max(0, ...handover.items.map(({ turn_id: turnId }) => turnId ?? 0)),
       lastMessage: messages.length,
+      isJoined,
     },
   };
 }

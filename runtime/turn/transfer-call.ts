@@ -102,7 +102,6 @@ function begin(draft: Draft, answer: Answer, { asked, index, notes, hasWords, an
     notes,
     cut: isOther ? playing : null,
     utterance,
-    isJoined: false,
   };
   if (utterance) emit(draft, { do: 'startTimer', name: 'progress', atMs: draft.atMs + ANNOUNCEMENT_STARTS_WITHIN_MS });
   else emit(draft, { do: 'stopTimer', name: 'progress' }, { do: 'transfer', destination: index, notes });

@@ -73,7 +73,6 @@ function onOther(
     giveUp(draft, phase, { why: CALL_OVER, reason: 'conversation_timeout', farewell: draft.config.phrases.timeIsUp });
   else if (input.type === 'end.requested')
     giveUp(draft, phase, { why: CALL_OVER, reason: input.reason, farewell: input.sayGoodbye ? draft.config.phrases.goodbye : null });
-  else if (input.type === 'leg.closed' && phase.isJoined) beginEnding(draft, 'escalated', null);
   else if (input.type === 'leg.closed') giveUp(draft, phase, { why: CALLER_GONE, reason: closedReason(draft, input.reason), farewell: null });
 }
 
@@ -85,8 +84,8 @@ function giveUp(
 ): void {
   emit(draft, { do: 'stopTransfer' });
   if (phase.utterance) emit(draft, { do: 'clear', replyId: phase.utterance.replyId });
-  if (!phase.isJoined) settle(draft, phase, { isDone: false, text: end.why });
-  beginEnding(draft, end.reason, phase.isJoined ? null : end.farewell);
+  settle(draft, phase, { isDone: false, text: end.why });
+  beginEnding(draft, end.reason, end.farewell);
 }
 
 /** What was said before it has been heard: the transfer begins. */
@@ -111,11 +110,11 @@ function beginTransfer(draft: Draft, { destination, notes }: Transferring): void
 function onJoined(draft: Draft, phase: Transferring): void {
   emit(draft, { do: 'stopTimer', name: 'maxDuration' });
   settle(draft, phase, { isDone: true, text: TRANSFERRED });
-  if (draft.phase.is === 'transferring') draft.phase = { ...draft.phase, isJoined: true };
+  draft.phase = { is: 'joined', answer: answerOf(draft), cut: phase.cut };
 }
 
 function onTransferred(draft: Draft, phase: Transferring): void {
-  if (!phase.isJoined) settle(draft, phase, { isDone: true, text: TRANSFERRED });
+  settle(draft, phase, { isDone: true, text: TRANSFERRED });
   beginEnding(draft, 'escalated', null);
 }
 

@@ -31,6 +31,8 @@ export interface Resumed {
   readonly owed: string | null;
   readonly lastTurn: number;
   readonly lastMessage: number;
+  /** The caller talks with the person they were transferred to, and goes on doing so; absent from older logs. */
+  readonly isJoined?: boolean;
 }
 
 /** Settings of the turn machine; all times in ms. */

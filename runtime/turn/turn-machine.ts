@@ -6,6 +6,7 @@
 import { onHold } from './answering.ts';
 import { createDraft, type Draft, emit, finishDraft } from './draft.ts';
 import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending.ts';
+import { stepJoined } from './joined.ts';
 import { onBack, onLegLost, onLegReplaced } from './leg-loss.ts';
 import { onJudge, onSpeculateDue, onTalkDue, onTranscript, onUnheard, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
 import { stepMenu } from './menu.ts';
@@ -49,6 +50,7 @@ function route(draft: Draft, input: TurnInput): void {
   else if (phase.is === 'menu') stepMenu(draft, phase, input);
   else if (phase.is === 'voicemail') stepVoicemail(draft, phase, input);
   else if (phase.is === 'transferring') stepTransfer(draft, phase, input);
+  else if (phase.is === 'joined') stepJoined(draft, phase, input);
   else if (phase.is === 'taken' && stepTaken(draft, phase, input)) return;
   else if (input.type === 'colleague.took_over') onTakenOver(draft);
   else dispatch(draft, input);
@@ -231,6 +233,7 @@ function tellAgentState(draft: Draft): void {
     paused: 'listening',
     clearing: 'listening',
     transferring: 'speaking',
+    joined: 'speaking',
     taken: 'listening',
     ending: 'speaking',
     ended: 'idle',

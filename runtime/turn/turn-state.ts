@@ -178,9 +178,9 @@ export type Phase =
       readonly notes: string;
       readonly cut: Utterance | null;
       readonly utterance: Utterance | null;
-      /** Caller and person hear each other: the agent has left. */
-      readonly isJoined: boolean;
     }
+  /** Caller and person hear each other: the agent has left. `answer` is the one that transferred, null where another worker's did. */
+  | { readonly is: 'joined'; readonly answer: Answer | null; readonly cut: Utterance | null }
   /** A colleague talks with the caller. `cut` is what the agent was saying, until it is known what was heard of it; `answer` what that belongs to. */
   | {
       readonly is: 'taken';

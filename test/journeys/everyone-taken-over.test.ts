@@ -1,9 +1,11 @@
 /**
- * Journey: the worker of many calls is killed, and whatever its callers were doing, each of them has the agent's voice again and is answered by it:
- * in mid-sentence of a call in and of a call out, in hold music, while the person is asked, joined with that person, and talking with a colleague.
+ * Journey: the worker of many calls is killed, and whatever its callers were doing, each of them is talking again: joined with a person, with that same person;
+ * everybody else with the agent, who is heard and answers: in mid-sentence of a call in and of a call out, in hold music, while the person is asked,
+ * joined with a person who is gone as well, and talking with a colleague.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { voicedSeconds } from '#bench/caller/voiced.ts';
+import { readWav } from '#bench/caller/wav.ts';
 import { systemClock } from '#config/clock.ts';
 import { answerPhone, dial, type Phone } from '#test/fakes/baresip.ts';
 import { type BrowserPeer, Browsers } from '#test/fakes/browser-peer.ts';
@@ -25,6 +27,7 @@ const HEARD = 100_000;
 const LEFT_OVER = 0.4 * RATE_HZ;
 /** A tone would be taken for speech where a busy machine judges by levels: nobody talks but where it is measured. */
 const SILENCE: Int16Array = new Int16Array(RATE_HZ * 120);
+const PERSONS_TONE = tone(PERSONS_HZ, 180_000);
 /** Spoken for two minutes: whoever hears it is in the middle of a sentence. */
 const LONG_STORY = Array.from({ length: 40 }, () => 'This is a long story about nothing at all.').join(' ');
 const ANSWER = 'Seven it is, and I have written it down.';
@@ -62,33 +65,39 @@ describeNeeds(NEEDED)('every call of a worker that is killed', () => {
     await Promise.all([model?.close(), browsers?.close()]);
   });
 
-  itNeeds(NEEDED)('has an agent again that is heard, hears and answers', { timeout: 240_000 }, async () => {
+  itNeeds(NEEDED)('has somebody again who is heard, hears and answers', { timeout: 240_000 }, async () => {
     const storyteller = await newAgent('Storyteller', { first_message: LONG_STORY });
-    const receptionist = await receptionistOf({ silent: await person(SILENCE), talking: await person(tone(PERSONS_HZ, 120_000)) });
-    const talkers = await Promise.all([
+    const [silent, talking, vanishing] = await Promise.all([person(SILENCE), person(PERSONS_TONE), person(PERSONS_TONE)]);
+    const receptionist = await receptionistOf({ silent, talking, vanishing });
+    const [pair, ...talkers] = await Promise.all([
+      joined(receptionist, '3', talking),
       inMidSentence(storyteller),
       calledInMidSentence(storyteller),
       withColleague(storyteller),
-      joined(receptionist),
-      whileThePersonIsAsked(receptionist),
+      joined(receptionist, '4', vanishing),
+      whileThePersonIsAsked(receptionist, silent),
     ]);
     // Last: nobody is let ring for longer than half a minute.
     talkers.push(await onHold(receptionist));
+    await vanishing.close();
     expect(product.kill('worker')).toBeGreaterThan(0);
-    const killedAt = talkers.map(({ phone }) => phone.heard().length + LEFT_OVER);
-    await Promise.all(talkers.map((talker, index) => expectGoneOnWith(talker, killedAt[index] ?? 0)));
-    await Promise.all(talkers.map(expectEnded));
+    const since = (phone: Phone): Since => ({ phone, from: phone.heard().length + LEFT_OVER });
+    const both = { caller: since(pair.phone), person: since(talking) };
+    const alone = talkers.map(({ phone }) => since(phone));
+    await Promise.all([
+      ...talkers.map((talker, index) => expectGoneOnWith(talker, alone[index]?.from ?? 0)),
+      expectStillJoined(pair.sessionId, both),
+    ]);
+    await Promise.all([...talkers.map(expectEnded), expectHandedOver(pair.sessionId, talking)]);
   });
 });
 
 let nextNumber = 5_001;
 let nextCaller = 4_001;
-let silentPerson: Phone;
-let talkingPerson: Phone;
 
 function answerTo(text: string) {
   const key = /Keypad entry: (\d)/.exec(text)?.[1];
-  const destination = { 1: 'Nobody', 2: 'Silent', 3: 'Talking' }[key ?? ''];
+  const destination = { 1: 'Nobody', 2: 'Silent', 3: 'Talking', 4: 'Vanishing' }[key ?? ''];
   if (destination) return callTool('_transfer_call', { destination, notes: 'They want to talk.' });
   return say(key === '7' ? ANSWER : 'I am here.');
 }
@@ -116,9 +125,8 @@ async function newAgent(
   return { agentId: agent_id, number: (await product.ask('POST', '/v1/agent/phone-numbers', number)).phone_number };
 }
 
-/** An agent that connects its callers: with nobody who answers, with somebody who says nothing, with somebody who talks. */
-async function receptionistOf(people: { readonly silent: Phone; readonly talking: Phone }): Promise<Agent> {
-  [silentPerson, talkingPerson] = [people.silent, people.talking];
+/** An agent that connects its callers: with nobody who answers, with somebody who says nothing, with two who talk. */
+async function receptionistOf(people: { readonly silent: Phone; readonly talking: Phone; readonly vanishing: Phone }): Promise<Agent> {
   const ringing = await startSippPhone({ does: 'ring' });
   const to = (label: string, uri: string, warm_connect: string) => ({ label, type: 'sip', sip_uri: uri, mode: 'warm', warm_connect });
   return newAgent('Receptionist', {
@@ -127,6 +135,7 @@ async function receptionistOf(people: { readonly silent: Phone; readonly talking
       to('Nobody', `sip:nobody@${ringing.address}`, 'direct'),
       to('Silent', people.silent.uri, 'confirm'),
       to('Talking', people.talking.uri, 'direct'),
+      to('Vanishing', people.vanishing.uri, 'direct'),
     ],
   });
 }
@@ -195,16 +204,16 @@ async function onHold(agent: Agent): Promise<Talker> {
   return talker;
 }
 
-async function whileThePersonIsAsked(agent: Agent): Promise<Talker> {
+async function whileThePersonIsAsked(agent: Agent, person: Phone): Promise<Talker> {
   const talker = await asks(agent, '2');
-  await hears(silentPerson, 1);
+  await hears(person, 1);
   return talker;
 }
 
-async function joined(agent: Agent): Promise<Talker> {
-  const talker = await asks(agent, '3', tone(CALLERS_HZ, 120_000));
+async function joined(agent: Agent, key: string, person: Phone): Promise<Talker> {
+  const talker = await asks(agent, key, tone(CALLERS_HZ, 120_000));
   await hearsTone(talker.phone, PERSONS_HZ);
-  await hearsTone(talkingPerson, CALLERS_HZ);
+  await hearsTone(person, CALLERS_HZ);
   return talker;
 }
 
@@ -239,6 +248,39 @@ async function expectGoneOnWith({ phone, sessionId }: Talker, killedAt: number):
   expect((await said()).some((line) => line.startsWith('assistant: Sorry, I lost'))).toBe(true);
   const since = phone.heard().subarray(killedAt);
   expect(power(since, PERSONS_HZ)).toBeLessThan(HEARD / 50);
+}
+
+/** A phone, and where in what it heard the time after its worker begins. */
+interface Since {
+  readonly phone: Phone;
+  readonly from: number;
+}
+
+/** The two hear each other for a second on end, and the agent says nothing. */
+async function expectStillJoined(sessionId: string, { caller, person }: { readonly caller: Since; readonly person: Since }): Promise<void> {
+  const hearsSince = ({ phone, from }: Since, hz: number) =>
+    expect
+      .poll(() => {
+        const last = phone.heard().subarray(from).subarray(-RATE_HZ);
+        return last.length < RATE_HZ ? 0 : power(last, hz);
+      }, PATIENCE)
+      .toBeGreaterThan(HEARD);
+  await Promise.all([hearsSince(caller, PERSONS_HZ), hearsSince(person, CALLERS_HZ)]);
+  const { items, takeovers } = await product.ask('GET', `/v1/agent/sessions/${sessionId}`);
+  expect(takeovers).toHaveLength(1);
+  expect(items.at(-1)).toMatchObject({ type: 'tool_result', status: 'completed' });
+}
+
+/** The person hangs up: that was the call, and what they said is on record to its end. */
+async function expectHandedOver(sessionId: string, person: Phone): Promise<void> {
+  await person.hangUp();
+  expect(await settled(product, sessionId)).toMatchObject({ status: 'completed', end_reason: 'escalated' });
+  const path = `/v1/agent/sessions/${sessionId}/recording`;
+  await product.until('the recording is complete', async () => (await product.ask('GET', path)).status === 'complete');
+  const { tracks } = await product.ask('GET', path);
+  const human = tracks.find(({ role }: { role: string }) => role === 'human');
+  const { samples } = readWav(Buffer.from(await (await fetch(human.url)).arrayBuffer()));
+  expect(power(samples.subarray(-RATE_HZ), PERSONS_HZ)).toBeGreaterThan(HEARD);
 }
 
 async function expectEnded({ phone, sessionId }: Talker): Promise<void> {

@@ -464,7 +464,7 @@ describe('recording and flight log', () => {
     const lost = setUp();
     lost.openLeg();
     await lost.run(5_100);
-    const handover = { items: [], was_cut_off: false, elapsed_ms: 5_100, lost_at: '2026-01-01T00:00:05.000Z', dialog: null };
+    const handover = { items: [], was_cut_off: false, elapsed_ms: 5_100, lost_at: '2026-01-01T00:00:05.000Z', dialog: null, person: null };
     const successor = setUp(testPlan(FIXED), null, null, handover);
     successor.openLeg();
     await successor.run(5_100);

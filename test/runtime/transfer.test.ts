@@ -14,7 +14,7 @@ import { startTransfer, type Transfer } from '#runtime/transfer.ts';
 import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { dialOutboundCall, type OutboundCallRequest } from '#telephony/outbound-call.ts';
-import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import { connectSignalling, type DialogFacts, type Signalling } from '#telephony/signalling.ts';
 import { answerPhone } from '#test/fakes/baresip.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
@@ -66,6 +66,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
   let callerLeg: Leg;
   let callerEvents: LegEvent[];
   let recorded: RecordingEvent[];
+  let joinedWith: DialogFacts | null;
 
   beforeAll(async () => {
     media = await startMediaThread({ rtpPortMin: 24_100, rtpPortMax: 24_139, iceServers: [], clock: systemClock, logger });
@@ -87,6 +88,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     phones = [];
     callerEvents = [];
     recorded = [];
+    joinedWith = null;
     peers = { caller: await openRtpPeer(), human: await openRtpPeer() };
   });
   afterEach(() => {
@@ -140,7 +142,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
       line: call,
       placeCall: async (wanted, signal) => {
         const placed = await place(wanted, signal);
-        if (placed.outcome === 'answered') humanPort = portOf(placed.dialog.localSdp);
+        if (placed.outcome === 'answered') humanDialog = placed.dialog;
         return placed;
       },
       recognizer: of.recognizer ?? null,
@@ -148,10 +150,13 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
       destination: 0,
       notes: of.notes ?? '',
       tell: (fact) => facts.push(fact),
+      onJoined: (person) => {
+        joinedWith = person;
+      },
       onRecording: (event) => recorded.push(event),
     });
   }
-  let humanPort = 0;
+  let humanDialog: DialogFacts | null = null;
 
   function planOf(destination: object, dialUri: string): CallPlan {
     const plan = testPlan({ voice: { speed: 2 } });
@@ -177,7 +182,8 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
   /** Caller and human hear each other, and nobody hears themselves. */
   async function expectJoined(): Promise<void> {
     await expect.poll(() => facts.map(({ type }) => type), WITHIN).toEqual(['transfer.joined']);
-    void peers.human.speak(humanPort, tone(HUMAN_HZ, 60_000));
+    expect(joinedWith).toBe(humanDialog);
+    void peers.human.speak(portOf(humanDialog?.localSdp ?? ''), tone(HUMAN_HZ, 60_000));
     peers.caller.heard.length = 0;
     peers.human.heard.length = 0;
     await expect.poll(() => power(heardBy(peers.caller), HUMAN_HZ), WITHIN).toBeGreaterThan(HEARD);
@@ -330,7 +336,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     const words = speak('yes, go ahead.', { rateHz: 8_000, beforeMs: 300, afterMs: 1_500 }).samples;
     const repeated = new Int16Array(words.length * 12);
     for (let n = 0; n < 12; n++) repeated.set(words, n * words.length);
-    void peers.human.speak(humanPort, repeated);
+    void peers.human.speak(portOf(humanDialog?.localSdp ?? ''), repeated);
   }
 });
 

@@ -44,6 +44,7 @@ it.each([
     destination: 0,
     notes: 'A refund.',
     tell: (fact) => facts.push(fact),
+    onJoined: () => undefined,
     onRecording: () => undefined,
   });
   await clock.run(() => facts.length > 0, 120_000);

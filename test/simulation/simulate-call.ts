@@ -218,6 +218,7 @@ function handoverOf(of: { reports: readonly DurableReport[]; live: SimulatedCall
     elapsed_ms: of.nowMs - joinedMs,
     lost_at: new Date(SIMULATED_EPOCH_MS + of.lostMs).toISOString(),
     dialog: null,
+    person: null,
   };
 }
 

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionItem } from '#config/session-record.ts';
+import type { ReportedDialog } from '#config/worker-link.ts';
 import { resumedConfig } from '#runtime/turn/resume.ts';
-import { turnConfig } from '#runtime/turn/turn-config.ts';
+import { type TurnConfig, turnConfig } from '#runtime/turn/turn-config.ts';
 import { testPlan } from '../test-plan.ts';
+import { TurnScript } from './turn-script.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const message = (role: 'user' | 'assistant', content: string): SessionItem => ({
@@ -27,13 +29,18 @@ const settled = (status: 'completed' | 'failed'): SessionItem => ({
   ...{ output: 'The caller was transferred.', output_truncated: false, error: null, latency_ms: 0, turn_id: 1, created_at: at },
 });
 
-/** What the agent still owes the caller when it goes on from these items. */
-function owed(...items: SessionItem[]): string | null | undefined {
-  const handover = { items, was_cut_off: false, elapsed_ms: 5_000, lost_at: at, dialog: null };
+/** The settings of a call that goes on from these items, its caller with the agent or with a person. */
+function resumed(items: readonly SessionItem[], person: ReportedDialog | null = null): TurnConfig {
+  const handover = { items: [...items], was_cut_off: false, elapsed_ms: 5_000, lost_at: at, dialog: null, person };
   return resumedConfig(
     turnConfig(testPlan(), null, (text) => text),
     handover,
-  ).resumed?.owed;
+  );
+}
+
+/** What the agent still owes the caller when it goes on from these items. */
+function owed(...items: SessionItem[]): string | null | undefined {
+  return resumed(items).resumed?.owed;
 }
 
 const wish = [message('assistant', 'Hello.'), message('user', 'a person please'), asked];
@@ -54,6 +61,20 @@ describe('design §2 a call whose worker died goes on', () => {
   it('with the offer to connect them again, where they were talking with the person', () => {
     expect(owed(...wish, message('assistant', 'I’ll connect you now.'), settled('completed'))).toMatch(/that person is gone, .* Offer to connect/);
     expect(owed(...wish, settled('completed'))).toMatch(/that person is gone/);
+  });
+
+  it('without a word where the caller and that person go on talking; whoever hangs up ends the session escalated', () => {
+    const party = { local_tag: 'l', remote_tag: 'r', local_party: 'l', remote_party: 'r', remote_target: '', local_contact: '' };
+    const person = { sip_call_id: 'p', ...party, route_set: [], local_cseq: 1, local_sdp: '', remote_sdp: '' };
+    for (const end of [
+      { type: 'leg.closed', reason: 'remote' },
+      { type: 'transfer.finished', isDone: true, message: '' },
+    ] as const) {
+      const script = TurnScript.listening(resumed([...wish, settled('completed')], person));
+      script.say('can you hear me?').after(3_600_000);
+      expect([script.all('generate'), script.all('say'), script.all('hangUp')]).toEqual([[], [], []]);
+      expect(script.take(end).last('hangUp')?.reason).toBe('escalated');
+    }
   });
 
   it('without either once the agent has spoken since, or where the transfer had failed', () => {

@@ -1,0 +1,96 @@
+/** What a voice's audio sounds like in steps of 20 ms of voice: how loud, how much hiss, and whether silence came before. Silence itself is no step. */
+
+/** A stretch of voice with the moment of its end. */
+export interface VoiceStep {
+  /** One of `HEARD`: 3 × hiss (0 to 2) + loudness (0 to 2), or a silence before it. */
+  readonly heard: number;
+  /** Ms from the start of the piece. */
+  readonly endMs: number;
+}
+
+/** Voice in one step, ms. */
+export const STEP_MS = 20;
+/** A closed consonant, or the gap between two words, came before. */
+export const AFTER_GAP = 9;
+/** The voice paused before. */
+export const AFTER_PAUSE = 10;
+
+const FRAMES_PER_STEP = 2;
+const FRAME_MS = STEP_MS / FRAMES_PER_STEP;
+/** A frame is voiced whose mean amplitude is more than this part of the loudest one's, and more than the noise a voice may have before its first sound. */
+const VOICED_PART = 1 / 80;
+const NOISE = 40;
+const GAP_MS = 30;
+/** Silence that is no closed consonant. */
+const PAUSE_MS = 120;
+/** Zero crossings a second from which a sound has some hiss, and much. */
+const HISS_HZ = [2_600, 4_200] as const;
+/** Part of the loudest frame's amplitude from which a sound is of middle loudness, and loud. */
+const LOUDNESS = [0.12, 0.4] as const;
+
+/** Listens to one piece as its audio comes. */
+export class VoiceListener {
+  readonly steps: VoiceStep[] = [];
+  #elapsedMs = 0;
+  #loudest = 0;
+  /** Silence since the last voiced frame, and the longest within the step so far, ms. */
+  #quietMs = 0;
+  #gapMs = 0;
+  /** Voiced frames of the step so far, with their sums. */
+  #frames = 0;
+  #amplitude = 0;
+  #crossingsHz = 0;
+
+  /** True while the voice pauses at the end of what was heard. */
+  get isPausing(): boolean {
+    return this.steps.length > 0 && this.#quietMs >= PAUSE_MS;
+  }
+
+  /** Takes in the audio that follows; returns the steps it completes. */
+  listen(samples: Int16Array, rateHz: number): VoiceStep[] {
+    const before = this.steps.length;
+    const frame = Math.max(1, Math.round((rateHz * FRAME_MS) / 1_000));
+    for (let start = 0; start < samples.length; start += frame) this.#frame(samples, start, Math.min(samples.length, start + frame), rateHz);
+    return this.steps.slice(before);
+  }
+
+  #frame(samples: Int16Array, start: number, end: number, rateHz: number): void {
+    let [sum, crossings] = [0, 0];
+    let wasNegative = (samples[start] as number) < 0;
+    for (let index = start; index < end; index++) {
+      const sample = samples[index] as number;
+      sum += Math.abs(sample);
+      const isNegative = sample < 0;
+      if (isNegative !== wasNegative) crossings += 1;
+      wasNegative = isNegative;
+    }
+    const frameMs = ((end - start) * 1_000) / rateHz;
+    const amplitude = sum / (end - start);
+    this.#elapsedMs += frameMs;
+    this.#loudest = Math.max(this.#loudest, amplitude);
+    if (amplitude < Math.max(NOISE, this.#loudest * VOICED_PART)) {
+      this.#quietMs += frameMs;
+      return;
+    }
+    // What was before the first sound is nobody's pause.
+    if (this.steps.length > 0 || this.#frames > 0) this.#gapMs = Math.max(this.#gapMs, this.#quietMs);
+    this.#quietMs = 0;
+    this.#frames += 1;
+    this.#amplitude += amplitude;
+    this.#crossingsHz += (crossings * rateHz) / (end - start);
+    if (this.#frames === FRAMES_PER_STEP) this.#endStep();
+  }
+
+  #endStep(): void {
+    const loudness = levelIn(LOUDNESS, this.#amplitude / FRAMES_PER_STEP / this.#loudest);
+    const sound = 3 * levelIn(HISS_HZ, this.#crossingsHz / FRAMES_PER_STEP) + loudness;
+    // Frames at the ends of chunks are short: half a frame is no matter.
+    const heard = this.#gapMs > PAUSE_MS - FRAME_MS / 2 ? AFTER_PAUSE : this.#gapMs > GAP_MS - FRAME_MS / 2 ? AFTER_GAP : sound;
+    this.steps.push({ heard, endMs: this.#elapsedMs });
+    [this.#frames, this.#amplitude, this.#crossingsHz, this.#gapMs] = [0, 0, 0, 0];
+  }
+}
+
+function levelIn([some, much]: readonly [number, number], value: number): number {
+  return value < some ? 0 : value < much ? 1 : 2;
+}
