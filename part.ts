@@ -86,15 +86,3 @@ export function onStopSignal(handlers: { first(): void; second(): void }): void 
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
 }
-
-/** An address that could not be bound, as one line for a person; any other error stays as it is. */
-export function explainListenError(error: unknown, at: { readonly setting: string; readonly host: string; readonly port: number }): unknown {
-  const why: Readonly<Record<string, string>> = {
-    EADDRINUSE: 'is in use by another program',
-    EADDRNOTAVAIL: 'is not an address of this machine',
-    EACCES: 'needs more rights than this program has',
-    ENOTFOUND: 'is not a known address',
-  };
-  const reason = why[(error as NodeJS.ErrnoException)?.code ?? ''];
-  return reason === undefined ? error : new Error(`${at.setting}: ${at.host} port ${at.port} ${reason}`, { cause: error });
-}

@@ -1,7 +1,5 @@
 /** `npm start`: the whole product on one machine. Locks DATA_DIR, chooses ports, starts the parts under the supervisor and says where everything is. */
-import { randomBytes, randomInt, randomUUID } from 'node:crypto';
-import { createSocket } from 'node:dgram';
-import { createServer } from 'node:net';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { systemClock } from '#config/clock.ts';
 import { loadCredentials } from '#config/credentials.ts';
@@ -9,17 +7,11 @@ import { lockDataDir } from '#config/data-dir-lock.ts';
 import { publicUrl, type Settings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
 import { onStopSignal } from './part.ts';
+import { freePort, requireListenable } from './ports.ts';
 import { Supervisor } from './supervisor.ts';
 
 /** The smallest range settings may name (config/env.ts), so that a slice is a valid range too; one more for an odd first port. */
 const MIN_PORTS_OF_A_WORKER = 12;
-
-/**
- * Where a free port is looked for: below those that systems give to outgoing connections (Linux from 32768, RFC 6335 §6 from 49152). One of those may be
- * anybody's by the time the part that listens on it is started again, and everyone who was told of the port depends on it. Above the usual media ports.
- */
-const OWN_PORTS = { first: 30_000, last: 32_767 };
-const OWN_PORT_TRIES = 200;
 
 /**
  * The young generation is collected by the thread whose it is, alone: V8's helpers run at the usual priority, and a favoured thread that waits for one of them
@@ -44,10 +36,14 @@ export async function startAll(settings: Settings): Promise<void> {
   lockDataDir(settings.DATA_DIR);
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'supervisor' });
   const credentials = loadCredentials(settings);
-  const port = await portOrFree(settings.PORT, settings.HOST);
+  const port = await ownPort(settings.PORT, { setting: 'HOST, PORT', host: settings.HOST, isUdpToo: false });
   const usesEmbeddedSignalling = settings.DRACHTIO_HOST === undefined;
-  const sipPort = usesEmbeddedSignalling && settings.SIP_PORT === 0 ? await freePort(settings.SIP_HOST) : settings.SIP_PORT;
-  const sipTlsPort = await portOrFree(settings.SIP_TLS_PORT, settings.SIP_HOST);
+  const sip = { host: settings.SIP_HOST, isUdpToo: true };
+  const sipPort = usesEmbeddedSignalling ? await ownPort(settings.SIP_PORT, { ...sip, setting: 'SIP_HOST, SIP_PORT' }) : settings.SIP_PORT;
+  const usesSipTls = usesEmbeddedSignalling && settings.SIP_TLS_CERT !== undefined;
+  const sipTlsPort = usesSipTls
+    ? await ownPort(settings.SIP_TLS_PORT, { ...sip, setting: 'SIP_HOST, SIP_TLS_PORT', isUdpToo: false })
+    : settings.SIP_TLS_PORT;
   const drachtioPort = usesEmbeddedSignalling ? await freePort('127.0.0.1') : settings.DRACHTIO_PORT;
   const drachtioSecret = usesEmbeddedSignalling ? randomBytes(16).toString('hex') : settings.DRACHTIO_SECRET;
   const workers = countWorkers(settings);
@@ -181,32 +177,18 @@ function rtpSlice(settings: Settings, index: number, workers: number): { RTP_POR
   return { RTP_PORT_MIN: String(first), RTP_PORT_MAX: String(Math.min(first + size - 1, settings.RTP_PORT_MAX)) };
 }
 
-/** A port as it is set; 0 takes a free one. */
-async function portOrFree(port: number, host: string): Promise<number> {
-  return port === 0 ? freePort(host) : port;
+/** The settings of a port, where it is listened on, and whether UDP is spoken there too. */
+interface PortSetting {
+  readonly setting: string;
+  readonly host: string;
+  readonly isUdpToo: boolean;
 }
 
-/** A port that is free for TCP and UDP on this address right now. Throws when none is found, or the address is not one of this machine. */
-async function freePort(host: string): Promise<number> {
-  for (let tries = 0; tries < OWN_PORT_TRIES; tries++) {
-    const port = randomInt(OWN_PORTS.first, OWN_PORTS.last + 1);
-    if ((await tcpIsFree(host, port)) && (await udpIsFree(host, port))) return port;
-  }
-  throw new Error(`no free port between ${OWN_PORTS.first} and ${OWN_PORTS.last} on ${host}: set PORT and SIP_PORT`);
-}
-
-function tcpIsFree(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error)));
-    server.listen(port, host, () => server.close(() => resolve(true)));
-  });
-}
-
-function udpIsFree(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4').once('error', () => resolve(false));
-    socket.bind(port, host, () => socket.close(() => resolve(true)));
-  });
+/** A port as it is set, which nobody else may have; 0 takes a free one. */
+async function ownPort(port: number, at: PortSetting): Promise<number> {
+  if (port === 0) return freePort(at.host);
+  await requireListenable({ ...at, port });
+  return port;
 }
 
 function range(count: number): number[] {

@@ -44,7 +44,8 @@ import { detectLocalRecognition } from '#media/speech/engines.ts';
 import { detectEspeakVoices } from '#media/speech/espeak.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
-import { explainListenError, type Part, runPart } from './part.ts';
+import { type Part, runPart } from './part.ts';
+import { explainListenError } from './ports.ts';
 
 /** Runs the control plane as a process. */
 export async function startControlPlanePart(settings: Settings): Promise<void> {

@@ -6,7 +6,8 @@ import { readPem } from '#config/pem.ts';
 import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { SipTls } from '#telephony/embedded/transport.ts';
 import { createHttpAdmission } from '#telephony/http-admission.ts';
-import { explainListenError, type Part, runPart } from './part.ts';
+import { type Part, runPart } from './part.ts';
+import { explainListenError } from './ports.ts';
 
 /** Runs the embedded signalling as a process; told by the supervisor where the control plane is. */
 export async function startSignallingPart(settings: Settings): Promise<void> {

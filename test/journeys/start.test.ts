@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -104,14 +105,16 @@ describe('starting and stopping', { timeout: 180_000 }, () => {
     expect(program.lines.map((line) => line.split(':')[0]).sort()).toEqual(['ICE_SERVERS', 'LOG_LEVEL', 'PORT']);
   });
 
-  it('a port in use stops the start, and the line names the settings', async () => {
-    const occupant = createServer().listen(0, '127.0.0.1');
-    await once(occupant, 'listening');
-    const program = run('all', { PORT: String((occupant.address() as AddressInfo).port) });
+  it.each([
+    { what: 'HTTP', setting: 'PORT', named: 'HOST, PORT', occupy: occupyTcp },
+    { what: 'SIP over TCP', setting: 'SIP_PORT', named: 'SIP_HOST, SIP_PORT', occupy: occupyTcp },
+    { what: 'SIP over UDP', setting: 'SIP_PORT', named: 'SIP_HOST, SIP_PORT', occupy: occupyUdp },
+  ])('a port of $what in use stops the start before any part begins, and the line names the settings', async ({ setting, named, occupy }) => {
+    const occupant = await occupy();
+    const program = run('all', { [setting]: String(occupant.port) });
     expect(await program.ended()).not.toBe(0);
-    occupant.close();
-    expect(program.lines[0]).toMatch(/^HOST, PORT: 127\.0\.0\.1 port \d+ is in use by another program$/);
-    expect(program.output).not.toContain('starting it again');
+    occupant.free();
+    expect(program.output).toBe(`${named}: 127.0.0.1 port ${occupant.port} is in use by another program; set another port, or 0 for a free one\n`);
   });
 
   it('damaged credentials stop the start without being shown', async () => {
@@ -242,4 +245,21 @@ function secureStatus(port: number): Promise<number> {
       .on('error', reject)
       .end();
   });
+}
+
+interface Occupant {
+  readonly port: number;
+  free(): void;
+}
+
+async function occupyTcp(): Promise<Occupant> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port, free: () => server.close() };
+}
+
+async function occupyUdp(): Promise<Occupant> {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return { port: socket.address().port, free: () => socket.close() };
 }
