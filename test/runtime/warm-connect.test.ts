@@ -1,17 +1,42 @@
 /** How a warm transfer joins the two (supplement 2.3 warm_connect), in virtual time: the person called answers and says nothing. */
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import type { Recognizer } from '#media/speech/speech.ts';
 import { startTransfer } from '#runtime/transfer.ts';
 import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
 import { planOf } from './turn/settings-script.ts';
 
+/** Nothing is to be understood of somebody who says nothing. */
+const EARS: Recognizer = {
+  id: 'test',
+  givesInterims: false,
+  expectedFinalMs: 0,
+  open: () => ({ write: () => undefined, finalise: () => undefined, close: () => undefined }),
+};
+
 it.each([
   ['confirm', { type: 'transfer.finished', isDone: false }],
   ['direct', { type: 'transfer.joined' }],
   ['briefing', { type: 'transfer.joined' }],
 ])('supplement 4.7 warm_connect %s: whoever says nothing is joined, or asked and hung up on', async (warm_connect, outcome) => {
+  const { facts, played } = await transferTo(warm_connect, EARS, () => undefined);
+  expect(played).toBeGreaterThan(0);
+  expect(facts).toMatchObject([outcome]);
+});
+
+it('supplement 4.7 the caller is back with the agent where the person hangs up in the moment of their answer', async () => {
+  const { facts } = await transferTo('direct', null, (human) => human.close('remote'));
+  expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person was reached and hung up.' }]);
+});
+
+/** Transfers a caller until the first thing comes of it. */
+async function transferTo(
+  warm_connect: string,
+  recognizer: Recognizer | null,
+  onAnswer: (human: SimulatedLeg) => void,
+): Promise<{ readonly facts: readonly TurnFact[]; readonly played: number }> {
   const clock = new SimulatedClock();
   const words = createSpokenWords();
   const openLeg = () => new SimulatedLeg({ clock, words, latencyMs: 1 });
@@ -26,14 +51,12 @@ it.each([
     placeCall: async () => {
       const party = { localParty: '', remoteParty: '', remoteTarget: '', localContact: '', localSdp: '', remoteSdp: '' };
       const dialog = { sipCallId: 'y', localTag: '', remoteTag: '', ...party, routeSet: [], localCseq: 1 };
+      onAnswer(human);
+      // Whatever the leg tells is there before anybody listens.
+      await clock.sleep(5);
       return { outcome: 'answered', leg: human, dialog, refer: () => undefined };
     },
-    recognizer: {
-      id: 'test',
-      givesInterims: false,
-      expectedFinalMs: 0,
-      open: () => ({ write: () => undefined, finalise: () => undefined, close: () => undefined }),
-    },
+    recognizer,
     synthesizer: {
       id: 'test',
       voices: [],
@@ -48,6 +71,5 @@ it.each([
     onRecording: () => undefined,
   });
   await clock.run(() => facts.length > 0, 120_000);
-  expect(human.played.length).toBeGreaterThan(0);
-  expect(facts).toMatchObject([outcome]);
-});
+  return { facts, played: human.played.length };
+}
