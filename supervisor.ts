@@ -154,7 +154,8 @@ export class Supervisor {
       detached: true,
     });
     child.process = process;
-    if (child.spec.role === 'worker' && process.pid !== undefined) void favourProcess(process.pid);
+    // What these do late a caller waits for; what the control plane does late is mostly not noticed.
+    if (child.spec.role !== 'control-plane' && process.pid !== undefined) void favourProcess(process.pid);
     process.on('message', (message) => this.#receive(child, message as ChildMessage));
     process.on('error', (error) => {
       logger.error({ err: error, name: child.spec.name }, 'process could not be started or reached');

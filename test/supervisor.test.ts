@@ -103,18 +103,18 @@ describe('supervisor', () => {
     expect(supervisor.deadWorkers).toEqual([]);
   });
 
-  it('a worker goes before the other parts where the system shares its cores among sessions', async () => {
-    const started = start(['signalling', 'worker']);
+  it('what carries calls goes before the control plane where the system shares its cores among sessions', async () => {
+    const started = start(['control-plane', 'worker']);
     await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
     const groupOf = (role: Role) => `/proc/${pids(started, role)[0]}/autogroup`;
     const niceOf = (role: Role) => Number(readFileSync(groupOf(role), 'utf8').split('nice ')[1]);
     // Not every system has such groups, and not every user may favour one.
     try {
-      writeFileSync(groupOf('signalling'), '-1');
+      writeFileSync(groupOf('control-plane'), '-1');
     } catch {
       return;
     }
-    await expect.poll(() => niceOf('worker'), { timeout: 10_000 }).toBeLessThan(niceOf('signalling'));
+    await expect.poll(() => niceOf('worker'), { timeout: 10_000 }).toBeLessThan(niceOf('control-plane'));
   });
 
   it('a process that never becomes ready makes the start fail', async () => {
