@@ -191,10 +191,17 @@ function acknowledge(core: Core, app: App, ack: { messageId: string; dialogId: s
 
 function cancel(core: Core, app: App, messageId: string, transactionId: string): void {
   const invite = core.clients.byId.get(transactionId);
-  if (invite?.method !== 'INVITE' || invite.request.start.kind !== 'request') {
+  const text = invite?.method === 'INVITE' ? cancelInvite(core, invite) : null;
+  if (!invite || text === null) {
     app.answer(messageId, false, ['unknown transaction']);
     return;
   }
+  app.answer(messageId, true, [...metaTokens(core, 'application', text, invite.peer), invite.id, 'Msg sent:', ''], text);
+}
+
+/** Gives up an INVITE of ours: its CANCEL (RFC 3261 §9.1), sent as soon as it may be; null where it is no request. */
+export function cancelInvite(core: Core, invite: ClientTransaction): string | null {
+  if (invite.request.start.kind !== 'request') return null;
   const same = (name: string) => ({ name, value: header(invite.request, name.toLowerCase()) ?? '' });
   const message: SipMessage = {
     start: { kind: 'request', method: 'CANCEL', uri: invite.request.start.uri },
@@ -214,8 +221,7 @@ function cancel(core: Core, app: App, messageId: string, transactionId: string):
     startClient(core, { branch, message, method: 'CANCEL', peer: invite.peer }, { app: null, dialog: null, onFailed: () => undefined });
     invite.cancelled();
   });
-  const text = formatMessage(message);
-  app.answer(messageId, true, [...metaTokens(core, 'application', text, invite.peer), invite.id, 'Msg sent:', ''], text);
+  return formatMessage(message);
 }
 
 /** A party as an application writes it: `@localhost` stands for the server's own address. */

@@ -32,6 +32,12 @@ function onNews(
   const owner = core.owners.get(transaction);
   if (owner && !owner.app && transaction.method === 'UPDATE') onRefreshed(core, owner.dialog, { message, status });
   if (!owner?.app) return;
+  const isAnswer = transaction.method === 'INVITE' && status >= 200 && status < 300;
+  // Whoever rang them is gone, and their CANCEL has crossed the answer.
+  if (isAnswer && !core.apps.has(owner.app) && !owner.dialog?.isConfirmed) {
+    endOther(core, transaction, { message, source });
+    return;
+  }
   if (transaction.method === 'INVITE') owner.dialog = followInvite(core, transaction, { message, source, status });
   if (status < 200 && owner.dialog && !isNext(owner.dialog, message)) return;
   deliver(owner.app, core, message, { peer: source, transactionId: transaction.id, dialogId: owner.dialog?.id ?? '', receivedOn: [] });

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type App, openAppPort } from './app-protocol.ts';
-import { onAppCommand } from './app-side.ts';
+import { cancelInvite, onAppCommand } from './app-side.ts';
 import { type Core, hangUp, ownHostPort, type SignallingMetrics, type SignallingOptions } from './core.ts';
 import { DialogTable } from './dialog.ts';
 import { FloodGate } from './flood-gate.ts';
@@ -108,7 +108,7 @@ function hostPortOf(core: Core, transport: Peer['transport']): string[] {
 
 /**
  * A worker's connection is gone. Its answered calls wait for whoever takes them over: the same worker when only its connection broke, another one when it died.
- * What nobody takes is hung up on, so that no caller is left on an open line.
+ * What nobody takes is hung up on, so that no caller is left on an open line. Whoever was being rung is rung no more: nobody would talk to them.
  */
 function releaseApp(core: Core, app: App): void {
   for (const dialog of core.dialogs.of(app)) if (!dialog.isConfirmed) core.dialogs.remove(dialog);
@@ -121,6 +121,11 @@ function releaseApp(core: Core, app: App): void {
     }
   });
   core.graceTimers.add(timer);
+  for (const transaction of [...core.clients.byId.values()]) {
+    const owner = core.owners.get(transaction);
+    if (transaction.method === 'INVITE' && transaction.state !== 'completed' && owner?.app === app && !owner.dialog?.isConfirmed)
+      cancelInvite(core, transaction);
+  }
   for (const transaction of [...core.servers.byId.values()]) {
     if (core.owners.get(transaction)?.app !== app || transaction.isFinal) continue;
     sendResponse(core, transaction, { start: { kind: 'response', status: 503, reason: REASONS[503] ?? '' }, headers: [], body: '', toTag: null });

@@ -6,6 +6,7 @@ import { checkDigest, digestChallenge } from '#control-plane/calls/sip-digest.ts
 import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
 import { runSipp } from '#test/fakes/sipp.ts';
+import { startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { describeNeeds } from '#test/needs.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
@@ -66,5 +67,23 @@ describeNeeds(['sipp'])('what the embedded server does beyond drachtio-server', 
     const { code, screen } = await runSipp('agent-hangs-up', server.sipPort, ['-m', '1']);
     expect(code, screen).toBe(0);
     expect(server.metrics()).toMatchObject({ dialogs: 0, dialogsLost: 1 });
+  });
+
+  it.each([
+    ['rings no more', 'ring'],
+    ['that answers in this very moment is hung up on', 'answerTooLate'],
+  ] as const)('a worker that dies leaves nobody ringing: a phone it had called %s', async (_, does) => {
+    const phone = await startSippPhone({ does });
+    const invite = worker.dial({
+      ...{ toUri: `sip:+4930123456@${phone.address}`, fromNumber: '+15550100001', sdpOffer: sdp },
+      ...{ headers: { 'X-Service-Session-Id': 's1' }, credentials: null },
+    });
+    invite.answered.catch(() => undefined);
+    // It rings.
+    await expect.poll(() => server.metrics().dialogs, { timeout: 10_000 }).toBe(1);
+    worker.close();
+    const { code, screen } = await phone.ended;
+    expect(code, screen).toBe(0);
+    await expect.poll(() => server.metrics().dialogs, { timeout: 10_000 }).toBe(0);
   });
 });
