@@ -83,23 +83,3 @@ function unspacedWords(stretch: string, language: string): { word: string; end: 
   }
   return words;
 }
-
-/** What every word takes beside its letters. */
-const LETTERS_OF_WORD = 1;
-/** A digit is a short word. */
-const LETTERS_OF_DIGIT = 4.5;
-/** A character that is a syllable. */
-const LETTERS_OF_SYLLABLE = 3;
-/** A word before a mark is drawn out by so many letters. */
-const LETTERS_OF_MARK = 2.5;
-/** Letters that are one sound together: the second takes no time. */
-const ONE_SOUND = /(\p{L})\1|ck|[cgpstw]h/giu;
-
-/** How long what is spoken for a word takes, in letters: steadier over voices than counted syllables. */
-export function spokenWeight(said: string): number {
-  const count = (what: RegExp) => said.match(what)?.length ?? 0;
-  const sounds = count(/[\p{L}\p{N}]/gu) - count(ONE_SOUND);
-  const digits = (LETTERS_OF_DIGIT - 1) * count(/\p{N}/gu);
-  const syllables = (LETTERS_OF_SYLLABLE - 1) * count(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu);
-  return LETTERS_OF_WORD + sounds + digits + syllables + LETTERS_OF_MARK * count(/[,;:.!?](?=\s|$)/g);
-}

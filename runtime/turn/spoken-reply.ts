@@ -16,7 +16,6 @@ import {
   type VoicedPiece,
   type VoicePace,
   wholeText,
-  wordEndsMs,
 } from './heard.ts';
 import type { Piece } from './reply.ts';
 import { speakable } from './speakable-text.ts';
@@ -228,7 +227,7 @@ export class SpokenReply {
     const legPieceId = nextPieceId();
     for (const word of words ?? []) addWordTime(piece, word.textEnd, word.endMs);
     addAudio(piece, legPieceId, samples, rateHz);
-    const marks = marksWithin(wordEndsMs(piece), startMs, durationMs, rateHz);
+    const marks = marksWithin(piece.endsMs, startMs, durationMs, rateHz);
     this.#madeMs += durationMs;
     this.#sent.set(legPieceId, { rateHz, marks });
     this.#queued.push({ command: { do: 'play', replyId: this.replyId, pieceId: legPieceId, samples, marks, last: false }, durationMs });

@@ -2,7 +2,7 @@
 
 /** A stretch of voice with the moment of its end. */
 export interface VoiceStep {
-  /** One of `HEARD`: 3 × hiss (0 to 2) + loudness (0 to 2), or a silence before it. */
+  /** 3 × hiss (0 to 2) + loudness (0 to 2), or one of the following. */
   readonly heard: number;
   /** Ms from the start of the piece. */
   readonly endMs: number;
@@ -14,6 +14,8 @@ export const STEP_MS = 20;
 export const AFTER_GAP = 9;
 /** The voice paused before. */
 export const AFTER_PAUSE = 10;
+/** There was voice, and no more can be told of it. */
+export const UNTOLD = 11;
 
 const FRAMES_PER_STEP = 2;
 const FRAME_MS = STEP_MS / FRAMES_PER_STEP;
@@ -23,6 +25,8 @@ const NOISE = 40;
 const GAP_MS = 30;
 /** Silence that is no closed consonant. */
 const PAUSE_MS = 120;
+/** Sampled less often than this, audio cannot hold hiss. */
+const LEAST_RATE_HZ = 8_000;
 /** Zero crossings a second from which a sound has some hiss, and much. */
 const HISS_HZ = [2_600, 4_200] as const;
 /** Part of the loudest frame's amplitude from which a sound is of middle loudness, and loud. */
@@ -78,16 +82,19 @@ export class VoiceListener {
     this.#frames += 1;
     this.#amplitude += amplitude;
     this.#crossingsHz += (crossings * rateHz) / (end - start);
-    if (this.#frames === FRAMES_PER_STEP) this.#endStep();
+    if (this.#frames === FRAMES_PER_STEP) this.#endStep(rateHz);
   }
 
-  #endStep(): void {
-    const loudness = levelIn(LOUDNESS, this.#amplitude / FRAMES_PER_STEP / this.#loudest);
-    const sound = 3 * levelIn(HISS_HZ, this.#crossingsHz / FRAMES_PER_STEP) + loudness;
-    // Frames at the ends of chunks are short: half a frame is no matter.
-    const heard = this.#gapMs > PAUSE_MS - FRAME_MS / 2 ? AFTER_PAUSE : this.#gapMs > GAP_MS - FRAME_MS / 2 ? AFTER_GAP : sound;
-    this.steps.push({ heard, endMs: this.#elapsedMs });
+  #endStep(rateHz: number): void {
+    this.steps.push({ heard: this.#heard(rateHz), endMs: this.#elapsedMs });
     [this.#frames, this.#amplitude, this.#crossingsHz, this.#gapMs] = [0, 0, 0, 0];
+  }
+
+  #heard(rateHz: number): number {
+    if (this.#gapMs >= PAUSE_MS) return AFTER_PAUSE;
+    if (this.#gapMs >= GAP_MS) return AFTER_GAP;
+    if (rateHz < LEAST_RATE_HZ) return UNTOLD;
+    return 3 * levelIn(HISS_HZ, this.#crossingsHz / FRAMES_PER_STEP) + levelIn(LOUDNESS, this.#amplitude / FRAMES_PER_STEP / this.#loudest);
   }
 }
 

@@ -28,15 +28,24 @@ const LIKELIHOOD: Readonly<Record<SoundKind, readonly number[]>> = {
 /** The same of a silence before the first sound of a word, and of one after a mark. */
 const BEFORE_WORD = { gap: 1.54, pause: 0.13 };
 const AFTER_MARK = { gap: 1.95, pause: 5.14 };
+/** For everything that is heard, how much it speaks for each kind of sound: within a word, as the first of a word, and as the first after a mark. */
+const TOLD = Array.from({ length: UNTOLD + 1 }, (_, heard) => {
+  const rows = Object.values(LIKELIHOOD).map((likelihood) => likelihood[heard] ?? 0);
+  const first = ({ gap, pause }: typeof BEFORE_WORD) => rows.map((told) => (heard === AFTER_GAP ? gap : heard === AFTER_PAUSE ? pause : told));
+  return Float64Array.from([...rows, ...first(BEFORE_WORD), ...first(AFTER_MARK)]);
+});
+const KINDS = Object.keys(LIKELIHOOD);
 /** What it costs to stand still for a step, or to go twice as far. */
 const OFF_PACE = 0.5;
 /** How far from the likeliest place others are thought of, in steps. */
 const REACH = 60;
 
-/** A place in the text: as much of a sound as is expected to take one step. */
-interface Place {
-  readonly word: number;
-  readonly likelihood: readonly number[];
+/** The text in places: as much of a sound as is expected to take one step. */
+interface Places {
+  /** The word of each. */
+  readonly words: readonly number[];
+  /** What is expected of each: a column of `TOLD`. */
+  readonly expected: Uint8Array;
 }
 
 /** How likely each place is after a step, and how it is got to. */
@@ -51,7 +60,7 @@ interface Reached {
 /** Follows a voice through one text while its audio comes. */
 export class WordAlignment {
   readonly #words: number;
-  readonly #places: readonly Place[];
+  readonly #places: Places;
   readonly #reached: Reached[] = [];
   readonly #endsMs: number[] = [];
 
@@ -61,11 +70,21 @@ export class WordAlignment {
     this.#places = placesOf(words, letterMs / STEP_MS);
   }
 
+  /** When each word of a text ended that was spoken to its end in these steps, ms. */
+  static whole(words: readonly AlignedWord[], steps: readonly VoiceStep[]): number[] {
+    const alignment = new WordAlignment(words, (steps.length * STEP_MS) / lettersOf(words));
+    const place = alignment.#places.expected.length - 1;
+    steps.forEach((step, index) => {
+      alignment.#take(step, Math.round((place * index) / Math.max(1, steps.length - 1)));
+    });
+    const lastMs = steps.at(-1)?.endMs ?? Number.POSITIVE_INFINITY;
+    return endsOn({ ...alignment.#path(), place }).map((endMs) => Math.min(endMs, lastMs));
+  }
+
   /** Takes in what was heard next. */
-  push({ heard, endMs }: VoiceStep): void {
+  push(step: VoiceStep): void {
     const last = this.#reached.at(-1);
-    this.#reached.push(last ? advance(this.#places, last, heard, bestOf(last)) : START);
-    this.#endsMs.push(endMs);
+    this.#take(step, last ? bestOf(last) : 0);
   }
 
   /** When each word ended, ms; infinity for those that have not yet. `isPausing`: there is silence now, which ends a word. */
@@ -78,18 +97,10 @@ export class WordAlignment {
     return endsOn({ ...this.#path(), reached: [...this.#reached, beyond], place: bestOf(beyond) });
   }
 
-  /** When each word of a text ended that was spoken to its end in these steps, ms. */
-  static whole(words: readonly AlignedWord[], steps: readonly VoiceStep[]): number[] {
-    const letters = lettersOf(words);
-    const alignment = new WordAlignment(words, (steps.length * STEP_MS) / letters);
-    const last = alignment.#places.length - 1;
-    steps.forEach(({ heard, endMs }, index) => {
-      const before = alignment.#reached.at(-1);
-      const centre = Math.round((last * index) / Math.max(1, steps.length - 1));
-      alignment.#reached.push(before ? advance(alignment.#places, before, heard, centre) : START);
-      alignment.#endsMs.push(endMs);
-    });
-    return endsOn({ ...alignment.#path(), place: last }).map((endMs) => Math.min(endMs, steps.at(-1)?.endMs ?? endMs));
+  #take({ heard, endMs }: VoiceStep, centre: number): void {
+    const last = this.#reached.at(-1);
+    this.#reached.push(last ? advance(this.#places, last, heard, centre) : START);
+    this.#endsMs.push(endMs);
   }
 
   #path(): Omit<Path, 'place'> {
@@ -105,36 +116,52 @@ export function lettersOf(words: readonly AlignedWord[]): number {
 const START: Reached = { from: 0, scores: new Float64Array(1), moves: new Uint8Array(1) };
 
 /** A place for each step the text is expected to take; every word has one at least. */
-function placesOf(words: readonly AlignedWord[], stepsPerLetter: number): Place[] {
-  const places: Place[] = [];
+function placesOf(words: readonly AlignedWord[], stepsPerLetter: number): Places {
+  const places: { word: number; expected: number }[] = [];
   let steps = 0;
   words.forEach(({ sounds }, word) => {
-    const silence = words[word - 1]?.mayPause ? AFTER_MARK : BEFORE_WORD;
+    const first = words[word - 1]?.mayPause ? 2 : 1;
     sounds.forEach(({ kind, letters }, index) => {
+      const column = KINDS.indexOf(kind);
+      if (index === 0) places.push({ word, expected: column + first * KINDS.length });
       steps += letters * stepsPerLetter;
-      const likelihood = LIKELIHOOD[kind];
-      const least = places.length + (index === 0 ? 1 : 0);
-      if (index === 0) places.push({ word, likelihood: likelihood.with(AFTER_GAP, silence.gap).with(AFTER_PAUSE, silence.pause) });
-      while (places.length < Math.max(least, Math.round(steps))) places.push({ word, likelihood });
+      while (places.length < Math.round(steps)) places.push({ word, expected: column });
     });
   });
-  return places;
+  return { words: places.map(({ word }) => word), expected: Uint8Array.from(places, ({ expected }) => expected) };
 }
 
 /** One more step, to the places around `centre`. */
-function advance(places: readonly Place[], before: Reached, heard: number, centre: number): Reached {
+function advance({ expected }: Places, before: Reached, heard: number, centre: number): Reached {
   const from = Math.max(0, centre - REACH);
-  const length = Math.max(1, Math.min(places.length, centre + REACH + 1) - from);
+  const length = Math.min(expected.length, centre + REACH + 1) - from;
   const [scores, moves] = [new Float64Array(length), new Uint8Array(length)];
-  const scoreAt = (place: number) => before.scores[place - before.from] ?? Number.NEGATIVE_INFINITY;
+  const told = TOLD[heard] as Float64Array;
+  let leapt = scoreAt(before, from - 2);
+  let went = scoreAt(before, from - 1);
   for (let index = 0; index < length; index++) {
-    const place = from + index;
-    const [stood, went, leapt] = [scoreAt(place) - OFF_PACE, scoreAt(place - 1), scoreAt(place - 2) - OFF_PACE];
-    const most = Math.max(stood, went, leapt);
-    moves[index] = most === went ? 1 : most === stood ? 0 : 2;
-    scores[index] = most + (heard === UNTOLD ? 0 : (places[place]?.likelihood[heard] ?? 0));
+    const stood = scoreAt(before, from + index);
+    const offPace = (stood > leapt ? stood : leapt) - OFF_PACE;
+    const likelihood = told[expected[from + index] as number] as number;
+    if (went >= offPace) {
+      moves[index] = 1;
+      scores[index] = went + likelihood;
+    } else {
+      moves[index] = stood > leapt ? 0 : 2;
+      scores[index] = offPace + likelihood;
+    }
+    leapt = went;
+    went = stood;
   }
   return { from, scores, moves };
+}
+
+/** Far below any place that can be reached. */
+const OUT_OF_REACH = -1e9;
+
+function scoreAt({ from, scores }: Reached, place: number): number {
+  const index = place - from;
+  return index >= 0 && index < scores.length ? (scores[index] as number) : OUT_OF_REACH;
 }
 
 function bestOf({ from, scores }: Reached): number {
@@ -145,7 +172,7 @@ function bestOf({ from, scores }: Reached): number {
 
 interface Path {
   readonly words: number;
-  readonly places: readonly Place[];
+  readonly places: Places;
   readonly reached: readonly Reached[];
   readonly endsMs: readonly number[];
   /** Where the path ends. */
@@ -159,7 +186,7 @@ function endsOn({ words, places, reached, endsMs, place: last }: Path): number[]
   for (let step = reached.length - 1; step > 0; step--) {
     const { from, moves } = reached[step] as Reached;
     const before = place - (moves[place - from] ?? 0);
-    for (let word = places[before]?.word ?? 0; word < (places[place]?.word ?? 0); word++) ends[word] = endsMs[step - 1] as number;
+    for (let word = places.words[before] ?? 0; word < (places.words[place] ?? 0); word++) ends[word] = endsMs[step - 1] as number;
     place = before;
   }
   return ends;

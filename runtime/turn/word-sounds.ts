@@ -15,11 +15,11 @@ export interface Sound {
 /** Letters that are one sound together come first: two take no longer than one. */
 const SOUND = new RegExp(
   [
-    String.raw`(?<hiss>sch?h|ch|tch|ti(?=o)|ss|zz|ci(?=[ao])|c(?=[eiy])|[szxjß])`,
-    String.raw`(?<breath>th|ph|ff|[fvh])`,
-    String.raw`(?<stop>ck|pp|tt|cc|kk|[ptkcq])`,
-    String.raw`(?<voicedStop>bb|dd|gg|[bdg])`,
-    String.raw`(?<liquid>wh|ll|mm|nn|rr|[lmnrw])`,
+    '(?<hiss>sch?h|ch|tch|ti(?=o)|ss|zz|ci(?=[ao])|c(?=[eiy])|[szxjß])',
+    '(?<breath>th|ph|ff|[fvh])',
+    '(?<stop>ck|pp|tt|cc|kk|[ptkcq])',
+    '(?<voicedStop>bb|dd|gg|[bdg])',
+    '(?<liquid>wh|ll|mm|nn|rr|[lmnrw])',
     String.raw`(?<vowel>\p{Script=Latin})`,
     String.raw`(?<digit>\p{N})`,
     String.raw`(?<syllable>[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])`,

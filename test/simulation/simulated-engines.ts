@@ -10,7 +10,8 @@ import {
 } from '#media/speech/speech.ts';
 import { type ChatDelta, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import type { ToolRunner } from '#runtime/tools/tool-runner.ts';
-import { spokenWeight } from '#runtime/turn/speakable-text.ts';
+import { lettersOf } from '#runtime/turn/word-alignment.ts';
+import { soundsOf } from '#runtime/turn/word-sounds.ts';
 import type { Random } from './random.ts';
 import { SIMULATED_RATE_HZ, type SpokenWords } from './simulated-leg.ts';
 
@@ -28,7 +29,9 @@ export function createSimulatedVoice(options: { clock: Clock; random: Random; wo
       let elapsedMs = 0;
       for (const match of text.matchAll(/\S+/g)) {
         // A voice without word times is judged by its letters, so it speaks by them.
-        const samples = Math.round(givesWordTimes ? random.between(120, 400) : spokenWeight(match[0]) * random.between(45, 70));
+        const samples = Math.round(
+          givesWordTimes ? random.between(120, 400) : lettersOf([{ sounds: soundsOf(match[0]), mayPause: false }]) * random.between(45, 70),
+        );
         const number = words.add(match[0], samples);
         const audio = new Int16Array(samples).fill(number);
         const word: SpokenWord = { textStart: match.index, textEnd: match.index + match[0].length, startMs: elapsedMs, endMs: elapsedMs + samples };

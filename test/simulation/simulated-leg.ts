@@ -8,6 +8,9 @@ import type { Leg, LegCloseReason, LegCommand, LegEvent } from '#media/leg.ts';
 /** Samples are few in a simulation: one a millisecond. */
 export const SIMULATED_RATE_HZ = 1_000;
 
+/** Numbers are samples, too, and so loud that they are voice. */
+const LEAST_NUMBER = 1_000;
+
 /** Words a simulated voice has spoken, by the number in its samples. */
 export interface SpokenWords {
   /** Returns the number of a new word. */
@@ -19,8 +22,8 @@ export interface SpokenWords {
 export function createSpokenWords(): SpokenWords {
   const words: { text: string; samples: number }[] = [];
   return {
-    add: (text, samples) => words.push({ text, samples }),
-    word: (number) => words[number - 1],
+    add: (text, samples) => LEAST_NUMBER + words.push({ text, samples }),
+    word: (number) => words[number - LEAST_NUMBER - 1],
   };
 }
 
