@@ -14,13 +14,10 @@ import { Supervisor } from './supervisor.ts';
 const MIN_PORTS_OF_A_WORKER = 12;
 
 /**
- * The young generation is collected by the thread whose it is, alone: V8's helpers run at the usual priority, and a favoured thread that waits for one of them
- * waits for everything else the machine does. There is little to collect, as next to nothing of it lives on.
- *
  * A worker's heap is small and grows slowly, for which V8 allows it 10 MB beyond what is in use; its young generation alone is larger, so that the next full
  * collection began as soon as one was over: one every 3 to 5 s with twelve calls, each a pause of all of them. With this many MB there is one in minutes.
  */
-const WORKER_OPTIONS = ['--no-parallel-scavenge', '--initial-old-space-size=256'];
+const WORKER_OPTIONS = ['--initial-old-space-size=256'];
 
 /** What the parts tell when they are ready; printed for people. */
 interface Known {

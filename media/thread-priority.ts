@@ -1,10 +1,12 @@
 /** The share of the processor of the calling thread, and of a process; on Linux a thread has a priority of its own. */
 import { writeFile } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
 
 /** For the thread that sends packets: on time matters more there than anything else the machine does. Where that is not allowed nothing changes. */
 export function preferThisThread(): void {
   ask(constants.priority.PRIORITY_HIGH);
+  collectAlone();
 }
 
 /**
@@ -13,6 +15,7 @@ export function preferThisThread(): void {
  */
 export function favourThisThread(): void {
   ask(constants.priority.PRIORITY_ABOVE_NORMAL);
+  collectAlone();
 }
 
 /** For a thread started by a favoured one, whose priority it inherits. */
@@ -27,6 +30,14 @@ export function treatThisThreadAsOthers(): void {
 export async function favourProcess(pid: number): Promise<void> {
   // Not grouped so, not allowed, or ended already: it runs like any other.
   await writeFile(`/proc/${pid}/autogroup`, String(constants.priority.PRIORITY_ABOVE_NORMAL)).catch(() => undefined);
+}
+
+/**
+ * From now on each thread of this process collects its young generation alone. V8's helpers run at the usual priority, and a favoured thread that waits for one of
+ * them waits for everything else the machine does; there is little to collect, as next to nothing of it lives on.
+ */
+function collectAlone(): void {
+  setFlagsFromString('--no-parallel-scavenge');
 }
 
 function ask(priority: number): void {
