@@ -16,8 +16,10 @@ const MIN_PORTS_OF_A_WORKER = 12;
 /**
  * A worker's heap is small and grows slowly, for which V8 allows it 10 MB beyond what is in use; its young generation alone is larger, so that the next full
  * collection began as soon as one was over: one every 3 to 5 s with twelve calls, each a pause of all of them. With this many MB there is one in minutes.
+ *
+ * The young generation is kept from growing to the 128 MB V8 allows it: it is collected when it is full, and until then the audio whose views lie in it is held too.
  */
-const WORKER_OPTIONS = ['--initial-old-space-size=256'];
+const WORKER_OPTIONS = ['--initial-old-space-size=256', '--max-semi-space-size=8'];
 
 /** What the parts tell when they are ready; printed for people. */
 interface Known {

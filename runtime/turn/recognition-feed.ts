@@ -4,6 +4,7 @@
  */
 import type { RecognitionEvent, RecognitionStream, Recognizer } from '#media/speech/speech.ts';
 import { SpeechError } from '#media/speech/speech.ts';
+import { KeptAudio } from './kept-audio.ts';
 
 /** Audio kept for a replacement stream… */
 const KEPT_MS = 5_000;
@@ -31,13 +32,11 @@ export class RecognitionFeed {
   /** The stream was opened before anybody is to be heard: it is given nothing, and what becomes of it is nobody's concern. */
   #isAhead = false;
   #rateHz = 8_000;
-  #kept: Int16Array[] = [];
-  #keptSamples = 0;
+  readonly #kept = new KeptAudio();
   #wantsFinal = false;
   #hasVoice = false;
-  /** The last of what is kept: not written to the stream yet. */
-  #unwritten: Int16Array[] = [];
-  #unwrittenSamples = 0;
+  /** So many of the newest samples kept are not written to the stream yet. */
+  #unwritten = 0;
 
   constructor(options: RecognitionFeedOptions) {
     this.#options = options;
@@ -82,8 +81,8 @@ export class RecognitionFeed {
   }
 
   #catchUp(): void {
-    this.#dropUnwritten();
-    for (const samples of this.#kept) this.#stream?.write(samples);
+    this.#unwritten = this.#kept.length;
+    this.#flush();
     if (this.#wantsFinal) this.#stream?.finalise();
   }
 
@@ -91,7 +90,7 @@ export class RecognitionFeed {
   write(samples: Int16Array, rateHz: number): void {
     if (rateHz !== this.#rateHz) {
       this.#rateHz = rateHz;
-      this.#dropUnwritten();
+      this.#unwritten = 0;
       this.#forget();
       if (this.#stream) {
         this.#begin();
@@ -99,13 +98,10 @@ export class RecognitionFeed {
       }
     }
     this.#kept.push(samples);
-    this.#keptSamples += samples.length;
-    const most = ((this.#wantsFinal ? KEPT_WHILE_OWED_MS : KEPT_MS) * rateHz) / 1_000;
-    while (this.#keptSamples > most && this.#kept.length > 1) this.#keptSamples -= this.#kept.shift()?.length ?? 0;
+    this.#kept.keepNewest(((this.#wantsFinal ? KEPT_WHILE_OWED_MS : KEPT_MS) * rateHz) / 1_000);
     if (this.#isAhead) return;
-    this.#unwritten.push(samples);
-    this.#unwrittenSamples += samples.length;
-    if (this.#hasVoice || this.#unwrittenSamples * 1_000 >= QUIET_PIECE_MS * rateHz) this.#flush();
+    this.#unwritten += samples.length;
+    if (this.#hasVoice || this.#unwritten * 1_000 >= QUIET_PIECE_MS * rateHz) this.#flush();
   }
 
   /** A voice was detected, or is over. The piece in which it began goes at once. */
@@ -124,7 +120,7 @@ export class RecognitionFeed {
   /** Ends recognition for good. */
   close(): void {
     this.#close();
-    this.#dropUnwritten();
+    this.#unwritten = 0;
     this.#forget();
   }
 
@@ -139,22 +135,14 @@ export class RecognitionFeed {
   }
 
   #flush(): void {
-    const [first] = this.#unwritten;
-    if (!first) return;
-    const samples = this.#unwritten.length === 1 ? first : joined(this.#unwritten, this.#unwrittenSamples);
-    this.#dropUnwritten();
-    this.#stream?.write(samples);
-  }
-
-  #dropUnwritten(): void {
-    this.#unwritten = [];
-    this.#unwrittenSamples = 0;
+    const unwritten = this.#kept.newest(this.#unwritten);
+    this.#unwritten = 0;
+    for (const samples of unwritten) this.#stream?.write(samples);
   }
 
   /** All but what no stream has heard. */
   #forget(): void {
-    this.#kept = [...this.#unwritten];
-    this.#keptSamples = this.#unwrittenSamples;
+    this.#kept.keepNewest(this.#unwritten);
   }
 
   #close(): void {
@@ -162,14 +150,4 @@ export class RecognitionFeed {
     this.#stream = null;
     stream?.close();
   }
-}
-
-function joined(pieces: readonly Int16Array[], length: number): Int16Array {
-  const whole = new Int16Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }

@@ -21,7 +21,7 @@ function recorder() {
       streams.push(stream);
       return {
         write(samples) {
-          stream.heard.push(...samples);
+          for (const sample of samples) stream.heard.push(sample);
           stream.pieces.push(samples.length);
         },
         finalise: () => void stream.finalises++,
@@ -88,6 +88,21 @@ it('a stream that replaces a failed one hears what was not settled, and settles 
   streams[0]?.options.onEvent(failed);
   feed.open();
   expect(streams[1]).toMatchObject({ heard: [2, 3], finalises: 1 });
+});
+
+it.each([
+  { of: 'five seconds', isOwed: false, frames: 250 },
+  { of: 'twenty seconds while words are owed', isOwed: true, frames: 1_000 },
+])('no more than the last $of are kept for a stream that replaces another', ({ isOwed, frames }) => {
+  const { feed, streams } = recorder();
+  feed.open();
+  if (isOwed) feed.finalise();
+  const spoken = Array.from({ length: 1_700 }, (_, value) => value);
+  for (const value of spoken) feed.write(new Int16Array(160).fill(value), 8_000);
+  streams[0]?.options.onEvent(failed);
+  feed.open();
+  expect(streams[1]?.heard).toHaveLength(frames * 160);
+  expect(streams[1]?.heard.filter((_, sample) => sample % 160 === 0)).toEqual(spoken.slice(-frames));
 });
 
 it('another rate opens another stream, and what was asked for is still settled', () => {
