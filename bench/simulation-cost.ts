@@ -1,16 +1,57 @@
 /** What a simulated call costs: the time until a change to the turn loop is proved on a thousand calls. */
+import { createFlightLog, type ReadFlightLog, readFlightLog } from '#runtime/flight-log.ts';
+import { replay } from '#runtime/replay.ts';
+import { SilenceLog } from '#runtime/turn/silence-log.ts';
 import { simulateCall } from '#test/simulation/simulate-call.ts';
+import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 
 const FIVE_MINUTES_MS = 300_000;
 /** Until then the compiler's threads take more than the calls do. */
 const WARM_UP_CALLS = 400;
+/** The loop alone is soon over: its calls are run so often. */
+const LOOP_ROUNDS = 4;
 
 /** CPU of this process per five simulated minutes, ms. */
-export async function simulatedFiveMinutesCpuMs(calls: number): Promise<number> {
-  for (let seed = 1; seed <= WARM_UP_CALLS; seed++) await simulateCall(seed);
-  const before = process.cpuUsage();
+export interface SimulationCost {
+  /** What the turn loop does of itself: takes each input, decides, writes the flight log, explains silences. */
+  readonly loopMs: number;
+  /** All of it: the product's replies, prompts and reports beside the loop, and the simulated engines, leg, caller and clock. Without the checks of the simulation. */
+  readonly wholeMs: number;
+}
+
+/** Measures the calls of the first seeds. */
+export async function measureSimulationCost(calls: number): Promise<SimulationCost> {
+  for (let seed = 1; seed <= WARM_UP_CALLS; seed++) await simulateCall(seed, { isChecked: false });
+  const logs: ReadFlightLog[] = [];
   let simulatedMs = 0;
-  for (let seed = 1; seed <= calls; seed++) simulatedMs += (await simulateCall(seed)).endedMs ?? 0;
+  let wholeMs = 0;
+  for (let seed = 1; seed <= calls; seed++) {
+    const before = process.cpuUsage();
+    const call = await simulateCall(seed, { isChecked: false });
+    wholeMs += cpuMsSince(before);
+    simulatedMs += call.endedMs ?? 0;
+    logs.push(...readFlightLog(call.flightLog));
+  }
+  for (const log of logs) runLoop(log);
+  const before = process.cpuUsage();
+  for (let round = 0; round < LOOP_ROUNDS; round++) for (const log of logs) runLoop(log);
+  const perFiveMinutes = FIVE_MINUTES_MS / simulatedMs;
+  return { loopMs: (cpuMsSince(before) / LOOP_ROUNDS) * perFiveMinutes, wholeMs: wholeMs * perFiveMinutes };
+}
+
+/** One call's inputs as the loop takes them, without carrying anything out. */
+function runLoop(log: ReadFlightLog): void {
+  const { config, seed, session_id: sessionId } = log.header;
+  const flightLog = createFlightLog({ config, seed, sessionId, clock: new SimulatedClock(), save: () => undefined });
+  const silences = new SilenceLog();
+  for (const { effects, input } of replay(log)) {
+    flightLog.write(input);
+    silences.observe(input, effects);
+  }
+  flightLog.close();
+}
+
+function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
-  return ((user + system) / 1_000) * (FIVE_MINUTES_MS / simulatedMs);
+  return (user + system) / 1_000;
 }

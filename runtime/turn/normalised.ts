@@ -1,17 +1,22 @@
 /** Words as they are compared, wherever a transcript is. */
 
+/** Nothing of it can be composed. Whatever is heard is compared with every interim: the usual texts and words are told from the others first. */
+const ASCII = /^[ -~]*$/;
+/** A word with nothing around it. */
+const BARE = /^[a-z0-9]*$/i;
+
 /** Words as they are compared: case, punctuation and spacing do not count. */
 export function normalised(text: string): string {
-  return text
-    .normalize('NFC')
-    .toLowerCase()
-    .split(/\s+/)
-    .map(bare)
-    .filter((token) => token !== '')
-    .join(' ');
+  let words = '';
+  for (const token of (ASCII.test(text) ? text : text.normalize('NFC')).toLowerCase().split(/\s+/)) {
+    const word = bare(token);
+    if (word !== '') words = words === '' ? word : `${words} ${word}`;
+  }
+  return words;
 }
 
 /** A word without the marks around it; vowel signs and accents that follow a letter are part of it. */
 export function bare(token: string): string {
+  if (BARE.test(token)) return token;
   return token.replace(/^[^\p{L}\p{N}+@]+|[^\p{L}\p{N}\p{M}@]+$/gu, '');
 }

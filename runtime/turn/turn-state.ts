@@ -293,5 +293,7 @@ export function initialState(config: TurnConfig): TurnState {
 
 /** All words of a speech so far. */
 export function speechText(speech: Speech): string {
-  return [...speech.finals, speech.interim].filter((part) => part !== '').join(' ');
+  const { finals, interim } = speech;
+  if (finals.length === 0) return interim;
+  return interim === '' ? finals.join(' ') : `${finals.join(' ')} ${interim}`;
 }
