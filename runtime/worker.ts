@@ -398,8 +398,9 @@ export class Worker {
     limit.abort();
   }
 
+  /** A worker without a call has none to protect from another: the first one is better off on a busy machine than refused. */
   get #isLate(): boolean {
-    return this.#lateHeartbeats >= FULL_LAG_HEARTBEATS;
+    return this.#jobs.size > 0 && this.#lateHeartbeats >= FULL_LAG_HEARTBEATS;
   }
 
   #load(): { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number } {

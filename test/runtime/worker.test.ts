@@ -133,7 +133,7 @@ describe('worker', () => {
   const types = (sessionId: string) => reports(sessionId).map((report) => report.type);
   const until = (check: () => void) => vi.waitFor(check, { timeout: 5_000 });
 
-  /** Three late heartbeats in a row; one may be a busy moment of the machine. */
+  /** Three late heartbeats in a row, while there are calls to protect; one may be a busy moment of the machine. */
   async function makeLate(clock: ManualClock): Promise<void> {
     loopLagMs = 500;
     await clock.advance(3_000);
@@ -161,10 +161,11 @@ describe('worker', () => {
 
   it('while its event loop is late it lets an offer wait, and takes it when the loop is on time again', async () => {
     const clock = new ManualClock();
-    await start({ capacity: 1, clock });
+    await start({ capacity: 2, clock });
+    await hub.place(offer('s1'));
     await makeLate(clock);
     let isPlaced = false;
-    const placed = hub.place(offer('s1')).then((placement) => {
+    const placed = hub.place(offer('s2')).then((placement) => {
       isPlaced = true;
       return placement;
     });
@@ -178,14 +179,24 @@ describe('worker', () => {
 
   it('an offer that was withdrawn while it waited for the event loop takes no slot', async () => {
     const clock = new ManualClock();
-    await start({ capacity: 1, clock });
+    await start({ capacity: 2, clock });
+    await hub.place(offer('s1'));
     await makeLate(clock);
     // Refused when the control plane has waited long enough, or its link is closed.
-    hub.place(offer('s1')).catch(() => undefined);
-    hub.withdraw({ instanceId: 'w', supervisorRun: null, sipTag: null }, session('s1'));
+    hub.place(offer('s2')).catch(() => undefined);
+    hub.withdraw({ instanceId: 'w', supervisorRun: null, sipTag: null }, session('s2'));
     await expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
     loopLagMs = 0;
     await clock.advance(1_000);
+    expect((await hub.place(offer('s3'))).instanceId).toBe('w');
+  });
+
+  it('without a call to protect it takes the next one however late its event loop is', async () => {
+    const clock = new ManualClock();
+    await start({ capacity: 2, clock });
+    const placement = await hub.place(offer('s1'));
+    await makeLate(clock);
+    hub.withdraw(placement, session('s1'));
     expect((await hub.place(offer('s2'))).instanceId).toBe('w');
   });
 
