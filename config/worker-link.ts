@@ -38,13 +38,17 @@ const sipDialog = {
 export const reportedDialog = z.object(sipDialog);
 export type ReportedDialog = z.output<typeof reportedDialog>;
 
+/** Somebody who has answered a transfer: being asked, or joined with the caller. */
+export const reportedPerson = z.object({ dialog: reportedDialog, is_joined: z.boolean() });
+export type ReportedPerson = z.output<typeof reportedPerson>;
+
 /** A fact about a session that must not be lost. */
 export const durableReport = z.discriminatedUnion('type', [
   /** The participant is connected and can hear the agent; the session is active from `at`. */
   z.object({ type: z.literal('joined'), at: z.iso.datetime() }),
   z.object({ type: z.literal('dialog'), ...sipDialog }),
-  /** The answered dialog of the person the caller is joined with by a transfer; null where they could not be joined again. */
-  z.object({ type: z.literal('person'), dialog: reportedDialog.nullable() }),
+  /** The person of a transfer; null once they are gone. */
+  z.object({ type: z.literal('person'), person: reportedPerson.nullable() }),
   /** How an outbound dial resolved, and when; the Call-ID once it was answered. An answered call is active from `at`. */
   z.object({ type: z.literal('dial'), dial_status: dialStatus, at: z.iso.datetime(), sip_call_id: z.string().nullable() }),
   z.object({ type: z.literal('items'), items: z.array(sessionItem) }),
@@ -152,8 +156,8 @@ export const handover = z.object({
   lost_at: z.iso.datetime(),
   /** The answered dialog of a phone call; null for web calls, whose clients come by themselves. */
   dialog: reportedDialog.nullable(),
-  /** That of the person the caller was talking with by a transfer; null where it was the agent they talked with. */
-  person: reportedDialog.nullable().default(null),
+  /** The person of a transfer under way, or of one the caller was joined by; null where there was none. */
+  person: reportedPerson.nullable().default(null),
 });
 export type Handover = z.output<typeof handover>;
 /** The handover of a phone call. */

@@ -239,7 +239,8 @@ class RunningCall implements Call {
       line: this.#line,
       onRecording: (event) => this.#recording.add(event),
       tell: (fact) => this.#loop.accept(fact),
-      onJoined: (person) => this.#deps.report({ type: 'person', dialog: dialogReport(person) }),
+      onPerson: (person) =>
+        this.#deps.report({ type: 'person', person: person && { dialog: dialogReport(person.dialog), is_joined: person.isJoined } }),
     });
   }
 

@@ -12,7 +12,7 @@ import type { Worker } from './worker.ts';
 
 /** What taking a call over needs. */
 export interface ResumedJobDeps extends ResumedCallDeps {
-  readonly worker: Worker;
+  readonly worker: Pick<Worker, 'report' | 'reportEnd' | 'startCall'>;
   readonly logger: Logger;
 }
 
@@ -29,14 +29,15 @@ export async function resumeJob(deps: ResumedJobDeps, job: Job, plan: CallPlan, 
   if (caller.outcome !== 'answered') {
     logger.warn({ err: caller.error, sessionId: job.sessionId, outcome: caller.outcome }, 'call not taken over');
     person?.leg.send({ do: 'close' });
-    const leftAs = handover.person ? 'escalated' : 'user_hangup';
+    const leftAs = handover.person?.is_joined ? 'escalated' : 'user_hangup';
     worker.reportEnd(job, caller.outcome === 'gone' ? leftAs : 'heartbeat_timeout', handover.lost_at);
     return;
   }
   try {
     worker.report(job, { type: 'dialog', ...dialogReport(caller.dialog) });
-    if (handover.person) worker.report(job, { type: 'person', dialog: person && dialogReport(person.dialog) });
-    worker.startCall(job, plan, { ...handover, person: person && handover.person });
+    const joined = person && { dialog: dialogReport(person.dialog), is_joined: true };
+    if (handover.person) worker.report(job, { type: 'person', person: joined });
+    worker.startCall(job, plan, { ...handover, person: joined });
     job.call?.attach(caller.leg, caller);
     if (person) job.call?.rejoin(person.leg);
   } catch (error) {
@@ -46,15 +47,24 @@ export async function resumeJob(deps: ResumedJobDeps, job: Job, plan: CallPlan, 
   }
 }
 
-/** The person the caller was joined with; null where there was none, or they are gone: then the agent has the caller back, and says so. */
+/**
+ * The person the caller was joined with; null where there was none, or they are gone: then the agent has the caller back, and says so.
+ * Whoever was only being asked is hung up on: the agent calls them again, and they must not be busy with a call that nobody has.
+ */
 async function resumePerson(
   deps: ResumedJobDeps,
   plan: CallPlan,
   { person }: PhoneHandover,
 ): Promise<Extract<ResumedCall, { outcome: 'answered' }> | null> {
   if (!person) return null;
+  if (!person.is_joined) {
+    void resumeSipCall(deps, dialogFacts(person.dialog), { recording: null }).then((result) => {
+      if (result.outcome === 'answered') result.leg.send({ do: 'close' });
+    });
+    return null;
+  }
   const recording = plan.record_audio ? ({ firstSegment: 0, of: 'human' } as const) : null;
-  const result = await resumeSipCall(deps, dialogFacts(person), { recording, withinMs: PERSON_ANSWERS_MS });
+  const result = await resumeSipCall(deps, dialogFacts(person.dialog), { recording, withinMs: PERSON_ANSWERS_MS });
   if (result.outcome === 'answered') return result;
   deps.logger.warn({ err: result.error, sessionId: plan.session_id, outcome: result.outcome }, 'a joined person was not taken over');
   return null;

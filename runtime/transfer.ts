@@ -43,8 +43,8 @@ export interface TransferDeps {
   /** For the person called. */
   readonly notes: string;
   readonly tell: (fact: Extract<TurnFact, { type: `transfer.${string}` }>) => void;
-  /** The caller talks with the person from now on, whose dialog this is. */
-  readonly onJoined: (person: DialogFacts) => void;
+  /** The person has answered, is joined, or, null, has gone before that. */
+  readonly onPerson: (person: { readonly dialog: DialogFacts; readonly isJoined: boolean } | null) => void;
   /** A stretch of what the person says once they are joined. */
   readonly onRecording: (event: Extract<LegEvent, { type: 'recording' }>) => void;
 }
@@ -174,6 +174,7 @@ class RunningTransfer implements Transfer {
       return null;
     }
     this.#human = result.leg;
+    this.#deps.onPerson({ dialog: result.dialog, isJoined: false });
     result.leg.listen((events) => {
       for (const event of events) this.#onHumanEvent(event);
     });
@@ -207,11 +208,14 @@ class RunningTransfer implements Transfer {
   }
 
   #join(person: Person): void {
-    const { caller, onJoined, onRecording } = this.#deps;
-    if (!this.#human) return this.#failed(DECLINED.hung_up);
+    const { caller, onPerson, onRecording } = this.#deps;
+    if (!this.#human) {
+      this.#failed(DECLINED.hung_up);
+      return;
+    }
     caller.send({ do: 'holdMusic', isOn: false });
     this.#tell({ type: 'transfer.joined' });
-    onJoined(person.dialog);
+    onPerson({ dialog: person.dialog, isJoined: true });
     const onPersonLeft = () => this.#tell({ type: 'transfer.finished', isDone: true, message: '' });
     this.#talk = new JoinedTalk({ caller, person: person.leg, onRecording, onPersonLeft });
   }
@@ -222,6 +226,7 @@ class RunningTransfer implements Transfer {
       return;
     }
     this.#human = null;
+    if (!this.#abort.signal.aborted) this.#deps.onPerson(null);
     this.#consult?.take({ is: 'hung_up' });
   }
 

@@ -189,7 +189,7 @@ async function additionOf(context: Context, session: SessionHead, { report, epoc
     }
     case 'person': {
       const sealer = sealerOf(context, session);
-      return sealer ? { set: { person_dialog: report.dialog && sealer.seal(JSON.stringify(report.dialog), 'person') } } : {};
+      return sealer ? { set: { person: report.person && sealer.seal(JSON.stringify(report.person), 'person') } } : {};
     }
     case 'items': {
       const sealer = sealerOf(context, session);

@@ -5,7 +5,7 @@
  */
 import type { CallPlan } from '#config/call-plan.ts';
 import { Fault } from '#config/errors.ts';
-import { type Handover, type ReportedDialog, reportedDialog } from '#config/worker-link.ts';
+import { type Handover, type ReportedDialog, type ReportedPerson, reportedDialog, reportedPerson } from '#config/worker-link.ts';
 import { type Context, now } from '../context.ts';
 import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
 import { readPlan } from '../sessions/new-session.ts';
@@ -66,8 +66,7 @@ async function findSuccessor(
 interface LeftCall {
   readonly plan: CallPlan;
   readonly dialog: ReportedDialog | null;
-  /** Whom the caller talked with by a transfer. */
-  readonly person: ReportedDialog | null;
+  readonly person: ReportedPerson | null;
   readonly lostAt: Date;
 }
 
@@ -80,15 +79,16 @@ async function runningCall(context: Context, session: SessionDocument, diedAt: D
   const plan = await wholePlan(context, session);
   if (!plan) return null;
   if (session.channel === 'web_voice') return { plan, dialog: null, person: null, lostAt };
-  const dialog = openDialog(context, session, 'dialog');
-  return dialog === null || dialog.local_party === '' ? null : { plan, dialog, person: openDialog(context, session, 'person'), lostAt };
+  const dialog = reportedDialog.nullable().parse(reported(context, session, 'dialog'));
+  const person = reportedPerson.nullable().parse(reported(context, session, 'person'));
+  return dialog === null || dialog.local_party === '' ? null : { plan, dialog, person, lostAt };
 }
 
-/** The caller's dialog, or that of the person they are joined with, as it was reported last. */
-function openDialog(context: Context, session: SessionDocument, whose: 'dialog' | 'person'): ReportedDialog | null {
-  const stored = whose === 'dialog' ? session.dialog : session.person_dialog;
-  const sealed = stored && sealerOf(context, session)?.open(toBuffer(stored), whose);
-  return sealed ? reportedDialog.parse(JSON.parse(sealed.toString('utf8'))) : null;
+/** What was reported last of one of them; null where nothing was, or the session's key has been destroyed. */
+function reported(context: Context, session: SessionDocument, field: 'dialog' | 'person'): unknown {
+  const stored = session[field];
+  const plain = stored && sealerOf(context, session)?.open(toBuffer(stored), field);
+  return plain ? JSON.parse(plain.toString('utf8')) : null;
 }
 
 /** What is placed again; null when nobody may join any more. A phone that rings hangs on the worker that is gone, and is not rung a second time. */

@@ -26,7 +26,7 @@ const FORGOTTEN = {
   timeline: [],
   tracks: [],
   dialog: null,
-  person_dialog: null,
+  person: null,
   sip_headers: null,
   'analysis.result': null,
   outbox: [],

@@ -21,10 +21,7 @@ const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) =
     await models.sessions.updateOne({ _id: id }, { $set: { tracks: [] } });
   },
   transcripts: async ({ models }, id) => {
-    await models.sessions.updateOne(
-      { _id: id },
-      { $set: { timeline: [], dialog: null, person_dialog: null, sip_headers: null, 'analysis.result': null } },
-    );
+    await models.sessions.updateOne({ _id: id }, { $set: { timeline: [], dialog: null, person: null, sip_headers: null, 'analysis.result': null } });
     await models.sessionAttachments.deleteMany({ session_id: id });
   },
   flight_logs: ({ blobs }, id) => blobs.deletePrefix(flightLogPrefix(id)),

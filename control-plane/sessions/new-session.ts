@@ -87,7 +87,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     record_audio: input.recordAudio,
     tracks: [],
     dialog: null,
-    person_dialog: null,
+    person: null,
     analysis: { state: 'none', at, job_id: '', attempts: 0, runs: 0, finished_at: null, result: null },
     token_hash: input.tokenHash,
     room: input.room ?? null,

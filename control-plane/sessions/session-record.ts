@@ -65,7 +65,7 @@ export const sessionDetail = sessionRecord.extend({
 /** Fields a list row does without. */
 export const DETAIL_FIELDS = [
   ...['timeline', 'turns', 'silences', 'usage', 'takeovers', 'media_quality', 'sip_headers'],
-  ...['dialog', 'person_dialog', 'outbox', 'endpoints', 'wrapped_key', 'tracks'],
+  ...['dialog', 'person', 'outbox', 'endpoints', 'wrapped_key', 'tracks'],
 ] as const;
 
 /** Shows a session in a list. */

@@ -21,7 +21,7 @@ export function resumedConfig(config: TurnConfig, handover: Handover): TurnConfi
   const waiting = unanswered(history);
   const hasSpoken = messages.some(({ role }) => role === 'assistant');
   const { greeting, phrases } = config;
-  const isJoined = handover.person !== null;
+  const isJoined = handover.person?.is_joined === true;
   const first = hasSpoken || waiting !== '' || greeting.mode !== 'say' ? '' : ` ${greeting.text}`;
   const isCutOff = handover.was_cut_off || (!hasSpoken && greeting.mode === 'generate');
   return {

@@ -66,7 +66,8 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
   let callerLeg: Leg;
   let callerEvents: LegEvent[];
   let recorded: RecordingEvent[];
-  let joinedWith: DialogFacts | null;
+  /** As it is told of them. */
+  let persons: ({ readonly callId: string; readonly isJoined: boolean } | null)[];
 
   beforeAll(async () => {
     media = await startMediaThread({ rtpPortMin: 24_100, rtpPortMax: 24_139, iceServers: [], clock: systemClock, logger });
@@ -88,7 +89,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     phones = [];
     callerEvents = [];
     recorded = [];
-    joinedWith = null;
+    persons = [];
     peers = { caller: await openRtpPeer(), human: await openRtpPeer() };
   });
   afterEach(() => {
@@ -150,9 +151,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
       destination: 0,
       notes: of.notes ?? '',
       tell: (fact) => facts.push(fact),
-      onJoined: (person) => {
-        joinedWith = person;
-      },
+      onPerson: (person) => persons.push(person && { callId: person.dialog.sipCallId, isJoined: person.isJoined }),
       onRecording: (event) => recorded.push(event),
     });
   }
@@ -182,7 +181,11 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
   /** Caller and human hear each other, and nobody hears themselves. */
   async function expectJoined(): Promise<void> {
     await expect.poll(() => facts.map(({ type }) => type), WITHIN).toEqual(['transfer.joined']);
-    expect(joinedWith).toBe(humanDialog);
+    const callId = humanDialog?.sipCallId;
+    expect(persons).toEqual([
+      { callId, isJoined: false },
+      { callId, isJoined: true },
+    ]);
     void peers.human.speak(portOf(humanDialog?.localSdp ?? ''), tone(HUMAN_HZ, 60_000));
     peers.caller.heard.length = 0;
     peers.human.heard.length = 0;
@@ -306,6 +309,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
       answerWhenAsked();
       await finished();
       expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: expect.stringContaining(message) }]);
+      await expect.poll(() => persons.at(-1), WITHIN).toBeNull();
       await expectWithAgent();
       await expectOver();
     },

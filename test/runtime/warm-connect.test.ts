@@ -67,7 +67,7 @@ async function transferTo(
     destination: 0,
     notes: 'A refund.',
     tell: (fact) => facts.push(fact),
-    onJoined: () => undefined,
+    onPerson: () => undefined,
     onRecording: () => undefined,
   });
   await clock.run(() => facts.length > 0, 120_000);

@@ -145,8 +145,8 @@ export interface SessionDocument {
   tracks: RecordedTrack[];
   /** The answered SIP dialog, sealed. */
   dialog: StoredBytes | null;
-  /** That of the person the caller is joined with by a transfer; absent from sessions of an earlier version. */
-  person_dialog?: StoredBytes | null;
+  /** The person of a transfer and their dialog, sealed; absent from sessions of an earlier version. */
+  person?: StoredBytes | null;
   analysis: SessionAnalysis;
   /** Hex SHA-256 of the web client's token. */
   token_hash: string | null;
@@ -228,7 +228,7 @@ const FIELDS = {
   record_audio: { type: Boolean, default: false },
   tracks: list,
   dialog: { type: Schema.Types.Mixed, default: null },
-  person_dialog: { type: Schema.Types.Mixed, default: null },
+  person: { type: Schema.Types.Mixed, default: null },
   analysis: { type: Schema.Types.Mixed, required: true },
   token_hash: optionalText,
   room: optionalText,

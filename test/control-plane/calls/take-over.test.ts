@@ -33,20 +33,22 @@ function dialogOf(sip_call_id: string): ReportedDialog {
 }
 
 /** What the successor is told when the call's worker dies. */
-async function handedOver(): Promise<{ readonly caller: string | undefined; readonly person: string | undefined }> {
+async function handedOver(): Promise<{ readonly caller: string | undefined; readonly person: unknown }> {
   await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()));
   const { dialog, person } = api.dispatch.plans.at(-1)?.handover ?? {};
-  return { caller: dialog?.sip_call_id, person: person?.sip_call_id };
+  return { caller: dialog?.sip_call_id, person: person && [person.dialog.sip_call_id, person.is_joined] };
 }
 
-it('design §2 a phone call goes to another worker with its dialog, and with that of the person its caller is joined with, for as long as they are', async () => {
+it('design §2 a phone call goes to another worker with its dialog, and with that of the person its caller is handed to, for as long as they are there', async () => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });
-  expect(await handedOver()).toEqual({ caller: 'caller', person: undefined });
-  await api.report(id, { type: 'person', dialog: dialogOf('person') });
-  expect(await handedOver()).toEqual({ caller: 'caller', person: 'person' });
+  expect(await handedOver()).toEqual({ caller: 'caller', person: null });
+  for (const is_joined of [false, true]) {
+    await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined } });
+    expect(await handedOver()).toEqual({ caller: 'caller', person: ['person', is_joined] });
+  }
   expect(JSON.stringify(await loadSession(api.context, id))).not.toContain('sip:person@192.0.2.2');
-  await api.report(id, { type: 'person', dialog: null });
-  expect(await handedOver()).toEqual({ caller: 'caller', person: undefined });
-  expect((await loadSession(api.context, id))?.epoch).toBe(4);
+  await api.report(id, { type: 'person', person: null });
+  expect(await handedOver()).toEqual({ caller: 'caller', person: null });
+  expect((await loadSession(api.context, id))?.epoch).toBe(5);
 });

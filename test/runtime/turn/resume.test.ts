@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionItem } from '#config/session-record.ts';
-import type { ReportedDialog } from '#config/worker-link.ts';
+import type { ReportedPerson } from '#config/worker-link.ts';
 import { resumedConfig } from '#runtime/turn/resume.ts';
 import { type TurnConfig, turnConfig } from '#runtime/turn/turn-config.ts';
 import { testPlan } from '../test-plan.ts';
@@ -30,7 +30,7 @@ const settled = (status: 'completed' | 'failed'): SessionItem => ({
 });
 
 /** The settings of a call that goes on from these items, its caller with the agent or with a person. */
-function resumed(items: readonly SessionItem[], person: ReportedDialog | null = null): TurnConfig {
+function resumed(items: readonly SessionItem[], person: ReportedPerson | null = null): TurnConfig {
   const handover = { items: [...items], was_cut_off: false, elapsed_ms: 5_000, lost_at: at, dialog: null, person };
   return resumedConfig(
     turnConfig(testPlan(), null, (text) => text),
@@ -65,12 +65,12 @@ describe('design §2 a call whose worker died goes on', () => {
 
   it('without a word where the caller and that person go on talking; whoever hangs up ends the session escalated', () => {
     const party = { local_tag: 'l', remote_tag: 'r', local_party: 'l', remote_party: 'r', remote_target: '', local_contact: '' };
-    const person = { sip_call_id: 'p', ...party, route_set: [], local_cseq: 1, local_sdp: '', remote_sdp: '' };
+    const dialog = { sip_call_id: 'p', ...party, route_set: [], local_cseq: 1, local_sdp: '', remote_sdp: '' };
     for (const end of [
       { type: 'leg.closed', reason: 'remote' },
       { type: 'transfer.finished', isDone: true, message: '' },
     ] as const) {
-      const script = TurnScript.listening(resumed([...wish, settled('completed')], person));
+      const script = TurnScript.listening(resumed([...wish, settled('completed')], { dialog, is_joined: true }));
       script.say('can you hear me?').after(3_600_000);
       expect([script.all('generate'), script.all('say'), script.all('hangUp')]).toEqual([[], [], []]);
       expect(script.take(end).last('hangUp')?.reason).toBe('escalated');
