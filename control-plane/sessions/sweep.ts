@@ -32,17 +32,28 @@ export function startSweeper(context: Context, pulse: Pulse): ChoreLoop {
   // Another replica may be in the middle of what looks left behind.
   const isAlone = context.settings.REDIS_URL === undefined;
   let isFirst = isAlone;
+  let isEarlierRunOver = false;
   return startChoreLoop(context, { name: 'sweep', everyMs: TICK_MS }, async () => {
     if (isFirst) await loseSight(context, pulse.lastBeat);
     const graceMs = isFirst ? 0 : GRACE_MS;
     isFirst = false;
-    await sweep(context, { graceMs, startedAtMs });
+    isEarlierRunOver = await sweep(context, { graceMs, startedAtMs, isEarlierRunOver });
     pulse.beat(now(context));
   });
 }
 
-/** One pass. `graceMs` is how long what somebody may still be doing is left alone; `startedAtMs` is when this process began to see its workers. */
-export async function sweep(context: Context, options: { readonly graceMs: number; readonly startedAtMs: number }): Promise<void> {
+/** What a pass goes by. */
+interface SweepOptions {
+  /** How long what somebody may still be doing is left alone. */
+  readonly graceMs: number;
+  /** When this process began to see its workers. */
+  readonly startedAtMs: number;
+  /** An earlier pass has found nothing left of earlier runs, and nothing more comes of them: the live sessions need not be read through again. */
+  readonly isEarlierRunOver?: boolean;
+}
+
+/** One pass. Returns whether nothing is left of earlier runs of this machine. */
+export async function sweep(context: Context, options: SweepOptions): Promise<boolean> {
   const wallTime = context.clock.wallTime();
   const before = new Date(wallTime - options.graceMs);
   for (const session of await find(context, { status: 'creating', status_at: { $lte: before } })) await voidHold(context, session);
@@ -57,7 +68,8 @@ export async function sweep(context: Context, options: { readonly graceMs: numbe
     const unseen = await find(context, { status: 'unknown', status_at: { $lte: new Date(wallTime - UNKNOWN_MS) } });
     for (const { _id, epoch } of unseen) await giveUp(context, _id, epoch);
   }
-  if (wallTime - options.startedAtMs >= EARLIER_RUN_GRACE_MS) await endEarlierRuns(context);
+  if (options.isEarlierRunOver) return true;
+  return wallTime - options.startedAtMs >= EARLIER_RUN_GRACE_MS && (await endEarlierRuns(context)) === 0;
 }
 
 /**
@@ -105,10 +117,13 @@ async function endPending(context: Context, session: SessionDocument, reason: 'a
   await carryOn(context, ended);
 }
 
-/** Every worker an earlier supervisor of this machine had started is certainly dead. With a database of its own, this machine is the only one. */
-async function endEarlierRuns(context: Context): Promise<void> {
+/**
+ * Every worker an earlier supervisor of this machine had started is certainly dead. With a database of its own, this machine is the only one.
+ * Returns how many sessions were still with them.
+ */
+async function endEarlierRuns(context: Context): Promise<number> {
   const { SUPERVISOR_RUN, MONGODB_URL } = context.settings;
-  if (SUPERVISOR_RUN === undefined || MONGODB_URL !== undefined) return;
+  if (SUPERVISOR_RUN === undefined || MONGODB_URL !== undefined) return 0;
   const orphans = await find(context, {
     status: { $in: ['pending', 'active', 'unknown'] },
     'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] },
@@ -116,6 +131,7 @@ async function endEarlierRuns(context: Context): Promise<void> {
   await Promise.all(orphans.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
   const analyses = await find(context, { 'analysis.state': 'running', 'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] } });
   for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context) });
+  return orphans.length + analyses.length;
 }
 
 /** Deliveries whose relay was cut off between their insertion and their turn. */

@@ -212,9 +212,11 @@ describe('the sweeper', () => {
     const orphan = await joined();
     const waiting = await session();
     api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'new', supervisorRun: 'run-1' };
-    await pass(0, 4_999);
+    expect(await pass(0, 4_999)).toBe(false);
     expect((await read(orphan))?.status).toBe('active');
-    await pass(0, 5_000);
+    expect(await pass(0, 5_000)).toBe(false);
+    // Nothing is left of them now: the sweeper looks no more.
+    expect(await pass(0, 5_000)).toBe(true);
     expect([(await read(mine))?.status, (await read(orphan))?.end_reason]).toEqual(['active', 'heartbeat_timeout']);
     expect(await read(waiting)).toMatchObject({ status: 'pending', epoch: 2, worker: { instance_id: 'new' } });
   });
