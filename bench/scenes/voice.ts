@@ -1,14 +1,20 @@
 /** The stand-in's voice: Flite at 24 kHz, with the true times of its words, by which the product's estimate of what was heard is judged. */
 import { speak } from '#test/fakes/spoken.ts';
+import { VOICED_PEAK } from '../caller/rtp.ts';
 
 const RATE_HZ = 24_000;
+/** How far the first sound lies in its packet of 20 ms on average, and the last one's packet goes on after it has begun: what is heard between is longer by the difference. */
+const PACKETS_ADD_MS = 10;
 /** Silence left in front of the first sound. */
 const LEAD_IN_MS = 20;
 
-/** A text as it is spoken; word ends in ms from the first sample. */
+/** A text as it is spoken; times in ms from the first sample. */
 export interface VoicedText {
   readonly samples: Int16Array;
   readonly durationMs: number;
+  /** The first sound that can be heard. */
+  readonly startMs: number;
+  /** Where the last sound of each word was that can be heard: what is silent of it is not missed. */
   readonly wordEndsMs: readonly number[];
 }
 
@@ -25,15 +31,25 @@ function speakPiece(text: string): VoicedText {
   const { samples, startMs, words } = speak(text, { rateHz: RATE_HZ });
   const skippedMs = Math.max(0, startMs - LEAD_IN_MS);
   const kept = samples.subarray(Math.round((skippedMs * RATE_HZ) / 1_000));
-  return { samples: kept, durationMs: (kept.length * 1_000) / RATE_HZ, wordEndsMs: words.map(({ endMs }) => endMs - skippedMs) };
+  const wordEndsMs = words.map(({ endMs }) => {
+    const end = Math.round(((endMs - skippedMs) * RATE_HZ) / 1_000);
+    return (kept.subarray(0, end).findLastIndex(isAudible) * 1_000) / RATE_HZ;
+  });
+  return { samples: kept, durationMs: (kept.length * 1_000) / RATE_HZ, startMs: startMs - skippedMs, wordEndsMs };
 }
 
-/** How many words of a reply were over after `heardMs` of it, if it was spoken in these pieces. */
+function isAudible(sample: number): boolean {
+  return Math.abs(sample) >= VOICED_PEAK;
+}
+
+/** How many words of a reply were over after `heardMs` from its first audible packet to its last, if it was spoken in these pieces. */
 export function wordsHeard(pieces: readonly string[], heardMs: number): number {
+  const first = pieces[0] === undefined ? 0 : voicePiece(pieces[0]).startMs;
+  const playedMs = first + heardMs + PACKETS_ADD_MS;
   let [startMs, count] = [0, 0];
   for (const piece of pieces) {
     const { durationMs, wordEndsMs } = voicePiece(piece);
-    count += wordEndsMs.filter((endMs) => startMs + endMs <= heardMs).length;
+    count += wordEndsMs.filter((endMs) => startMs + endMs <= playedMs).length;
     startMs += durationMs;
   }
   return count;

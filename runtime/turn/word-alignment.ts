@@ -36,7 +36,7 @@ const TOLD = Array.from({ length: UNTOLD + 1 }, (_, heard) => {
 });
 const KINDS = Object.keys(LIKELIHOOD);
 /** What it costs to stand still for a step, or to go twice as far. */
-const OFF_PACE = 0.5;
+const OFF_PACE = 0.7;
 /** How far from the likeliest place others are thought of, in steps. */
 const REACH = 60;
 

@@ -1,0 +1,69 @@
+/** `npm run bench:heard`: how well the estimate of what was heard knows Flite's voices, and eSpeak's where it is installed. Chance is seeded, so the figures are the code's alone. */
+import { systemClock } from '#config/clock.ts';
+import { PROVIDER_VOICES } from '#config/platform-models.ts';
+import { resample } from '#media/pcm.ts';
+import { createEspeak, detectEspeakVoices } from '#media/speech/espeak.ts';
+import { VoicePace } from '#runtime/turn/heard.ts';
+import { speakable } from '#runtime/turn/speakable-text.ts';
+import { speak } from '#test/fakes/spoken.ts';
+import { createRandom } from '#test/simulation/random.ts';
+import { quantile } from '../statistics.ts';
+import { bias, joined, partWithin, type VoicedSentence, type WordsOff, wordsOff } from './estimate.ts';
+import { SENTENCES } from './sentences.ts';
+
+/** A telephone's. */
+const RATE_HZ = 8_000;
+/** A call knows a voice's speed from so many sentences at most. */
+const CALL_SENTENCES = 15;
+
+const all: WordsOff[] = [];
+for (const { id } of PROVIDER_VOICES.local) {
+  const sentences = SENTENCES.en.map((text) => {
+    const speech = speakable(text, { language: 'en', needsWords: true });
+    return { text, speech, ...speak(speech.spoken, { rateHz: RATE_HZ, voice: id }) };
+  });
+  report(id, sentences);
+}
+if (detectEspeakVoices().length > 0) {
+  const espeak = createEspeak(systemClock);
+  for (const [language, texts] of Object.entries(SENTENCES)) {
+    const sentences: VoicedSentence[] = [];
+    for (const text of texts) {
+      const speech = speakable(text, { language, needsWords: false });
+      const options = {
+        voiceId: `espeak-${language}`,
+        language,
+        speed: 1,
+        emotion: null,
+        sampleRateHz: RATE_HZ,
+        signal: new AbortController().signal,
+      };
+      for await (const { samples, sampleRateHz, words } of espeak.synthesise(speech.spoken, options))
+        sentences.push({ text, speech, samples: resample(samples, sampleRateHz, RATE_HZ), rateHz: RATE_HZ, words: words ?? [] });
+    }
+    report(`espeak-${language}`, sentences);
+  }
+  await espeak.close();
+}
+print('all', joined(all));
+
+function report(voice: string, sentences: readonly VoicedSentence[]): void {
+  const random = createRandom(5);
+  let pace = new VoicePace();
+  const off = sentences.map((sentence, index) => {
+    if (index % CALL_SENTENCES === 0) pace = new VoicePace();
+    return wordsOff(sentence, pace, random);
+  });
+  all.push(...off);
+  print(voice, joined(off));
+}
+
+function print(voice: string, off: WordsOff): void {
+  for (const [name, samples] of Object.entries(off) as [keyof WordsOff, number[]][]) {
+    const share = (words: number) => `${(100 * partWithin(samples, words)).toFixed(1)} %`;
+    const p95 = quantile(samples.map(Math.abs), 0.95);
+    console.log(
+      `${voice.padEnd(10)} ${name.padEnd(6)} ${samples.length} moments: exact ${share(0)}, within one word ${share(1)}, p95 ${p95}, bias ${bias(samples).toFixed(2)} words`,
+    );
+  }
+}
