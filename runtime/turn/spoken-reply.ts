@@ -22,6 +22,8 @@ import { speakable } from './speakable-text.ts';
 
 /** Audio made beyond what has been played; more would only be thrown away by an interruption. */
 const AHEAD_MS = 4_000;
+/** Where no word ends for longer, the leg tells all the same how far it has come: it may be lost, and that is then the last that is known. */
+const MARK_WITHIN_MS = 300;
 /** One for all: every reply ends with it, and a stack of its own would be the dearest part of that. */
 const GIVEN_UP = new Error('the reply was given up');
 
@@ -69,6 +71,8 @@ export class SpokenReply {
   #hasEnded = false;
   #hasAudio = false;
   #madeMs = 0;
+  /** Where the last mark was set, ms from the start of the reply. */
+  #markedMs = 0;
   #playedMs = 0;
   #lastMark: { legPieceId: number; offsetMs: number } | null = null;
 
@@ -227,8 +231,10 @@ export class SpokenReply {
     const legPieceId = nextPieceId();
     for (const word of words ?? []) addWordTime(piece, word.textEnd, word.endMs);
     addAudio(piece, legPieceId, samples, rateHz);
-    const marks = marksWithin(piece.endsMs, startMs, durationMs, rateHz);
+    const ends = marksWithin(piece.endsMs, startMs, durationMs, rateHz);
     this.#madeMs += durationMs;
+    const marks = ends.length === 0 && this.#madeMs - this.#markedMs >= MARK_WITHIN_MS ? Int32Array.of(samples.length) : ends;
+    if (marks.length > 0) this.#markedMs = this.#madeMs;
     this.#sent.set(legPieceId, { rateHz, marks });
     this.#queued.push({ command: { do: 'play', replyId: this.replyId, pieceId: legPieceId, samples, marks, last: false }, durationMs });
     if (!this.#hasAudio) {
@@ -245,6 +251,8 @@ export class SpokenReply {
     if (!isDone) return;
     this.#hasEnded = true;
     const end = { pieceId: this.#options.nextPieceId(), samples: new Int16Array(0), marks: new Int32Array(0) };
+    // A leg that is paused at the very end stands here: all of it was heard.
+    this.#sent.set(end.pieceId, { rateHz: this.#options.rateHz, marks: end.marks });
     this.#options.send({ do: 'play', replyId: this.replyId, ...end, last: true });
   }
 }

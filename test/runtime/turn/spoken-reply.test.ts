@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import type { LegCommand } from '#media/leg.ts';
+import type { SpeechChunk } from '#media/speech/speech.ts';
+import { VoicePace } from '#runtime/turn/heard.ts';
+import { SpokenReply } from '#runtime/turn/spoken-reply.ts';
+
+const RATE_HZ = 8_000;
+
+/** What is sent to the leg for a text that is voiced in these chunks. */
+async function voiced(text: string, chunks: readonly SpeechChunk[]) {
+  const plays: Extract<LegCommand, { do: 'play' }>[] = [];
+  let pieces = 0;
+  const synthesise = async function* () {
+    yield* chunks;
+  };
+  const reply = new SpokenReply(
+    {
+      replyId: 'r1',
+      synthesizer: { id: 'chunks', voices: [], synthesise },
+      voice: { voiceId: null, language: 'en', speed: 1 },
+      pace: new VoicePace(),
+      rateHz: RATE_HZ,
+      send: (command) => void (command.do === 'play' && plays.push(command)),
+      canSend: () => true,
+      onAudible: () => undefined,
+      onFailed: (error) => expect(error).toBeUndefined(),
+      nextPieceId: () => ++pieces,
+    },
+    false,
+  );
+  reply.play();
+  reply.add({ text, emotion: null });
+  reply.complete();
+  await expect.poll(() => plays.at(-1)?.last).toBe(true);
+  return { reply, plays };
+}
+
+const sound = (ms: number): SpeechChunk => ({ samples: new Int16Array((ms * RATE_HZ) / 1_000).fill(900), sampleRateHz: RATE_HZ, words: null });
+
+it('all of a reply was heard where the leg was paused at its very end', async () => {
+  const { reply, plays } = await voiced('Yes, of course.', [sound(900)]);
+  expect(reply.heardAt({ replyId: 'r1', pieceId: plays.at(-1)?.pieceId ?? 0, sample: 0 })).toEqual({ text: 'Yes, of course.', isExact: true });
+});
+
+it('in a long word, too, the leg tells how far it has come, should it be lost', async () => {
+  const { plays } = await voiced('Donaudampfschifffahrtsgesellschaftskapitän.', [sound(200), sound(200), sound(200), sound(200)]);
+  expect(plays.map(({ marks }) => [...marks])).toMatchObject([[], [1_600], [], [1_600], []]);
+});
