@@ -47,6 +47,9 @@ import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { type Part, runPart } from './part.ts';
 import { explainListenError } from './ports.ts';
 
+/** The first speech request is a while off. */
+const WARM_UP_AFTER_MS = 1_000;
+
 /** Runs the control plane as a process. */
 export async function startControlPlanePart(settings: Settings): Promise<void> {
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'control-plane' });
@@ -87,7 +90,8 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
   }).catch((error: unknown) => {
     throw explainListenError(error, { setting: 'HOST, PORT', host: settings.HOST, port: settings.PORT });
   });
-  context.speech.warm();
+  // Behind the word that it is ready: the parts of the machine need its cores until then.
+  const warmUp = clock.after(WARM_UP_AFTER_MS, () => context.speech.warm());
   const chores = [
     sweeper,
     startDeliverer(context),
@@ -116,6 +120,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
     },
     drain: async () => hub.drain(),
     async close() {
+      warmUp.cancel();
       for (const link of links) link.close();
       internal?.close();
       await others?.close();

@@ -21,6 +21,9 @@ import type { Spool } from './spool.ts';
 const HEARTBEAT_MS = 1_000;
 const RECONNECT_FIRST_MS = 100;
 const RECONNECT_MAX_MS = 2_000;
+/** A control plane that starts beside this worker, or again, is there within seconds: until then it is not left waiting for the next attempt. */
+const EAGER_FOR_MS = 10_000;
+const EAGER_MAX_MS = 200;
 /** The control plane answers heartbeats with pings of its own; silence longer than this is a dead connection. */
 const SILENCE_MS = 6_000;
 /** A link that has been away this long is worth a line for a person. */
@@ -206,7 +209,7 @@ class LinkClient implements ControlPlaneClient {
     }
     this.#guard(() => this.#deps.onAlone(aloneMs));
     const waitMs = this.#retryMs;
-    this.#retryMs = Math.min(this.#retryMs * 2, RECONNECT_MAX_MS);
+    this.#retryMs = Math.min(this.#retryMs * 2, aloneMs < EAGER_FOR_MS ? EAGER_MAX_MS : RECONNECT_MAX_MS);
     this.#retryTimer = clock.after(waitMs, () => this.#connect());
   }
 
