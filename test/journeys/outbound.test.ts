@@ -98,7 +98,10 @@ async function importNumber(manner: PhoneManner) {
 async function call(manner: PhoneManner): Promise<{ readonly sessionId: string; readonly phone: SippPhone }> {
   const { number, phone } = await importNumber(manner);
   const body = { agent_id: agentId, phone_number_id: number.phone_number_id, to_number: CALLED };
-  const placed = await product.ask('POST', '/v1/agent/phone-calls', body);
+  const placed = await product.ask('POST', '/v1/agent/phone-calls', body).catch((error: unknown) => {
+    phone.giveUp();
+    throw error;
+  });
   return { sessionId: placed.session_id, phone };
 }
 
