@@ -43,7 +43,8 @@ if (detectEspeakVoices().length > 0) {
     }
     report(`espeak-${language}`, sentences);
   }
-  await espeak.close();
+  // Its program is no reason for this one to live on, nor to wait.
+  void espeak.close();
 }
 print('all', joined(all));
 
