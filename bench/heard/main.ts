@@ -3,6 +3,7 @@ import { systemClock } from '#config/clock.ts';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
 import { resample } from '#media/pcm.ts';
 import { createEspeak, detectEspeakVoices } from '#media/speech/espeak.ts';
+import type { SpokenWord } from '#media/speech/speech.ts';
 import { VoicePace } from '#runtime/turn/heard.ts';
 import { speakable } from '#runtime/turn/speakable-text.ts';
 import { speak } from '#test/fakes/spoken.ts';
@@ -38,8 +39,13 @@ if (detectEspeakVoices().length > 0) {
         sampleRateHz: RATE_HZ,
         signal: new AbortController().signal,
       };
-      for await (const { samples, sampleRateHz, words } of espeak.synthesise(speech.spoken, options))
-        sentences.push({ text, speech, samples: resample(samples, sampleRateHz, RATE_HZ), rateHz: RATE_HZ, words: words ?? [] });
+      const samples: number[] = [];
+      const words: SpokenWord[] = [];
+      for await (const chunk of espeak.synthesise(speech.spoken, options)) {
+        for (const sample of resample(chunk.samples, chunk.sampleRateHz, RATE_HZ)) samples.push(sample);
+        words.push(...(chunk.words ?? []));
+      }
+      sentences.push({ text, speech, samples: Int16Array.from(samples), rateHz: RATE_HZ, words });
     }
     report(`espeak-${language}`, sentences);
   }
