@@ -16,13 +16,13 @@ export interface VoicedPiece {
   readonly spoken: string;
   readonly emotion: Emotion | null;
   readonly words: readonly HeardWord[];
-  /** False while more audio of the piece is to come. */
+  /** False while more audio of the piece is to come, and for good where its voice broke off. */
   isComplete: boolean;
   /** Audio of the piece in the order it goes to the leg. */
   readonly chunks: VoicedChunk[];
   /** What its audio sounds like so far. */
   readonly listener: VoiceListener;
-  /** Null before there is audio, and where the voice tells times itself. */
+  /** Null before there is audio, after all of it, and where the voice tells times itself. */
   alignment: WordAlignment | null;
   /** When each word ends as far as is known, ms from the start of the piece; infinity beyond. */
   endsMs: readonly number[];
@@ -117,7 +117,8 @@ export function heardText(pieces: readonly VoicedPiece[], position: HeardPositio
 export function wholeText(pieces: readonly VoicedPiece[]): string {
   return pieces
     .filter(({ chunks }) => chunks.length > 0)
-    .map(({ text }) => text)
+    .map((piece) => (piece.isComplete ? piece.text : endedText(piece, Number.POSITIVE_INFINITY)))
+    .filter((text) => text !== '')
     .join(' ');
 }
 
@@ -128,9 +129,13 @@ function heardOfPiece(piece: VoicedPiece, position: HeardPosition): HeardText {
     else if (chunk.legPieceId === position.legPieceId) playedMs += Math.min(chunk.durationMs, position.offsetMs);
   }
   // Half a millisecond: marks are whole samples.
-  const last = piece.endsMs.findLastIndex((endMs) => endMs <= playedMs + 0.5);
-  const textEnd = piece.words[last]?.textEnd ?? 0;
-  return { text: piece.text.slice(0, textEnd), isExact: isTimed(piece) };
+  return { text: endedText(piece, playedMs + 0.5), isExact: isTimed(piece) };
+}
+
+/** The words that have ended by then. */
+function endedText({ text, words, endsMs }: VoicedPiece, byMs: number): string {
+  const last = endsMs.findLastIndex((endMs) => Number.isFinite(endMs) && endMs <= byMs);
+  return text.slice(0, words[last]?.textEnd ?? 0);
 }
 
 function isTimed(piece: VoicedPiece): boolean {
@@ -146,6 +151,7 @@ export function addWordTime(piece: VoicedPiece, spokenEnd: number, endMs: number
 /** The piece is complete: words the voice gave no time for end with the next one that has one, or with the piece. */
 export function completePiece(piece: VoicedPiece): void {
   piece.isComplete = true;
+  piece.alignment = null;
   if (!isTimed(piece)) {
     piece.endsMs = WordAlignment.whole(piece.words, piece.listener.steps);
     return;
@@ -156,6 +162,12 @@ export function completePiece(piece: VoicedPiece): void {
     endMs = word.endMs;
   }
   piece.endsMs = piece.words.map((word) => word.endMs ?? endMs);
+}
+
+/** No more audio of the piece will come, though not all of it was said: it was heard as far as it had come. */
+export function breakOffPiece(piece: VoicedPiece): void {
+  if (piece.alignment) piece.endsMs = piece.alignment.endsMs(true);
+  piece.alignment = null;
 }
 
 /** Appends audio; what the voice said of its words' times comes before. */

@@ -9,6 +9,7 @@ import { type SpeechChunk, SpeechError, type Synthesizer } from '#media/speech/s
 import {
   addAudio,
   addWordTime,
+  breakOffPiece,
   completePiece,
   createPiece,
   type HeardText,
@@ -195,7 +196,7 @@ export class SpokenReply {
         if (this.#abort.signal.aborted) return;
         const mayRetry = attempt === 1 && piece.chunks.length === 0 && (!(error instanceof SpeechError) || error.retryable);
         if (mayRetry) continue;
-        completePiece(piece);
+        breakOffPiece(piece);
         this.#onFailed(error);
         return;
       }

@@ -39,6 +39,9 @@ const KINDS = Object.keys(LIKELIHOOD);
 const OFF_PACE = 0.7;
 /** How far from the likeliest place others are thought of, in steps. */
 const REACH = 60;
+const WIDTH = 2 * REACH + 1;
+/** Room a path begins with; doubled as it is needed. */
+const FIRST_STEPS = 64;
 
 /** The text in places: as much of a sound as is expected to take one step. */
 interface Places {
@@ -48,21 +51,31 @@ interface Places {
   readonly expected: Uint8Array;
 }
 
-/** How likely each place is after a step, and how it is got to. */
+/** Places that are thought of after a step: `from` on, as many as fit; all others are out of reach. */
 interface Reached {
-  /** The place the lists begin with; those that are not in them are out of reach. */
-  readonly from: number;
+  from: number;
+  /** How likely each is. */
   readonly scores: Float64Array;
-  /** By how many places the step went on: 0, 1 or 2. */
-  readonly moves: Uint8Array;
+  length: number;
+}
+
+/** The steps so far, as a way back. */
+interface Trace {
+  /** The place the moves of each step begin with. */
+  readonly froms: number[];
+  /** `WIDTH` for each step: by how many places it went on to get to each, 0, 1 or 2. */
+  moves: Uint8Array;
+  readonly endsMs: number[];
 }
 
 /** Follows a voice through one text while its audio comes. */
 export class WordAlignment {
   readonly #words: number;
   readonly #places: Places;
-  readonly #reached: Reached[] = [];
-  readonly #endsMs: number[] = [];
+  readonly #trace: Trace = { froms: [], moves: new Uint8Array(FIRST_STEPS * WIDTH), endsMs: [] };
+  /** After the last step; the other one is written to by the next. */
+  #last: Reached = { from: 0, scores: new Float64Array(WIDTH), length: 1 };
+  #next: Reached = { from: 0, scores: new Float64Array(WIDTH), length: 0 };
 
   /** `letterMs` is the voice's speed: voiced ms per letter. */
   constructor(words: readonly AlignedWord[], letterMs: number) {
@@ -78,33 +91,80 @@ export class WordAlignment {
       alignment.#take(step, Math.round((place * index) / Math.max(1, steps.length - 1)));
     });
     const lastMs = steps.at(-1)?.endMs ?? Number.POSITIVE_INFINITY;
-    return endsOn({ ...alignment.#path(), place }).map((endMs) => Math.min(endMs, lastMs));
+    return alignment.#endsUpTo(place).map((endMs) => Math.min(endMs, lastMs));
   }
 
   /** Takes in what was heard next. */
   push(step: VoiceStep): void {
-    const last = this.#reached.at(-1);
-    this.#take(step, last ? bestOf(last) : 0);
+    this.#take(step, bestOf(this.#last));
   }
 
   /** When each word ended, ms; infinity for those that have not yet. `isPausing`: there is silence now, which ends a word. */
   endsMs(isPausing: boolean): number[] {
-    const last = this.#reached.at(-1);
-    if (!last) return new Array<number>(this.#words).fill(Number.POSITIVE_INFINITY);
-    const place = bestOf(last);
-    if (!isPausing) return endsOn({ ...this.#path(), place });
-    const beyond = advance(this.#places, last, AFTER_PAUSE, place);
-    return endsOn({ ...this.#path(), reached: [...this.#reached, beyond], place: bestOf(beyond) });
+    const count = this.#trace.froms.length;
+    const place = bestOf(this.#last);
+    if (!isPausing || count === 0) return this.#endsUpTo(place);
+    this.#advance(AFTER_PAUSE, place);
+    return this.#endsUpTo(bestOf(this.#next), count + 1);
   }
 
   #take({ heard, endMs }: VoiceStep, centre: number): void {
-    const last = this.#reached.at(-1);
-    this.#reached.push(last ? advance(this.#places, last, heard, centre) : START);
-    this.#endsMs.push(endMs);
+    const { froms, endsMs } = this.#trace;
+    endsMs.push(endMs);
+    if (froms.length === 0) {
+      froms.push(0);
+      return;
+    }
+    this.#advance(heard, centre);
+    froms.push(this.#next.from);
+    [this.#last, this.#next] = [this.#next, this.#last];
   }
 
-  #path(): Omit<Path, 'place'> {
-    return { words: this.#words, places: this.#places, reached: this.#reached, endsMs: this.#endsMs };
+  /** One more step, to the places around `centre`: how likely each is then, and how it is got to. */
+  #advance(heard: number, centre: number): void {
+    const { expected } = this.#places;
+    const [before, after, moves] = [this.#last, this.#next, this.#movesAt(this.#trace.froms.length)];
+    const from = Math.max(0, centre - REACH);
+    after.from = from;
+    after.length = Math.min(expected.length, centre + REACH + 1) - from;
+    const told = TOLD[heard] as Float64Array;
+    let leapt = scoreAt(before, from - 2);
+    let went = scoreAt(before, from - 1);
+    for (let index = 0; index < after.length; index++) {
+      const stood = scoreAt(before, from + index);
+      const offPace = (stood > leapt ? stood : leapt) - OFF_PACE;
+      const likelihood = told[expected[from + index] as number] as number;
+      moves[index] = went >= offPace ? 1 : stood > leapt ? 0 : 2;
+      after.scores[index] = (went >= offPace ? went : offPace) + likelihood;
+      leapt = went;
+      went = stood;
+    }
+  }
+
+  #movesAt(step: number): Uint8Array {
+    const trace = this.#trace;
+    const end = (step + 1) * WIDTH;
+    if (end > trace.moves.length) {
+      const longer = new Uint8Array(2 * end);
+      longer.set(trace.moves);
+      trace.moves = longer;
+    }
+    return trace.moves.subarray(step * WIDTH, end);
+  }
+
+  /** Goes back along the path to a place after `steps`: a word ended with the step before the first of a later one. */
+  #endsUpTo(last: number, steps = this.#trace.froms.length): number[] {
+    const { froms, moves, endsMs } = this.#trace;
+    const ends = new Array<number>(this.#words).fill(Number.POSITIVE_INFINITY);
+    const wordAt = (place: number) => this.#places.words[place] ?? 0;
+    let place = last;
+    for (let step = steps - 1; step > 0; step--) {
+      const from = froms[step] ?? this.#next.from;
+      const before = place - (moves[step * WIDTH + place - from] ?? 0);
+      for (let word = wordAt(before); word < wordAt(place); word++) ends[word] = endsMs[step - 1] as number;
+      place = before;
+    }
+    return ends;
   }
 }
 
@@ -112,8 +172,6 @@ export class WordAlignment {
 export function lettersOf(words: readonly AlignedWord[]): number {
   return words.reduce((sum, { sounds }) => sounds.reduce((before, { letters }) => before + letters, sum), 0);
 }
-
-const START: Reached = { from: 0, scores: new Float64Array(1), moves: new Uint8Array(1) };
 
 /** A place for each step the text is expected to take; every word has one at least. */
 function placesOf(words: readonly AlignedWord[], stepsPerLetter: number): Places {
@@ -131,63 +189,16 @@ function placesOf(words: readonly AlignedWord[], stepsPerLetter: number): Places
   return { words: places.map(({ word }) => word), expected: Uint8Array.from(places, ({ expected }) => expected) };
 }
 
-/** One more step, to the places around `centre`. */
-function advance({ expected }: Places, before: Reached, heard: number, centre: number): Reached {
-  const from = Math.max(0, centre - REACH);
-  const length = Math.min(expected.length, centre + REACH + 1) - from;
-  const [scores, moves] = [new Float64Array(length), new Uint8Array(length)];
-  const told = TOLD[heard] as Float64Array;
-  let leapt = scoreAt(before, from - 2);
-  let went = scoreAt(before, from - 1);
-  for (let index = 0; index < length; index++) {
-    const stood = scoreAt(before, from + index);
-    const offPace = (stood > leapt ? stood : leapt) - OFF_PACE;
-    const likelihood = told[expected[from + index] as number] as number;
-    if (went >= offPace) {
-      moves[index] = 1;
-      scores[index] = went + likelihood;
-    } else {
-      moves[index] = stood > leapt ? 0 : 2;
-      scores[index] = offPace + likelihood;
-    }
-    leapt = went;
-    went = stood;
-  }
-  return { from, scores, moves };
-}
-
 /** Far below any place that can be reached. */
 const OUT_OF_REACH = -1e9;
 
-function scoreAt({ from, scores }: Reached, place: number): number {
+function scoreAt({ from, scores, length }: Reached, place: number): number {
   const index = place - from;
-  return index >= 0 && index < scores.length ? (scores[index] as number) : OUT_OF_REACH;
+  return index >= 0 && index < length ? (scores[index] as number) : OUT_OF_REACH;
 }
 
-function bestOf({ from, scores }: Reached): number {
+function bestOf({ from, scores, length }: Reached): number {
   let best = 0;
-  for (let index = 1; index < scores.length; index++) if ((scores[index] as number) > (scores[best] as number)) best = index;
+  for (let index = 1; index < length; index++) if ((scores[index] as number) > (scores[best] as number)) best = index;
   return from + best;
-}
-
-interface Path {
-  readonly words: number;
-  readonly places: Places;
-  readonly reached: readonly Reached[];
-  readonly endsMs: readonly number[];
-  /** Where the path ends. */
-  readonly place: number;
-}
-
-/** Goes back along a path: a word ended with the step before the first of a later one. */
-function endsOn({ words, places, reached, endsMs, place: last }: Path): number[] {
-  const ends = new Array<number>(words).fill(Number.POSITIVE_INFINITY);
-  let place = last;
-  for (let step = reached.length - 1; step > 0; step--) {
-    const { from, moves } = reached[step] as Reached;
-    const before = place - (moves[place - from] ?? 0);
-    for (let word = places.words[before] ?? 0; word < (places.words[place] ?? 0); word++) ends[word] = endsMs[step - 1] as number;
-    place = before;
-  }
-  return ends;
 }

@@ -1,17 +1,19 @@
 import { expect, it } from 'vitest';
 import type { LegCommand } from '#media/leg.ts';
-import type { SpeechChunk } from '#media/speech/speech.ts';
+import { type SpeechChunk, SpeechError } from '#media/speech/speech.ts';
 import { VoicePace } from '#runtime/turn/heard.ts';
 import { SpokenReply } from '#runtime/turn/spoken-reply.ts';
 
 const RATE_HZ = 8_000;
 
 /** What is sent to the leg for a text that is voiced in these chunks. */
-async function voiced(text: string, chunks: readonly SpeechChunk[]) {
+async function voiced(text: string, chunks: readonly SpeechChunk[], failure: SpeechError | null = null) {
   const plays: Extract<LegCommand, { do: 'play' }>[] = [];
+  const failures: unknown[] = [];
   let pieces = 0;
   const synthesise = async function* () {
     yield* chunks;
+    if (failure) throw failure;
   };
   const reply = new SpokenReply(
     {
@@ -23,7 +25,7 @@ async function voiced(text: string, chunks: readonly SpeechChunk[]) {
       send: (command) => void (command.do === 'play' && plays.push(command)),
       canSend: () => true,
       onAudible: () => undefined,
-      onFailed: (error) => expect(error).toBeUndefined(),
+      onFailed: (error) => failures.push(error),
       nextPieceId: () => ++pieces,
     },
     false,
@@ -32,6 +34,7 @@ async function voiced(text: string, chunks: readonly SpeechChunk[]) {
   reply.add({ text, emotion: null });
   reply.complete();
   await expect.poll(() => plays.at(-1)?.last).toBe(true);
+  expect(failures).toEqual(failure ? [failure] : []);
   return { reply, plays };
 }
 
@@ -45,4 +48,15 @@ it('all of a reply was heard where the leg was paused at its very end', async ()
 it('in a long word, too, the leg tells how far it has come, should it be lost', async () => {
   const { plays } = await voiced('Donaudampfschifffahrtsgesellschaftskapitän.', [sound(200), sound(200), sound(200), sound(200)]);
   expect(plays.map(({ marks }) => [...marks])).toMatchObject([[], [1_600], [], [1_600], []]);
+});
+
+it('of a sentence whose voice broke off only what it had come to was heard', async () => {
+  const text = 'one two three four five six seven eight nine ten';
+  const { reply, plays } = await voiced(text, [sound(1_000)], new SpeechError('connectivity', 'the line is gone'));
+  const told = [reply.wholeText, reply.heardAt({ replyId: 'r1', pieceId: plays.at(-1)?.pieceId ?? 0, sample: 0 }).text];
+  for (const heard of told) {
+    expect(text.startsWith(heard)).toBe(true);
+    expect(heard.split(' ').length).toBeGreaterThanOrEqual(2);
+    expect(heard.split(' ').length).toBeLessThanOrEqual(8);
+  }
 });
