@@ -8,8 +8,8 @@ import { speakable } from '#runtime/turn/speakable-text.ts';
 import { speak } from '#test/fakes/spoken.ts';
 import { createRandom } from '#test/simulation/random.ts';
 
-/** None of those the estimate was fitted to. */
-const SAMPLE = SENTENCES.en.filter((_, index) => index % 2 === 1);
+/** Some of those its likelihoods were not counted in, which are the odd ones: most of the time goes to the voices. */
+const SAMPLE = SENTENCES.en.filter((_, index) => index % 4 === 1);
 const RATES_HZ = [8_000, 16_000];
 
 describe('a voice without word times', () => {
