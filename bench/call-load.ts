@@ -45,6 +45,9 @@ export interface LoadResult {
   readonly residentBytes: number;
 }
 
+/** How fast calls come, evenly. */
+export const CALLS_PER_SECOND = 20;
+
 /** How a load is run. */
 export interface LoadOptions {
   readonly calls: number;
@@ -52,8 +55,6 @@ export interface LoadOptions {
   readonly turns: number;
   /** Number of the agent to call. */
   readonly number: string;
-  /** The calls come evenly within this time; default one second. */
-  readonly placedWithinMs?: number;
 }
 
 /** Places the calls, plays their scenes and measures. */
@@ -76,7 +77,7 @@ export async function runCallLoad(product: Product, options: LoadOptions): Promi
   const sampling = setInterval(sample, SAMPLE_MS);
   const records = await Promise.all(
     scenes.map(async (scene, index) => {
-      await new Promise((resolve) => setTimeout(resolve, ((options.placedWithinMs ?? 1_000) * index) / scenes.length));
+      await new Promise((resolve) => setTimeout(resolve, (1_000 * index) / CALLS_PER_SECOND));
       const placedMs = performance.now();
       const record = await caller.call({ target, scene });
       return { record, placedMs, endedMs: performance.now() };

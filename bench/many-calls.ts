@@ -4,13 +4,12 @@
  */
 import { startProduct } from '#test/journeys/product.ts';
 import { callFigures } from './call-figures.ts';
-import { createMeasuredAgent, type LoadResult, printTroubles, runCallLoad } from './call-load.ts';
+import { CALLS_PER_SECOND, createMeasuredAgent, type LoadResult, printTroubles, runCallLoad } from './call-load.ts';
 import { type Figure, judged, toText } from './figures.ts';
 import { startStandIns } from './stand-ins.ts';
 
 const NUMBER = '+15550100043';
 const DEFAULT_LOADS = [100, 200];
-const CALLS_PER_SECOND = 20;
 /** Four questions and two interruptions: half a minute. */
 const TURNS = 4;
 
@@ -29,7 +28,7 @@ async function run(loads: readonly number[]): Promise<void> {
       for (const calls of loads) {
         console.log(`${calls} calls, ${CALLS_PER_SECOND} a second …`);
         const logged = product.log.length;
-        const result = await runCallLoad(product, { calls, turns: TURNS, number, placedWithinMs: (1_000 * calls) / CALLS_PER_SECOND });
+        const result = await runCallLoad(product, { calls, turns: TURNS, number });
         printTroubles(result);
         printLogged(product.log.slice(logged));
         console.log(`  cores taken: ${coresOf(result)}`);
