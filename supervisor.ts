@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { execArgv } from 'node:process';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
-import { favourProcess } from '#media/thread-priority.ts';
+import { BEHIND_FAVOURED, FAVOURED, favourProcess } from '#media/thread-priority.ts';
 import { processorWaitMs, Standstill } from './standstill.ts';
 
 /** The processes of one machine. */
@@ -154,8 +154,7 @@ export class Supervisor {
       detached: true,
     });
     child.process = process;
-    // What these do late a caller waits for; what the control plane does late is mostly not noticed.
-    if (child.spec.role !== 'control-plane' && process.pid !== undefined) void favourProcess(process.pid);
+    if (process.pid !== undefined) void favourProcess(process.pid, child.spec.role === 'control-plane' ? BEHIND_FAVOURED : FAVOURED);
     process.on('message', (message) => this.#receive(child, message as ChildMessage));
     process.on('error', (error) => {
       logger.error({ err: error, name: child.spec.name }, 'process could not be started or reached');

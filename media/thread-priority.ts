@@ -23,13 +23,18 @@ export function treatThisThreadAsOthers(): void {
   ask(constants.priority.PRIORITY_NORMAL);
 }
 
+/** For a process whose loops a conversation waits for. */
+export const FAVOURED = constants.priority.PRIORITY_ABOVE_NORMAL;
+/** For one that callers wait for while it rings, and that keeps what the others give it: behind those, but before other programs, or admission takes too long. */
+export const BEHIND_FAVOURED = -4;
+
 /**
- * For a process started with a session of its own, whose loops a conversation waits for. Where Linux groups what it runs by session (sched(7), autogroup), the cores are
- * shared among the sessions first: the priority of a thread counts within its own session alone, and the busiest other part gets as much as all of this one.
+ * For a process started with a session of its own. Where Linux groups what it runs by session (sched(7), autogroup), the cores are shared among the sessions
+ * first: the priority of a thread counts within its own session alone, and the busiest other part gets as much as all of this one.
  */
-export async function favourProcess(pid: number): Promise<void> {
+export async function favourProcess(pid: number, priority: number): Promise<void> {
   // Not grouped so, not allowed, or ended already: it runs like any other.
-  await writeFile(`/proc/${pid}/autogroup`, String(constants.priority.PRIORITY_ABOVE_NORMAL)).catch(() => undefined);
+  await writeFile(`/proc/${pid}/autogroup`, String(priority)).catch(() => undefined);
 }
 
 /**

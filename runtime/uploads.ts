@@ -16,8 +16,8 @@ const GATHER_MS = 200;
 const FULL_BYTES = 1024 * 1024;
 /** Tried for about ten minutes: 0.2 s doubling up to 15 s. */
 const RETRIES = 45;
-/** Beyond this much waiting the oldest is given up, so that a lost control plane cannot fill the memory. */
-const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Beyond this much waiting the oldest is given up, so that a lost control plane cannot fill the memory: forty seconds of two hundred calls. */
+const MAX_WAITING_BYTES = 256 * 1024 * 1024;
 
 /** Background uploads of one worker. */
 export interface Uploads {
