@@ -84,12 +84,12 @@ describe('uploads', () => {
   it('leave at once when a request is full, four at a time, and the oldest waiting ones give way when too much waits', async () => {
     const { promise, resolve } = Promise.withResolvers<{ status: number }>();
     answer = () => promise;
-    for (let chunk = 0; chunk < 70; chunk++) uploads.put(piece(chunk, MEBIBYTE));
+    for (let chunk = 0; chunk < 262; chunk++) uploads.put(piece(chunk, MEBIBYTE));
     await vi.waitFor(() => expect(received).toHaveLength(4));
     resolve({ status: 200 });
     await uploads.flushed();
     const sent = received.flatMap(({ chunks }) => chunks).sort((a, b) => a - b);
-    expect(sent).toEqual([0, 1, 2, 3, ...Array.from({ length: 60 }, (_, index) => index + 10)]);
+    expect(sent).toEqual([0, 1, 2, 3, ...Array.from({ length: 252 }, (_, index) => index + 10)]);
   });
 });
 
