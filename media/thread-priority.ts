@@ -11,7 +11,7 @@ export function preferThisThread(): void {
 
 /**
  * For the loops a conversation waits for (calls, speech detection), behind the media thread: what they do late is silence on the line,
- * what the control plane, its store or an index do late is not noticed.
+ * what the control plane, its store or an index do late no conversation notices.
  */
 export function favourThisThread(): void {
   ask(constants.priority.PRIORITY_ABOVE_NORMAL);

@@ -1,7 +1,7 @@
 /** `npm run bench:heard`: how well the estimate of what was heard knows Flite's voices, and eSpeak's where it is installed. Chance is seeded, so the figures are the code's alone. */
 import { systemClock } from '#config/clock.ts';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
-import { resample } from '#media/pcm.ts';
+import { RateConverter } from '#media/pcm.ts';
 import { createEspeak, detectEspeakVoices } from '#media/speech/espeak.ts';
 import type { SpokenWord } from '#media/speech/speech.ts';
 import { VoicePace } from '#runtime/turn/heard.ts';
@@ -39,10 +39,11 @@ if (detectEspeakVoices().length > 0) {
         sampleRateHz: RATE_HZ,
         signal: new AbortController().signal,
       };
+      const converter = new RateConverter(RATE_HZ);
       const samples: number[] = [];
       const words: SpokenWord[] = [];
       for await (const chunk of espeak.synthesise(speech.spoken, options)) {
-        for (const sample of resample(chunk.samples, chunk.sampleRateHz, RATE_HZ)) samples.push(sample);
+        samples.push(...converter.convert(chunk.samples, chunk.sampleRateHz));
         words.push(...(chunk.words ?? []));
       }
       sentences.push({ text, speech, samples: Int16Array.from(samples), rateHz: RATE_HZ, words });

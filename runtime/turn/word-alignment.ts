@@ -123,7 +123,10 @@ export class WordAlignment {
   /** One more step, to the places around `centre`: how likely each is then, and how it is got to. */
   #advance(heard: number, centre: number): void {
     const { expected } = this.#places;
-    const [before, after, moves] = [this.#last, this.#next, this.#movesAt(this.#trace.froms.length)];
+    const [before, after] = [this.#last, this.#next];
+    const step = this.#trace.froms.length;
+    this.#makeRoomFor(step);
+    const { moves } = this.#trace;
     const from = Math.max(0, centre - REACH);
     after.from = from;
     after.length = Math.min(expected.length, centre + REACH + 1) - from;
@@ -134,22 +137,20 @@ export class WordAlignment {
       const stood = scoreAt(before, from + index);
       const offPace = (stood > leapt ? stood : leapt) - OFF_PACE;
       const likelihood = told[expected[from + index] as number] as number;
-      moves[index] = went >= offPace ? 1 : stood > leapt ? 0 : 2;
+      moves[step * WIDTH + index] = went >= offPace ? 1 : stood > leapt ? 0 : 2;
       after.scores[index] = (went >= offPace ? went : offPace) + likelihood;
       leapt = went;
       went = stood;
     }
   }
 
-  #movesAt(step: number): Uint8Array {
+  #makeRoomFor(step: number): void {
     const trace = this.#trace;
     const end = (step + 1) * WIDTH;
-    if (end > trace.moves.length) {
-      const longer = new Uint8Array(2 * end);
-      longer.set(trace.moves);
-      trace.moves = longer;
-    }
-    return trace.moves.subarray(step * WIDTH, end);
+    if (end <= trace.moves.length) return;
+    const longer = new Uint8Array(2 * end);
+    longer.set(trace.moves);
+    trace.moves = longer;
   }
 
   /** Goes back along the path to a place after `steps`: a word ended with the step before the first of a later one. */
@@ -159,6 +160,7 @@ export class WordAlignment {
     const wordAt = (place: number) => this.#places.words[place] ?? 0;
     let place = last;
     for (let step = steps - 1; step > 0; step--) {
+      // A step that was only tried, for a pause, is not among them.
       const from = froms[step] ?? this.#next.from;
       const before = place - (moves[step * WIDTH + place - from] ?? 0);
       for (let word = wordAt(before); word < wordAt(place); word++) ends[word] = endsMs[step - 1] as number;
