@@ -7,15 +7,16 @@ import process from 'node:process';
 import { parentPort } from 'node:worker_threads';
 import { MediaThread } from './media-loop.ts';
 import type { FromMediaThread, ToMediaThread } from './media-messages.ts';
-import { preferThisThread } from './thread-priority.ts';
-
-preferThisThread();
+import { preferThisThread, runThisThreadInRealTime } from './thread-priority.ts';
 
 if (parentPort) {
+  runThisThreadInRealTime();
   const port = parentPort;
   const thread = new MediaThread((message, transfer) => port.postMessage(message, transfer));
   port.on('message', (message: ToMediaThread) => thread.receive(message));
 } else {
+  // Its WebRTC library sends from threads of its own, which take after this one.
+  preferThisThread();
   const thread = new MediaThread((message: FromMediaThread) => void process.send?.(message));
   process.on('message', (message) => thread.receive(message as ToMediaThread));
   // Signals are meant for the worker, which drains its calls and then ends this process.

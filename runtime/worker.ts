@@ -4,7 +4,7 @@
  */
 import { type AgentTestJob, type AgentTestResult, testError } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock } from '#config/clock.ts';
+import type { Clock, Timer } from '#config/clock.ts';
 import { Fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
 import type { AnalysisResult, EndReason } from '#config/session-record.ts';
@@ -26,6 +26,10 @@ const ALONE_MS = 120_000;
 /** A loop this late at the 95th percentile, for this many heartbeats in a row, has no room for another call; one late second is a busy machine. */
 const FULL_LAG_MS = 60;
 const FULL_LAG_HEARTBEATS = 3;
+/** While it is late it sets up a call in this time, ms: fewer than may come, so that they ring for longer instead of making it later still… */
+const LATE_PACE_MS = 100;
+/** …and none where it is as late as this: nobody can be talked with then. */
+const HOPELESS_LAG_MS = 1_000;
 /** How long a goodbye may take once the drain is over. */
 const GOODBYE_MS = 6_000;
 /** How long a call told to end may take to do so. */
@@ -81,8 +85,10 @@ export class Worker {
   readonly #client: ControlPlaneClient;
   #isDraining = false;
   #lateHeartbeats = 0;
-  /** Offers that came while the loop was late, answered as soon as it is not: a caller rather hears it ring for a second longer than be refused. */
+  #loopLagMs = 0;
+  /** Offers that came while the loop was late, the oldest first: a caller rather hears it ring for some seconds longer than be refused. */
   #held: Offer[] = [];
+  #heldTimer: Timer | null = null;
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
@@ -186,6 +192,7 @@ export class Worker {
   }
 
   async close(): Promise<void> {
+    this.#heldTimer?.cancel();
     this.#client.close();
     await this.#deps.media.close();
     await this.#deps.spool.close();
@@ -237,17 +244,42 @@ export class Worker {
   }
 
   #offered(offer: Offer): void {
+    if (this.#isLate && this.#refusalOf(offer) === null) {
+      this.#held.push(offer);
+      this.#takeHeldLater();
+    } else this.#answerOffer(offer);
+  }
+
+  #answerOffer(offer: Offer): void {
     const session = { session_id: offer.session_id, epoch: offer.epoch };
-    const { identity, hasSignalling } = this.#deps;
-    if (!identity.kinds.includes(offer.kind) || (offer.kind === 'phone' && !hasSignalling()))
-      this.#client.send({ type: 'decline', ...session, reason: 'unsupported' });
-    else if (this.#isDraining && offer.kind !== 'analysis') this.#client.send({ type: 'decline', ...session, reason: 'draining' });
-    else if (this.#jobs.size >= identity.capacity) this.#client.send({ type: 'decline', ...session, reason: 'full' });
-    else if (this.#isLate) this.#held.push(offer);
-    else {
-      this.#jobs.reserve({ sessionId: offer.session_id, epoch: offer.epoch, kind: offer.kind, sipCallId: offer.sip_call_id });
-      this.#client.send({ type: 'accept', ...session });
+    const reason = this.#refusalOf(offer);
+    if (reason) {
+      this.#client.send({ type: 'decline', ...session, reason });
+      return;
     }
+    this.#jobs.reserve({ sessionId: offer.session_id, epoch: offer.epoch, kind: offer.kind, sipCallId: offer.sip_call_id });
+    this.#client.send({ type: 'accept', ...session });
+  }
+
+  #refusalOf({ kind }: Offer): 'unsupported' | 'draining' | 'full' | null {
+    const { identity, hasSignalling } = this.#deps;
+    if (!identity.kinds.includes(kind) || (kind === 'phone' && !hasSignalling())) return 'unsupported';
+    if (this.#isDraining && kind !== 'analysis') return 'draining';
+    return this.#jobs.size >= identity.capacity ? 'full' : null;
+  }
+
+  /** One after the other. An analysis is nobody who waits: it is taken when the loop is on time again. */
+  #takeHeldLater(): void {
+    this.#heldTimer ??= this.#deps.clock.after(LATE_PACE_MS, () => {
+      this.#heldTimer = null;
+      const next = this.#held.find(({ kind }) => kind !== 'analysis');
+      if (!next) return;
+      if (this.#loopLagMs < HOPELESS_LAG_MS) {
+        this.#held.splice(this.#held.indexOf(next), 1);
+        this.#answerOffer(next);
+      }
+      this.#takeHeldLater();
+    });
   }
 
   /** A web call starts at once, so that its greeting is ready when the browser comes; an inbound phone call is started by its INVITE, which waits for this plan. */
@@ -405,8 +437,9 @@ export class Worker {
 
   #load(): { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number } {
     const loopLagMs = this.#deps.loopLagMs();
+    this.#loopLagMs = loopLagMs;
     this.#lateHeartbeats = loopLagMs > FULL_LAG_MS ? this.#lateHeartbeats + 1 : 0;
-    if (!this.#isLate) for (const offer of this.#held.splice(0)) this.#offered(offer);
+    if (!this.#isLate) for (const offer of this.#held.splice(0)) this.#answerOffer(offer);
     const isFull = this.#isDraining || this.#isLate;
     return { calls: this.#jobs.size, freeSlots: isFull ? 0 : Math.max(0, this.#deps.identity.capacity - this.#jobs.size), loopLagMs };
   }

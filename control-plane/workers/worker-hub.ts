@@ -34,8 +34,8 @@ import { type OfferVerdict, openWorkerConnection, type WorkerConnection } from '
 
 /** How long a worker has to take an offer; design.md §2. */
 const ACCEPT_MS = 500;
-/** The last one that can be asked has longer: a caller who waits a moment is better off than one who is refused. */
-const LAST_ACCEPT_MS = 4_000;
+/** Where no other is left it has longer: a caller who waits some seconds is better off than one who is refused. Admission is waited for for 8 s. */
+const LAST_ACCEPT_MS = 6_000;
 /** A worker that has said nothing for this long has lost its link; heartbeats come every second. */
 const SILENCE_MS = 5_000;
 /** How long the successor of a dead worker gets to send what its predecessor had spooled. */
@@ -131,17 +131,19 @@ export class WorkerHub implements Dispatch, OwnWorkers {
       .filter((worker) => worker.registration.kinds.includes(offer.kind))
       // A full one is asked last, and is the one who knows: its last heartbeat may be a second old.
       .sort((a, b) => b.load.freeSlots - a.load.freeSlots);
-    const refusals = [];
-    for (const [index, worker] of candidates.entries()) {
-      const { instance_id, supervisor_run, sip_tag, capacity } = worker.registration;
-      const verdict = await this.#offer(worker, offer, index === candidates.length - 1 ? LAST_ACCEPT_MS : ACCEPT_MS);
-      if (verdict === 'accepted') return { instanceId: instance_id, supervisorRun: supervisor_run, sipTag: sip_tag };
-      // One that does not answer may be waiting for its own event loop, which is late.
-      refusals.push({ instanceId: instance_id, verdict, calls: worker.load.calls, capacity, loopLagMs: Math.round(worker.load.loopLagMs) });
-    }
+    const verdicts = new Map<WorkerConnection, OfferVerdict>();
+    const ask = async (worker: WorkerConnection, withinMs: number): Promise<boolean> => {
+      const verdict = await this.#offer(worker, offer, withinMs);
+      verdicts.set(worker, verdict);
+      return verdict === 'accepted';
+    };
+    for (const worker of candidates) if (await ask(worker, candidates.length > 1 ? ACCEPT_MS : LAST_ACCEPT_MS)) return placementAt(worker);
+    // One that did not answer is waiting for its own event loop, which is late: where nobody else has room, the least late gets the time for it.
+    const [late] = candidates.filter((worker) => verdicts.get(worker) === 'late').sort((a, b) => a.load.loopLagMs - b.load.loopLagMs);
+    if (late && candidates.length > 1 && (await ask(late, LAST_ACCEPT_MS))) return placementAt(late);
     // An analysis waits for its turn; a call is somebody who is turned away.
-    if (offer.kind !== 'analysis' && refusals.length > 0)
-      this.#deps.logger.warn({ sessionId: offer.sessionId, kind: offer.kind, refusals }, 'no worker took it');
+    if (offer.kind !== 'analysis' && candidates.length > 0)
+      this.#deps.logger.warn({ sessionId: offer.sessionId, kind: offer.kind, refusals: refusalsOf(verdicts) }, 'no worker took it');
     return null;
   }
 
@@ -345,6 +347,18 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   #failed(error: unknown): void {
     this.#deps.logger.error({ err: error }, 'worker hub');
   }
+}
+
+function placementAt({ registration }: WorkerConnection): Placement {
+  return { instanceId: registration.instance_id, supervisorRun: registration.supervisor_run, sipTag: registration.sip_tag };
+}
+
+/** For the log. */
+function refusalsOf(verdicts: ReadonlyMap<WorkerConnection, OfferVerdict>): readonly object[] {
+  return [...verdicts].map(([{ registration, load }, verdict]) => {
+    const { instance_id, capacity } = registration;
+    return { instanceId: instance_id, verdict, calls: load.calls, capacity, loopLagMs: Math.round(load.loopLagMs) };
+  });
 }
 
 const joinedParticipant = z.object({ sdp: z.string().nullable() });

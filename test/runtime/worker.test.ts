@@ -134,8 +134,8 @@ describe('worker', () => {
   const until = (check: () => void) => vi.waitFor(check, { timeout: 5_000 });
 
   /** Three late heartbeats in a row, while there are calls to protect; one may be a busy moment of the machine. */
-  async function makeLate(clock: ManualClock): Promise<void> {
-    loopLagMs = 500;
+  async function makeLate(clock: ManualClock, lagMs = 500): Promise<void> {
+    loopLagMs = lagMs;
     await clock.advance(3_000);
     await until(() => expect(hub.describe()).toMatchObject([{ freeSlots: 0 }]));
   }
@@ -159,22 +159,57 @@ describe('worker', () => {
     await startWebCall('s3');
   });
 
-  it('while its event loop is late it lets an offer wait, and takes it when the loop is on time again', async () => {
+  /** Resolves when the worker has seen whatever was sent to it before: this is answered behind it, on the same link. */
+  const seen = () => expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
+
+  it('while its event loop is late it takes offers one after the other, ten a second', async () => {
     const clock = new ManualClock();
-    await start({ capacity: 2, clock });
+    await start({ capacity: 4, clock });
     await hub.place(offer('s1'));
     await makeLate(clock);
-    let isPlaced = false;
-    const placed = hub.place(offer('s2')).then((placement) => {
-      isPlaced = true;
-      return placement;
-    });
-    // Answered behind the offer, on the same link.
-    await expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
-    expect(isPlaced).toBe(false);
+    const placed: string[] = [];
+    const place = (sessionId: string) => hub.place(offer(sessionId)).then(() => placed.push(sessionId));
+    const all = [place('s2'), place('s3'), place('s4')];
+    await seen();
+    for (const expected of [['s2'], ['s2', 's3'], ['s2', 's3', 's4']]) {
+      await clock.advance(100);
+      await seen();
+      expect(placed).toEqual(expected);
+    }
+    await Promise.all(all);
+  });
+
+  it('takes no call while its event loop is so late that nobody could be talked with, and all that wait when it is on time again', async () => {
+    const clock = new ManualClock();
+    await start({ capacity: 4, clock });
+    await hub.place(offer('s1'));
+    await makeLate(clock, 1_500);
+    const placed: string[] = [];
+    const all = ['s2', 's3'].map((sessionId) => hub.place(offer(sessionId)).then(() => placed.push(sessionId)));
+    await seen();
+    await clock.advance(900);
+    await seen();
+    expect(placed).toEqual([]);
+    loopLagMs = 0;
+    await clock.advance(100);
+    await Promise.all(all);
+    expect(placed).toEqual(['s2', 's3']);
+  });
+
+  it('an analysis waits until the event loop is on time again, and lets calls pass', async () => {
+    const clock = new ManualClock();
+    await start({ capacity: 4, clock });
+    await hub.place(offer('s1'));
+    await makeLate(clock);
+    const placed: string[] = [];
+    const all = [hub.place(offer('s2', 'analysis')).then(() => placed.push('s2')), hub.place(offer('s3')).then(() => placed.push('s3'))];
+    await seen();
+    await clock.advance(500);
+    await seen();
+    expect(placed).toEqual(['s3']);
     loopLagMs = 0;
     await clock.advance(1_000);
-    expect((await placed).instanceId).toBe('w');
+    await Promise.all(all);
   });
 
   it('an offer that was withdrawn while it waited for the event loop takes no slot', async () => {
@@ -185,7 +220,7 @@ describe('worker', () => {
     // Refused when the control plane has waited long enough, or its link is closed.
     hub.place(offer('s2')).catch(() => undefined);
     hub.withdraw({ instanceId: 'w', supervisorRun: null, sipTag: null }, session('s2'));
-    await expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
+    await seen();
     loopLagMs = 0;
     await clock.advance(1_000);
     expect((await hub.place(offer('s3'))).instanceId).toBe('w');

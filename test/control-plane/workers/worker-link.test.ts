@@ -113,6 +113,17 @@ describe('worker link', () => {
     await vi.waitFor(() => expect(told).toContain('withdraw'));
   });
 
+  it('one whose event loop is late gets the time for it where all others have refused', async () => {
+    const answers: (() => void)[] = [];
+    await connect('late', (message, client) => void (message.type === 'offer' && answers.push(() => accepting(message, client))), { capacity: 9 });
+    await connect('full', declining);
+    await vi.waitFor(() => expect(hub.describe()).toHaveLength(2));
+    const placed = hub.place(offer('s1'));
+    await vi.waitFor(() => expect(answers).toHaveLength(2), { timeout: 2_000 });
+    answers.at(-1)?.();
+    expect((await placed).instanceId).toBe('late');
+  });
+
   it('without a free worker a job is refused with 503', async () => {
     await expect(hub.place(offer('s1'))).rejects.toSatisfy((error) => error instanceof Fault && error.code === 'no_capacity' && error.status === 503);
   });
