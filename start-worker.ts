@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { AgentTestJob } from '#config/agent-test.ts';
+import { attentiveClock } from '#config/attentive-clock.ts';
 import type { CallPlan } from '#config/call-plan.ts';
-import { systemClock } from '#config/clock.ts';
+import { type Clock, systemClock } from '#config/clock.ts';
 import { createEgressGuard, type EgressGuard } from '#config/egress.ts';
 import type { Settings } from '#config/env.ts';
 import { createLogger, type Logger } from '#config/log.ts';
@@ -26,7 +27,7 @@ import { adoptSpools, openSpool } from '#runtime/spool.ts';
 import { createClientTools } from '#runtime/tools/client-tool.ts';
 import { createToolRunner } from '#runtime/tools/tool-runner.ts';
 import { createUploads } from '#runtime/uploads.ts';
-import { Worker } from '#runtime/worker.ts';
+import { Worker, type WorkerIdentity } from '#runtime/worker.ts';
 import { createSrvLookUp } from '#telephony/next-hops.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
@@ -55,12 +56,13 @@ export async function startWorkerPart(settings: Settings): Promise<void> {
 
 async function compose(settings: Settings, logger: Logger, link: { readonly controlPlaneUrl: string; readonly token: string }): Promise<Part> {
   const clock = systemClock;
+  const vendorClock = attentiveClock(clock);
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
   const spoolRoot = join(settings.DATA_DIR, 'spool');
   const takesPhoneCalls = settings.WORKER_KINDS.includes('phone') && settings.DRACHTIO_HOST !== undefined;
   const [media, speech, signalling, spool, tracing] = await Promise.all([
     startMedia(settings, logger),
-    openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', clock, logger }),
+    openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', clock: vendorClock, logger }),
     takesPhoneCalls ? connect(settings, instanceId, logger) : null,
     openSpool(spoolRoot, instanceId),
     openTracing(settings, { name: 'worker', instance: instanceId }, { clock, logger }),
@@ -79,13 +81,7 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
     lookUpSrv: createSrvLookUp(),
   };
   const worker = new Worker({
-    identity: {
-      instanceId,
-      supervisorRun: settings.SUPERVISOR_RUN ?? null,
-      kinds: kindsOf(settings, signalling !== null),
-      sipTag: signalling ? instanceId : null,
-      capacity: settings.WORKER_MAX_CALLS ?? DEFAULT_CAPACITY,
-    },
+    identity: identityOf(settings, instanceId, signalling !== null),
     ...link,
     clock,
     logger,
@@ -99,7 +95,7 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
     hasSignalling: () => signalling?.isConnected === true,
     loopLagMs: startLagMeter(),
     equip: (plan) => ({
-      ...equip(plan, { settings, speech, egress, logger }),
+      ...equip(plan, { settings, speech, egress, vendorClock, logger }),
       knowledge: knowledge.open(plan),
       placeCall: signalling ? (request, signal) => dialOutboundCall({ ...phone, signalling }, request, signal) : null,
     }),
@@ -162,6 +158,16 @@ function testAgent(job: AgentTestJob, parts: { readonly settings: Settings; read
   return runAgentTest(job, { modelFor, egress: parts.egress, clock: systemClock });
 }
 
+function identityOf(settings: Settings, instanceId: string, hasSignalling: boolean): WorkerIdentity {
+  return {
+    instanceId,
+    supervisorRun: settings.SUPERVISOR_RUN ?? null,
+    kinds: kindsOf(settings, hasSignalling),
+    sipTag: hasSignalling ? instanceId : null,
+    capacity: settings.WORKER_MAX_CALLS ?? DEFAULT_CAPACITY,
+  };
+}
+
 /** Agent tests are text for a model, as analyses are: whoever takes the one takes the other. */
 function kindsOf(settings: Settings, hasSignalling: boolean): JobKind[] {
   const kinds = settings.WORKER_KINDS.filter((kind) => kind !== 'phone' || hasSignalling);
@@ -181,13 +187,19 @@ function connect(settings: Settings, tag: string, logger: Logger): Promise<Signa
 /** What one plan needs: recogniser, synthesiser, model and tools. */
 function equip(
   plan: CallPlan,
-  parts: { readonly settings: Settings; readonly speech: SpeechEngines; readonly egress: EgressGuard; readonly logger: Logger },
+  parts: {
+    readonly settings: Settings;
+    readonly speech: SpeechEngines;
+    readonly egress: EgressGuard;
+    readonly vendorClock: Clock;
+    readonly logger: Logger;
+  },
 ): Pick<CallDeps, 'recognizer' | 'synthesizer' | 'model' | 'createTools'> {
-  const { settings, speech, egress, logger } = parts;
+  const { settings, speech, egress, vendorClock, logger } = parts;
   return {
     recognizer: speech.callRecognizer(plan.config.asr.model),
     synthesizer: speech.callSynthesizer(plan.config.voice.voice_id, plan.config.voice.speaking_language),
-    model: createLanguageModel({ settings, plan, egress, clock: systemClock, logger }),
+    model: createLanguageModel({ settings, plan, egress, clock: vendorClock, logger }),
     createTools(link: ToolsLink) {
       const clientTools = plan.channel === 'web_voice' ? createClientTools((event) => link.send(event)) : null;
       const runner = createToolRunner({

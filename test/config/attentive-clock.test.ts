@@ -1,0 +1,93 @@
+import { expect, it } from 'vitest';
+import { attentiveClock } from '#config/attentive-clock.ts';
+import type { Clock } from '#config/clock.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+
+/** A thread whose timers fire late when it is held up: time passes, and nothing happens until it gets to run again. */
+function thread() {
+  const timers = new ManualClock();
+  let nowMs = 0;
+  const clock: Clock = {
+    now: () => nowMs,
+    wallTime: () => nowMs,
+    after: (ms, callback) => timers.after(nowMs + ms - timers.now(), callback),
+    every: (ms, callback) => {
+      // As Node does: the next one is due an interval after this one ran.
+      let timer = clock.after(ms, function again() {
+        timer = clock.after(ms, again);
+        callback();
+      });
+      return { cancel: () => timer.cancel() };
+    },
+    sleep: () => Promise.reject(new Error('not used')),
+  };
+  return {
+    clock,
+    /** Gets to run every 10 ms. */
+    async run(ms: number) {
+      for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
+        nowMs = Math.min(untilMs, nowMs + 10);
+        await timers.advance(nowMs - timers.now());
+      }
+    },
+    async heldUp(ms: number) {
+      nowMs += ms;
+      await timers.advance(nowMs - timers.now());
+    },
+  };
+}
+
+it('a thread that gets to run calls back when it was asked to', async () => {
+  const { clock, run } = thread();
+  const called: number[] = [];
+  attentiveClock(clock).after(1_000, () => called.push(clock.now()));
+  await run(3_000);
+  expect(called).toEqual([1_000]);
+});
+
+it('time in which the thread was held up does not count', async () => {
+  const { clock, run, heldUp } = thread();
+  const called: number[] = [];
+  attentiveClock(clock).after(1_000, () => called.push(clock.now()));
+  await run(500);
+  await heldUp(800);
+  await run(3_000);
+  expect(called).toHaveLength(1);
+  expect(called[0]).toBeGreaterThan(1_700);
+  expect(called[0]).toBeLessThan(1_900);
+});
+
+it('what fires in the very moment the thread gets to run again waits for what had come meanwhile', async () => {
+  const { clock, run, heldUp } = thread();
+  let isCalled = false;
+  attentiveClock(clock).after(400, () => {
+    isCalled = true;
+  });
+  await heldUp(2_000);
+  expect(isCalled).toBe(false);
+  await run(500);
+  expect(isCalled).toBe(true);
+});
+
+it('waits three times as long at most, however busy the thread is', async () => {
+  const { clock, heldUp } = thread();
+  const called: number[] = [];
+  attentiveClock(clock).after(1_000, () => called.push(clock.now()));
+  for (let turn = 0; turn < 20; turn++) await heldUp(400);
+  expect(called).toHaveLength(1);
+  expect(called[0]).toBeGreaterThanOrEqual(2_800);
+  expect(called[0]).toBeLessThanOrEqual(3_600);
+});
+
+it('is cancelled before and after it was put off', async () => {
+  const { clock, run, heldUp } = thread();
+  const attentive = attentiveClock(clock);
+  let calls = 0;
+  const first = attentive.after(300, () => calls++);
+  const second = attentive.after(300, () => calls++);
+  first.cancel();
+  await heldUp(1_000);
+  second.cancel();
+  await run(3_000);
+  expect(calls).toBe(0);
+});
