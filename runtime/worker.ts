@@ -26,8 +26,8 @@ const ALONE_MS = 120_000;
 /** A loop this late at the 95th percentile, for this many heartbeats in a row, has no room for another call; one late second is a busy machine. */
 const FULL_LAG_MS = 60;
 const FULL_LAG_HEARTBEATS = 3;
-/** While it is late it sets up a call in this time, ms: fewer than may come, so that they ring for longer instead of making it later still… */
-const LATE_PACE_MS = 100;
+/** While it is late it takes a call in this time, ms: those that come in a burst ring for longer instead of making it later still… */
+const LATE_PACE_MS = 60;
 /** …and none where it is as late as this: nobody can be talked with then. */
 const HOPELESS_LAG_MS = 1_000;
 /** How long a goodbye may take once the drain is over. */
@@ -268,17 +268,16 @@ export class Worker {
     return this.#jobs.size >= identity.capacity ? 'full' : null;
   }
 
-  /** One after the other. An analysis is nobody who waits: it is taken when the loop is on time again. */
-  #takeHeldLater(): void {
+  /** At their pace, however late this timer itself is. An analysis is nobody who waits: it is taken when the loop is on time again. */
+  #takeHeldLater(sinceMs = this.#deps.clock.now()): void {
     this.#heldTimer ??= this.#deps.clock.after(LATE_PACE_MS, () => {
       this.#heldTimer = null;
-      const next = this.#held.find(({ kind }) => kind !== 'analysis');
-      if (!next) return;
-      if (this.#loopLagMs < HOPELESS_LAG_MS) {
-        this.#held.splice(this.#held.indexOf(next), 1);
-        this.#answerOffer(next);
-      }
-      this.#takeHeldLater();
+      const due = Math.floor((this.#deps.clock.now() - sinceMs) / LATE_PACE_MS);
+      const calls = this.#held.filter(({ kind }) => kind !== 'analysis');
+      const taken = this.#loopLagMs < HOPELESS_LAG_MS ? calls.slice(0, due) : [];
+      this.#held = this.#held.filter((offer) => !taken.includes(offer));
+      for (const offer of taken) this.#answerOffer(offer);
+      if (taken.length < calls.length) this.#takeHeldLater(sinceMs + due * LATE_PACE_MS);
     });
   }
 
