@@ -168,11 +168,13 @@ export class Consult {
 
   #say(text: string): void {
     this.#hush();
-    const { leg, synthesizer, voice } = this.#deps;
+    const { briefing, leg, synthesizer, voice } = this.#deps;
     this.#lines += 1;
     const line: SpokenReply = new SpokenReply(
       {
         replyId: `consult-${this.#lines}`,
+        // The briefing is about this caller, the other lines are the language's own.
+        isFixed: text !== briefing,
         synthesizer,
         voice,
         pace: this.#pace,

@@ -11,7 +11,7 @@ const PLACEHOLDER = /\{\{\s*([^{}]+?)\s*\}\}/g;
 export interface RenderingRules {
   /** Request or init-webhook values over the agent's defaults. */
   readonly variables: Variables;
-  readonly systemVariables: SystemVariables;
+  readonly systemVariables: Partial<SystemVariables>;
   /** `reject` was for the session's creation; a call that connects all the same reads it as `empty` (supplement 2.3). */
   readonly onMissing: AgentConfig['variables']['on_missing'];
 }

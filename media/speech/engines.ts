@@ -12,6 +12,7 @@ import { EngineHealth } from './engine-health.ts';
 import { createEspeak, detectEspeakVoices } from './espeak.ts';
 import { failOverRecognizer, failOverSynthesizer } from './fail-over.ts';
 import { openFlite } from './flite.ts';
+import { KeptPhrases } from './kept-phrases.ts';
 import { localSynthesizer } from './local-speech.ts';
 import { measureFinals } from './measured-finals.ts';
 import { createOpenaiRecognizer, createOpenaiSynthesizer } from './openai.ts';
@@ -58,14 +59,15 @@ type LocalRecognizer = Recognizer & { close?(): Promise<void> };
 export async function openSpeechEngines(options: SpeechEnginesOptions): Promise<SpeechEngines> {
   const { settings, clock, logger } = options;
   const [flite, local] = await Promise.all([openFlite(), openLocalRecognizers(options)]);
-  const localVoice = localSynthesizer([flite, ...(detectEspeakVoices().length > 0 ? [createEspeak(clock)] : [])]);
+  const phrases = new KeptPhrases(clock);
+  const localVoice = phrases.of(localSynthesizer([flite, ...(detectEspeakVoices().length > 0 ? [createEspeak(clock)] : [])]));
   const detected = [...local.keys()].map((id) => id.slice('local:'.length) as LocalRecognition);
   const models = platformModels(settings, { localRecognition: detected });
   const platformAsr = models.asr.find((model) => model.default)?.id ?? '';
   const remote = remoteRecognizers(settings, clock);
   const find = (id: string) => (id === LOCAL_RECOGNITION_ID ? [...local.values()][0] : local.get(id)) ?? remote(id);
   const platformRecognizer = () => find(platformAsr) ?? find(LOCAL_RECOGNITION_ID) ?? null;
-  const synthesizers = new Map<string, Synthesizer>([['local', localVoice], ...remoteSynthesizers(settings, clock)]);
+  const synthesizers = new Map<string, Synthesizer>([['local', localVoice], ...remoteSynthesizers(settings, clock, phrases)]);
   const platformTts = synthesizers.get(settings.TTS_PROVIDER) ?? localVoice;
   const standIns = { health: new EngineHealth(clock), clock, logger };
   const recognizerFor = (asrModelId: string) => {
@@ -141,10 +143,10 @@ function remoteRecognizers(settings: Settings, clock: Clock): (id: string) => Re
   };
 }
 
-function remoteSynthesizers(settings: Settings, clock: Clock): [string, Synthesizer][] {
+function remoteSynthesizers(settings: Settings, clock: Clock, phrases: KeptPhrases): [string, Synthesizer][] {
   return Object.entries(SYNTHESIZERS).flatMap(([provider, { at, create }]): [string, Synthesizer][] =>
     isKeyOf(SYNTHESIZERS, provider) && isVendorConfigured(settings, provider)
-      ? [[provider, create({ ...accessTo(settings, provider, at), clock })]]
+      ? [[provider, phrases.of(create({ ...accessTo(settings, provider, at), clock }))]]
       : [],
   );
 }

@@ -153,7 +153,7 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
     const speech = chunks[Symbol.asyncIterator]();
     try {
       const head = await speech.next();
-      candidates.worked(engine);
+      noteSpeech(engine, head);
       return { engine, speech, head };
     } catch (error) {
       noteFailure(engine, error, synthesis.signal);
@@ -166,10 +166,15 @@ export function failOverSynthesizer(engines: readonly [Synthesizer, ...Synthesiz
   /** One word of it, which nobody hears. */
   async function speaks(engine: Synthesizer, asked: SynthesisOptions): Promise<boolean> {
     const { signal } = new AbortController();
-    const speech = inTime(engine, TRIAL_TEXT, { ...asked, signal }, { clock: options.clock, limitMs: FIRST_AUDIO_MS });
+    const speech = inTime(engine, TRIAL_TEXT, { ...asked, isFixed: false, signal }, { clock: options.clock, limitMs: FIRST_AUDIO_MS });
     const head = await speech.next();
     await speech.return(undefined);
     return !head.done;
+  }
+
+  /** What comes from memory tells nothing of the engine. */
+  function noteSpeech(engine: Synthesizer, head: IteratorResult<SpeechChunk>): void {
+    if (head.done || head.value.isKept !== true) candidates.worked(engine);
   }
 
   function noteFailure(engine: Synthesizer, error: unknown, signal: AbortSignal): void {

@@ -109,6 +109,8 @@ export interface SynthesisOptions {
   readonly emotion?: Emotion | null;
   /** Wanted rate, Hz; the engine may answer with another and says so in each chunk. */
   readonly sampleRateHz: number;
+  /** The text is said in other calls too, word for word: what was made of it may be kept, and played to them. */
+  readonly isFixed?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -121,6 +123,8 @@ export interface SpeechChunk {
   readonly sampleRateHz: number;
   /** Words that begin in this chunk, times in ms from the start of the synthesis; null where the engine gives none. */
   readonly words: readonly SpokenWord[] | null;
+  /** It was made for an earlier call: the engine has not been asked. */
+  readonly isKept?: boolean;
 }
 
 /** One spoken word as the engine timed it. `textStart`/`textEnd` index the text that was asked for. */

@@ -30,6 +30,8 @@ export interface ReplyRunnerOptions {
   readonly synthesizer: Synthesizer;
   readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number; readonly isExpressive?: boolean };
   readonly outRateHz: () => number;
+  /** Whether a text is said in other calls too. */
+  readonly isFixed: (text: string) => boolean;
   readonly request: (run: Extract<Effect, { do: 'generate' }>, signal: AbortSignal) => Promise<ChatRequest>;
   readonly traits: (toolName: string) => { readonly mode: ToolMode; readonly source: string };
   readonly accept: (fact: TurnFact) => void;
@@ -73,7 +75,7 @@ export class ReplyRunner {
 
   /** Voices a fixed text, or writes it. */
   say({ replyId, text, isSpoken }: Extract<Effect, { do: 'say' }>): void {
-    const voice = isSpoken ? this.#spoken(replyId, false) : this.#written(replyId);
+    const voice = isSpoken ? this.#spoken(replyId, { isSpeculative: false, isFixed: this.#options.isFixed(text) }) : this.#written(replyId);
     this.#runs.set(replyId, { voice, isCommitted: true, turnId: null, usage: null, modelId: '', writtenChars: 0, isNoted: true });
     const cutter = createPieceCutter();
     for (const piece of [...cutter.push(text), ...cutter.finish()]) voice.add(piece);
@@ -84,7 +86,7 @@ export class ReplyRunner {
   generate(effect: Extract<Effect, { do: 'generate' }>): void {
     const { replyId, turnId, isSpeculative, isSpoken } = effect;
     const { model } = this.#options;
-    const voice = isSpoken ? this.#spoken(replyId, isSpeculative) : this.#written(replyId);
+    const voice = isSpoken ? this.#spoken(replyId, { isSpeculative, isFixed: false }) : this.#written(replyId);
     const run: Run = { voice, isCommitted: !isSpeculative, turnId, usage: null, modelId: model.id, writtenChars: 0, isNoted: false };
     this.#runs.set(replyId, run);
     void this.#stream(effect, run);
@@ -171,10 +173,11 @@ export class ReplyRunner {
     return new WrittenReply({ replyId, accept, event });
   }
 
-  #spoken(replyId: string, isSpeculative: boolean): SpokenReply {
+  #spoken(replyId: string, { isSpeculative, isFixed }: { readonly isSpeculative: boolean; readonly isFixed: boolean }): SpokenReply {
     const { accept, hasLeg, outRateHz, send, synthesizer, voice } = this.#options;
     const options = {
       replyId,
+      isFixed,
       synthesizer,
       voice,
       pace: this.#pace,

@@ -31,6 +31,8 @@ const GIVEN_UP = new Error('the reply was given up');
 /** What a reply is built from. */
 export interface SpokenReplyOptions {
   readonly replyId: string;
+  /** The same words are said in other calls. */
+  readonly isFixed: boolean;
   readonly synthesizer: Synthesizer;
   readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number; readonly isExpressive?: boolean };
   /** What is known of the voice's speed; every whole piece adds to it. */
@@ -211,11 +213,12 @@ export class SpokenReply {
   }
 
   async #voice(piece: VoicedPiece): Promise<void> {
-    const { voice, rateHz, synthesizer } = this.#options;
+    const { voice, isFixed, rateHz, synthesizer } = this.#options;
     const converter = new RateConverter(rateHz);
     for await (const chunk of synthesizer.synthesise(piece.spoken, {
       ...voice,
       emotion: piece.emotion,
+      isFixed,
       sampleRateHz: rateHz,
       signal: this.#abort.signal,
     })) {

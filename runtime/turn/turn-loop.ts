@@ -18,6 +18,7 @@ import type { LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.t
 import { isHangUpCall, isTransferCall } from '#runtime/tools/call-tools.ts';
 import type { ToolRunner } from '#runtime/tools/tool-runner.ts';
 import { ChatRequests } from './chat-requests.ts';
+import { fixedTexts } from './fixed-texts.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
 import { ReplyRunner } from './reply-runner.ts';
 import { type NotedSilence, SilenceLog } from './silence-log.ts';
@@ -100,6 +101,7 @@ export class TurnLoop {
       synthesizer: options.synthesizer,
       voice: { ...voiceOf(plan), isExpressive: voice.expressive },
       outRateHz: () => this.#outRateHz,
+      isFixed: fixedTexts(plan),
       request: (run, signal) => this.#requests.build(run, signal),
       traits: (toolName) => traitsOf(toolName, options.tools.runner),
       accept: (fact) => this.accept(fact),

@@ -31,6 +31,7 @@ function setUp(
   const requests: ChatRequest[] = [];
   const emotions: unknown[] = [];
   const voices: (string | null)[] = [];
+  const asked: { readonly text: string; readonly isFixed: boolean | undefined }[] = [];
   let toolVariables = (): Variables => ({});
   const model: LanguageModel = {
     id: 'test/model',
@@ -51,7 +52,8 @@ function setUp(
     synthesizer: {
       id: 'test',
       voices: [],
-      async *synthesise(text, { emotion, voiceId }) {
+      async *synthesise(text, { emotion, isFixed, voiceId }) {
+        asked.push({ text, isFixed });
         emotions.push(emotion);
         voices.push(voiceId);
         for (const match of text.matchAll(/\S+/g)) {
@@ -102,6 +104,7 @@ function setUp(
     requests,
     emotions,
     voices,
+    asked,
     openLeg,
     run,
     messages,
@@ -120,6 +123,31 @@ describe('a call', () => {
     expect(messages()).toEqual(['assistant: Hello Ann, how are you?']);
     expect(reports.map(({ type }) => type)).toEqual(['joined', 'items', 'media', 'ended']);
     expect(clock.pending()).toBe(0);
+  });
+
+  it('what anybody would be told may be kept for other calls; what names the caller or comes from the model may not', async () => {
+    const outreach = { disclosure: 'This is Ann’s bakery, calling by machine.', opt_out: { key: '9', phrases: [], confirmation: 'Goodbye then.' } };
+    const { call, openLeg, run, world, asked } = setUp({
+      ...testPlan({ prompt: { first_message_mode: 'fixed', first_message: 'How are you?' } }),
+      outreach,
+    });
+    const leg = openLeg();
+    await run(5_000);
+    leg.tell({ type: 'message', atMs: world.now(), text: JSON.stringify({ type: 'user.message', text: 'hi', audio: true }) });
+    await run(3_000);
+    leg.tell({ type: 'digit', atMs: world.now(), digit: '9', durationMs: 100, source: 'rfc4733' });
+    await run(3_000);
+    await call.ended;
+    expect(asked.filter(({ isFixed }) => isFixed).map(({ text }) => text)).toEqual([
+      ...outreach.disclosure.split(/(?<=,) /),
+      'How are you?',
+      'Goodbye then.',
+    ]);
+    expect(asked.filter(({ isFixed }) => !isFixed).map(({ text }) => text)).toEqual(['Fine, thank you.']);
+    const named = setUp({ ...testPlan({ prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}. How are you?' } }), outreach });
+    named.openLeg();
+    await named.run(5_000);
+    expect(named.asked.some(({ isFixed }) => isFixed)).toBe(false);
   });
 
   it('what is to be disclosed comes first; whoever opts out is told so, and reported before the end', async () => {

@@ -2,6 +2,7 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import type { Recognizer } from '#media/speech/speech.ts';
+import { consultPhrases } from '#runtime/consult-phrases.ts';
 import { startTransfer } from '#runtime/transfer.ts';
 import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
@@ -31,17 +32,30 @@ it('supplement 4.7 the caller is back with the agent where the person hangs up i
   expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person was reached and hung up.' }]);
 });
 
+it('supplement 4.7 the briefing is made for this caller; the question that is put again is the same in every call', async () => {
+  const { lines } = await transferTo('confirm', EARS, () => undefined);
+  const { declined, question } = consultPhrases('en');
+  const fixed = lines.filter(({ isFixed }) => isFixed).map(({ text }) => text);
+  expect([...new Set(fixed)].join(' ')).toBe([question, declined].join(' '));
+  expect(lines[0]?.isFixed).toBe(false);
+});
+
 /** Transfers a caller until the first thing comes of it. */
 async function transferTo(
   warm_connect: string,
   recognizer: Recognizer | null,
   onAnswer: (human: SimulatedLeg) => void,
-): Promise<{ readonly facts: readonly TurnFact[]; readonly played: number }> {
+): Promise<{
+  readonly facts: readonly TurnFact[];
+  readonly played: number;
+  readonly lines: readonly { readonly text: string; readonly isFixed: boolean | undefined }[];
+}> {
   const clock = new SimulatedClock();
   const words = createSpokenWords();
   const openLeg = () => new SimulatedLeg({ clock, words, latencyMs: 1 });
   const human = openLeg();
   const facts: TurnFact[] = [];
+  const lines: { text: string; isFixed: boolean | undefined }[] = [];
   startTransfer({
     plan: planOf({ conversation: { transfer_destinations: [{ mode: 'warm', warm_connect }] } }),
     clock,
@@ -60,7 +74,8 @@ async function transferTo(
     synthesizer: {
       id: 'test',
       voices: [],
-      async *synthesise() {
+      async *synthesise(text, { isFixed }) {
+        lines.push({ text, isFixed });
         yield { samples: new Int16Array(2_000).fill(words.add('briefing', 2_000)), sampleRateHz: SIMULATED_RATE_HZ, words: null };
       },
     },
@@ -71,5 +86,5 @@ async function transferTo(
     onRecording: () => undefined,
   });
   await clock.run(() => facts.length > 0, 120_000);
-  return { facts, played: human.played.length };
+  return { facts, played: human.played.length, lines };
 }

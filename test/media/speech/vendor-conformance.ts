@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from 'vitest';
 import type { Clock } from '#config/clock.ts';
 import { systemClock } from '#config/clock.ts';
-import type { SpeechChunk, Synthesizer } from '#media/speech/speech.ts';
+import type { SpeechChunk, SynthesisOptions, Synthesizer } from '#media/speech/speech.ts';
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import type { VendorConnection, VendorServer } from '#test/fakes/vendor-sockets.ts';
@@ -184,7 +184,7 @@ export function speak(
   synthesizer: Synthesizer,
   text: string,
   signal: AbortSignal = new AbortController().signal,
-  over: { readonly voiceId?: string; readonly language?: string; readonly speed?: number } = {},
+  over: Partial<SynthesisOptions> = {},
 ): AsyncIterable<SpeechChunk> {
   return synthesizer.synthesise(text, { voiceId: null, language: 'en', speed: 1, sampleRateHz: 16_000, signal, ...over });
 }

@@ -42,6 +42,7 @@ it('a voice that comes in chunks at another rate is heard as if it had come at o
     },
     voice: { voiceId: null, language: 'en', speed: 1 },
     outRateHz: () => 8_000,
+    isFixed: () => false,
     accept: () => undefined,
     send: (command: LegCommand) => void sent.push(command),
     hasLeg: () => true,

@@ -18,6 +18,7 @@ async function voiced(text: string, chunks: readonly SpeechChunk[], failure: Spe
   const reply = new SpokenReply(
     {
       replyId: 'r1',
+      isFixed: false,
       synthesizer: { id: 'chunks', voices: [], synthesise },
       voice: { voiceId: null, language: 'en', speed: 1 },
       pace: new VoicePace(),

@@ -1,0 +1,99 @@
+/**
+ * What voices said of texts that are the same in every call (a greeting, a hold line), kept in memory for the calls that follow: they hear it at once, and nobody
+ * makes it again. Only a text that was said whole is kept, under the engine and voice that said it, at the rate of the call it was made for.
+ */
+import type { Clock } from '#config/clock.ts';
+import { RateConverter } from '../pcm.ts';
+import type { SpeechChunk, SynthesisOptions, Synthesizer } from './speech.ts';
+
+/** Audio kept in all; beyond it what has not been said for longest goes. */
+const MOST_BYTES = 32 * 2 ** 20;
+/** A text that takes more than this is not kept: twenty seconds at the highest rate. */
+const LONGEST_BYTES = 2 * 2 ** 20;
+/** A voice that was changed or deleted at its vendor is heard for no longer than this, ms. */
+const KEPT_MS = 3_600_000;
+
+interface Phrase {
+  readonly chunks: readonly SpeechChunk[];
+  readonly bytes: number;
+  readonly madeMs: number;
+}
+
+/** The phrases of one process. */
+export class KeptPhrases {
+  readonly #clock: Clock;
+  /** The one not said for longest first. */
+  readonly #phrases = new Map<string, Phrase>();
+  #bytes = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The engine, which is not asked again for a fixed text it has said. Its chunks of such a text have the wanted rate. */
+  of(engine: Synthesizer): Synthesizer {
+    return {
+      ...engine,
+      synthesise: (text, options) => (options.isFixed === true ? this.#say(engine, text, options) : engine.synthesise(text, options)),
+    };
+  }
+
+  async *#say(engine: Synthesizer, text: string, options: SynthesisOptions): AsyncGenerator<SpeechChunk> {
+    const { signal, sampleRateHz } = options;
+    const key = keyOf(engine, text, options);
+    const kept = this.#find(key);
+    if (kept) {
+      for (const chunk of kept.chunks) {
+        signal.throwIfAborted();
+        yield chunk;
+      }
+      return;
+    }
+    const converter = new RateConverter(sampleRateHz);
+    const said: SpeechChunk[] = [];
+    for await (const { samples, sampleRateHz: madeHz, words } of engine.synthesise(text, options)) {
+      const chunk = { samples: converter.convert(samples, madeHz), sampleRateHz, words };
+      said.push({ ...chunk, isKept: true });
+      yield chunk;
+    }
+    if (!signal.aborted) this.#keep(key, said);
+  }
+
+  #find(key: string): Phrase | undefined {
+    const phrase = this.#phrases.get(key);
+    if (!phrase) return undefined;
+    const isExpired = this.#clock.now() - phrase.madeMs >= KEPT_MS;
+    this.#forget(key, phrase);
+    if (isExpired) return undefined;
+    this.#remember(key, phrase);
+    return phrase;
+  }
+
+  #keep(key: string, chunks: readonly SpeechChunk[]): void {
+    const bytes = chunks.reduce((sum, { samples }) => sum + samples.byteLength, 0);
+    if (bytes === 0 || bytes > LONGEST_BYTES) return;
+    // Another call may have had it said at the same time.
+    const before = this.#phrases.get(key);
+    if (before) this.#forget(key, before);
+    this.#remember(key, { chunks, bytes, madeMs: this.#clock.now() });
+    for (const [oldest, phrase] of this.#phrases) {
+      if (this.#bytes <= MOST_BYTES) return;
+      this.#forget(oldest, phrase);
+    }
+  }
+
+  #remember(key: string, phrase: Phrase): void {
+    this.#phrases.set(key, phrase);
+    this.#bytes += phrase.bytes;
+  }
+
+  #forget(key: string, { bytes }: Phrase): void {
+    this.#phrases.delete(key);
+    this.#bytes -= bytes;
+  }
+}
+
+/** Everything a voice's sound depends on. */
+function keyOf({ id }: Synthesizer, text: string, { voiceId, language, speed, emotion = null, sampleRateHz }: SynthesisOptions): string {
+  return JSON.stringify([id, voiceId, language, speed, emotion, sampleRateHz, text]);
+}

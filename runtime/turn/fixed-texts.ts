@@ -1,0 +1,38 @@
+/**
+ * Which of the texts an agent says are the same in every call: those its configuration gives when it is rendered for nobody in particular. A voice's audio of them may be
+ * kept for other calls, so nothing that was written for one caller, and nothing a model wrote, is among them.
+ */
+import type { CallPlan } from '#config/call-plan.ts';
+import { menuText } from '../keypad.ts';
+import { renderText } from '../variables.ts';
+import { type TurnConfig, turnConfig } from './turn-config.ts';
+
+/** Tells the fixed texts of a plan's agent, and what is made of several of them one behind the other. */
+export function fixedTexts(plan: CallPlan): (text: string) => boolean {
+  const { defaults, on_missing: onMissing } = plan.config.variables;
+  const forAnybody = (text: string) => renderText(text, { variables: defaults, systemVariables: {}, onMissing });
+  const config = turnConfig(plan, null, forAnybody);
+  // What an override says is said to this caller only.
+  const greeting = plan.first_message_override === null ? greetingText(config) : '';
+  const known = [greeting, ...otherTexts(config)].filter((text) => text !== '');
+  const isFixed = (text: string): boolean =>
+    known.some((part) => text === part || (text.startsWith(`${part} `) && isFixed(text.slice(part.length + 1))));
+  return isFixed;
+}
+
+function greetingText({ greeting }: TurnConfig): string {
+  if (greeting.mode === 'off') return '';
+  return greeting.mode === 'say' ? greeting.text : greeting.fallback;
+}
+
+function otherTexts({ disclosure = '', hangUpFarewell, menu, optOut, phrases, transfer, voicemail }: TurnConfig): string[] {
+  return [
+    disclosure,
+    hangUpFarewell.message,
+    optOut?.confirmation ?? '',
+    voicemail?.message ?? '',
+    ...(menu ? [menuText(menu, 1), menu.retryMessage] : []),
+    ...(transfer?.destinations ?? []).flatMap(({ announcement, onFailure }) => [announcement, onFailure.message]),
+    ...Object.values(phrases),
+  ];
+}

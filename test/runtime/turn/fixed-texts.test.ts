@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import type { CallPlan } from '#config/call-plan.ts';
+import { fixedTexts } from '#runtime/turn/fixed-texts.ts';
+import { phrasesFor } from '#runtime/turn/phrases.ts';
+import { turnConfig } from '#runtime/turn/turn-config.ts';
+import { planOf, renderFor } from './settings-script.ts';
+
+const phrases = phrasesFor('en');
+
+/** A call of an agent that greets with this. */
+function greeting(first_message: string, over: Partial<CallPlan> = {}, defaults: CallPlan['variables'] = {}): CallPlan {
+  const plan = planOf({ prompt: { first_message_mode: 'fixed', first_message }, variables: { defaults } });
+  return { ...plan, ...over, variables: { ...defaults, ...over.variables } };
+}
+
+/** What the call greets with, and whether that is the same in every call. */
+function greets(plan: CallPlan): [text: string, isFixed: boolean] {
+  const said = turnConfig(plan, null, renderFor(plan)).greeting;
+  const text = said.mode === 'say' ? said.text : '';
+  return [text, fixedTexts(plan)(text)];
+}
+
+describe('a greeting is the same in every call', () => {
+  it('where nothing is filled in', () => {
+    expect(greets(greeting('Hello, this is Ann’s bakery.'))).toEqual(['Hello, this is Ann’s bakery.', true]);
+  });
+
+  it('where only the agent’s own values are, and the caller’s are not others', () => {
+    const shop = { shop: 'Ann’s bakery' };
+    expect(greets(greeting('Hello, this is {{shop}}.', {}, shop))).toEqual(['Hello, this is Ann’s bakery.', true]);
+    expect(greets(greeting('Hello, this is {{shop}}.', { variables: { shop: 'Bob’s bar' } }, shop))).toEqual(['Hello, this is Bob’s bar.', false]);
+  });
+
+  it('and not where it names the caller, or anything else of this call', () => {
+    expect(greets(greeting('Hello {{name}}. How are you?', { variables: { name: 'Ann' } }))).toEqual(['Hello Ann. How are you?', false]);
+    expect(greets(greeting('It is {{system.today}}.'))).toEqual(['It is 2026-11-21.', false]);
+  });
+
+  it('and not where it was given with this call', () => {
+    const text = 'Hello Ms Weber, your cake is ready.';
+    // The plan has an override in both places.
+    expect(greets(greeting(text, { first_message_override: text }))).toEqual([text, false]);
+  });
+});
+
+describe('so is', () => {
+  it('what the agent says by itself in its language', () => {
+    const isFixed = fixedTexts(planOf({}));
+    for (const line of Object.values(phrases)) expect(isFixed(line), line).toBe(true);
+    expect(isFixed(phrasesFor('de').hold)).toBe(false);
+  });
+
+  it('every text of the configuration that is said as it stands', () => {
+    const [farewell, prompt, retry, announcement, failure, mailbox] = [
+      'So long.',
+      'Press 1.',
+      'Again.',
+      'One moment.',
+      'Nobody is there.',
+      'Call us.',
+    ];
+    const conversation = {
+      keypad_menu: { enabled: true, prompt, retry_message: retry, variable: 'x', options: [{ key: '1', label: 'Sales', value: 'sales' }] },
+      transfer_destinations: [
+        { announcement_mode: 'fixed', announcement_message: announcement, on_failure: { action: 'return_to_agent', message: failure } },
+      ],
+      outbound: { amd_enabled: true, voicemail: { message: mailbox } },
+    };
+    const tools = { system_tools: { hang_up_call_farewell_mode: 'fixed', hang_up_call_farewell_message: farewell } };
+    const outreach = { disclosure: 'This is a machine.', opt_out: { key: '9', phrases: [], confirmation: 'You are off our list.' } };
+    const inbound = fixedTexts({ ...planOf({ conversation, tools }), outreach });
+    const said = [farewell, prompt, `${retry} ${prompt}`, announcement, failure, 'This is a machine.', 'You are off our list.'];
+    for (const text of said) expect(inbound(text), text).toBe(true);
+    expect(fixedTexts({ ...planOf({ conversation, tools }, 'phone_outbound'), outreach })(`This is a machine. ${mailbox}`)).toBe(true);
+  });
+
+  it('several of them in one breath, and not with words of another origin', () => {
+    const plan = greeting('Hello.', { outreach: { disclosure: 'I call for {{shop}}.', opt_out: null } }, { shop: 'Ann’s bakery' });
+    const isFixed = fixedTexts(plan);
+    for (const text of ['I call for Ann’s bakery. Hello.', `${phrases.back} Hello.`]) expect(isFixed(text), text).toBe(true);
+    for (const text of ['I call for Bob’s bar. Hello.', 'Hello. Ann is 42.', 'Ann is 42. Hello.', 'Hello.Hello.', '', ' ', 'Hello. '])
+      expect(isFixed(text), text).toBe(false);
+  });
+});
