@@ -38,16 +38,7 @@ export async function startAll(settings: Settings): Promise<void> {
   lockDataDir(settings.DATA_DIR);
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'supervisor' });
   const credentials = loadCredentials(settings);
-  const port = await ownPort(settings.PORT, { setting: 'HOST, PORT', host: settings.HOST, isUdpToo: false });
-  const usesEmbeddedSignalling = settings.DRACHTIO_HOST === undefined;
-  const sip = { host: settings.SIP_HOST, isUdpToo: true };
-  const sipPort = usesEmbeddedSignalling ? await ownPort(settings.SIP_PORT, { ...sip, setting: 'SIP_HOST, SIP_PORT' }) : settings.SIP_PORT;
-  const usesSipTls = usesEmbeddedSignalling && settings.SIP_TLS_CERT !== undefined;
-  const sipTlsPort = usesSipTls
-    ? await ownPort(settings.SIP_TLS_PORT, { ...sip, setting: 'SIP_HOST, SIP_TLS_PORT', isUdpToo: false })
-    : settings.SIP_TLS_PORT;
-  const drachtioPort = usesEmbeddedSignalling ? await freePort('127.0.0.1') : settings.DRACHTIO_PORT;
-  const drachtioSecret = usesEmbeddedSignalling ? randomBytes(16).toString('hex') : settings.DRACHTIO_SECRET;
+  const { port, usesEmbeddedSignalling, sipPort, sipTlsPort, drachtio } = await takePorts(settings);
   const workers = countWorkers(settings);
   // With TLS the parts of this machine talk to the control plane beside it: its certificate names the public host, not the loopback address.
   const internalPort = settings.TLS_CERT === undefined ? null : await freePort('127.0.0.1');
@@ -60,9 +51,9 @@ export async function startAll(settings: Settings): Promise<void> {
     SUPERVISOR_RUN: randomUUID(),
     WORKER_TOKEN: credentials.workerToken,
     CONTROL_PLANE_URL: settings.CONTROL_PLANE_URL ?? controlPlaneUrl,
-    DRACHTIO_HOST: settings.DRACHTIO_HOST ?? '127.0.0.1',
-    DRACHTIO_PORT: String(drachtioPort),
-    DRACHTIO_SECRET: drachtioSecret,
+    DRACHTIO_HOST: drachtio.host,
+    DRACHTIO_PORT: String(drachtio.port),
+    DRACHTIO_SECRET: drachtio.secret,
   };
 
   const known: Known = { port, sipPort: usesEmbeddedSignalling ? sipPort : null, demoNumber: null, engines: [] };
@@ -101,12 +92,8 @@ export async function startAll(settings: Settings): Promise<void> {
   });
 
   const internal = internalPort === null ? {} : { INTERNAL_PORT: String(internalPort) };
-  supervisor.start({
-    name: 'control-plane',
-    role: 'control-plane',
-    nodeOptions: CONTROL_PLANE_OPTIONS,
-    environment: () => ({ ...shared, ...internal }),
-  });
+  const controlPlane = { role: 'control-plane', nodeOptions: CONTROL_PLANE_OPTIONS } as const;
+  supervisor.start({ name: 'control-plane', ...controlPlane, environment: () => ({ ...shared, ...internal }) });
   if (usesEmbeddedSignalling) supervisor.start({ name: 'signalling', role: 'signalling', environment: () => ({ ...shared, ...WITHHELD }) });
   for (const index of range(workers)) {
     const slice = rtpSlice(settings, index, workers);
@@ -125,6 +112,24 @@ export async function startAll(settings: Settings): Promise<void> {
       }),
     });
   }
+}
+
+/** Where the outside and our own parts find this product. */
+async function takePorts(settings: Settings) {
+  const port = await ownPort(settings.PORT, { setting: 'HOST, PORT', host: settings.HOST, isUdpToo: false });
+  const usesEmbeddedSignalling = settings.DRACHTIO_HOST === undefined;
+  const sip = { host: settings.SIP_HOST, isUdpToo: true };
+  const sipPort = usesEmbeddedSignalling ? await ownPort(settings.SIP_PORT, { ...sip, setting: 'SIP_HOST, SIP_PORT' }) : settings.SIP_PORT;
+  const usesSipTls = usesEmbeddedSignalling && settings.SIP_TLS_CERT !== undefined;
+  const sipTlsPort = usesSipTls
+    ? await ownPort(settings.SIP_TLS_PORT, { ...sip, setting: 'SIP_HOST, SIP_TLS_PORT', isUdpToo: false })
+    : settings.SIP_TLS_PORT;
+  const drachtio = {
+    host: settings.DRACHTIO_HOST ?? '127.0.0.1',
+    port: usesEmbeddedSignalling ? await freePort('127.0.0.1') : settings.DRACHTIO_PORT,
+    secret: usesEmbeddedSignalling ? randomBytes(16).toString('hex') : settings.DRACHTIO_SECRET,
+  };
+  return { port, usesEmbeddedSignalling, sipPort, sipTlsPort, drachtio };
 }
 
 function announce(settings: Settings, known: Known, start: { readonly credentialsFile: string; readonly startedMs: number }): void {

@@ -70,16 +70,7 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
   const adopted = await adoptSpools(spoolRoot);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
-  const phone = {
-    clock,
-    logger,
-    media,
-    sipHost: settings.SIP_HOST,
-    sipPublicIp: settings.SIP_PUBLIC_IP,
-    offersSrtp: settings.SIP_SRTP !== 'off',
-    random: Math.random,
-    lookUpSrv: createSrvLookUp(),
-  };
+  const phone = { clock, logger, media, ...phoneSettings(settings) };
   const worker = new Worker({
     identity: identityOf(settings, instanceId, signalling !== null),
     ...link,
@@ -156,6 +147,10 @@ function testAgent(job: AgentTestJob, parts: { readonly settings: Settings; read
   const modelFor = (llm: CallPlan['config']['llm']) =>
     createLanguageModel({ ...parts, plan: { ...job.plan, config: { ...job.plan.config, llm } }, clock: systemClock });
   return runAgentTest(job, { modelFor, egress: parts.egress, clock: systemClock });
+}
+
+function phoneSettings({ SIP_HOST, SIP_PUBLIC_IP, SIP_SRTP }: Settings) {
+  return { sipHost: SIP_HOST, sipPublicIp: SIP_PUBLIC_IP, offersSrtp: SIP_SRTP !== 'off', random: Math.random, lookUpSrv: createSrvLookUp() };
 }
 
 function identityOf(settings: Settings, instanceId: string, hasSignalling: boolean): WorkerIdentity {
