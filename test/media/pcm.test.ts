@@ -1,11 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import wabt from 'wabt';
 import { levelDb, Resampler, resample, SILENCE_DB } from '#media/pcm.ts';
+
+const { parseWat } = await wabt();
 
 const sine = (rateHz: number, ms: number, hz: number) =>
   Int16Array.from({ length: (rateHz * ms) / 1000 }, (_, n) => 16_000 * Math.sin((2 * Math.PI * hz * n) / rateHz));
 
-/** Signal to noise in dB against the best-fitting sine of this frequency, the edges left out. */
-function snrDb(samples: Int16Array, rateHz: number, hz: number): number {
+/** The best-fitting sine of this frequency and what is left without it, in dB over one unit of power, the edges left out. */
+function fitTone(samples: Int16Array, rateHz: number, hz: number): { readonly signalDb: number; readonly restDb: number } {
   const from = rateHz / 5;
   const to = samples.length - rateHz / 5;
   const [cosine, sine] = [Math.cos, Math.sin].map((wave) => {
@@ -14,14 +18,20 @@ function snrDb(samples: Int16Array, rateHz: number, hz: number): number {
     return (sum * 2) / (to - from);
   }) as [number, number];
   let signal = 0;
-  let noise = 0;
+  let rest = 0;
   for (let n = from; n < to; n++) {
     const model = cosine * Math.cos((2 * Math.PI * hz * n) / rateHz) + sine * Math.sin((2 * Math.PI * hz * n) / rateHz);
     signal += model * model;
-    noise += ((samples[n] ?? 0) - model) ** 2;
+    rest += ((samples[n] ?? 0) - model) ** 2;
   }
-  return 10 * Math.log10(signal / noise);
+  return { signalDb: 10 * Math.log10(signal / (to - from)), restDb: 10 * Math.log10(rest / (to - from)) };
 }
+
+/** A sweep over the whole band, at a level that never clips. */
+const sweep = (rateHz: number, ms: number) => {
+  const length = (rateHz * ms) / 1000;
+  return Int16Array.from({ length }, (_, n) => 16_000 * Math.sin((Math.PI * n * n) / (2 * length)));
+};
 
 function stream(samples: Int16Array, inRateHz: number, outRateHz: number, blockSizes: readonly number[]): Int16Array {
   const resampler = new Resampler(inRateHz, outRateHz);
@@ -37,6 +47,11 @@ function stream(samples: Int16Array, inRateHz: number, outRateHz: number, blockS
 }
 
 describe('the resampler', () => {
+  it('runs what its source says: `npm run build:wasm` was not forgotten', () => {
+    const source = parseWat('polyphase.wat', readFileSync('media/polyphase.wat', 'utf8'));
+    expect(readFileSync('media/polyphase.wasm').equals(source.toBinary({}).buffer)).toBe(true);
+  });
+
   it.each([
     [8000, 48_000],
     [8000, 16_000],
@@ -49,17 +64,69 @@ describe('the resampler', () => {
   ])('converts %i to %i Hz with more than 75 dB', (inRateHz, outRateHz) => {
     const converted = stream(sine(inRateHz, 1000, 1000), inRateHz, outRateHz, [inRateHz / 50]);
     expect(Math.abs(converted.length - outRateHz)).toBeLessThanOrEqual(1);
-    expect(snrDb(converted, outRateHz, 1000)).toBeGreaterThan(75);
+    const { signalDb, restDb } = fitTone(converted, outRateHz, 1000);
+    expect(signalDb - restDb).toBeGreaterThan(75);
   });
 
-  it('gives the same samples however the stream is cut', () => {
-    const samples = sine(8000, 400, 700);
-    expect(stream(samples, 8000, 24_000, [160])).toEqual(stream(samples, 8000, 24_000, [1, 7, 159, 2000, 33]));
+  describe.each([
+    [24_000, 8000],
+    [48_000, 16_000],
+    [16_000, 8000],
+    [8000, 16_000],
+    [24_000, 48_000],
+    [44_100, 8000],
+    [22_050, 24_000],
+  ])('from %i to %i Hz', (inRateHz, outRateHz) => {
+    const narrowerHz = Math.min(inRateHz, outRateHz);
+    const bandHz = narrowerHz / 2;
+    /** What becomes of a tone at a share of the band: how much louder it is, and how far below it everything else. */
+    const response = (share: number) => {
+      const hz = 5 * Math.round((share * bandHz) / 5);
+      const tone = sine(inRateHz, 1000, hz);
+      const { signalDb, restDb } = fitTone(resample(tone, inRateHz, outRateHz), outRateHz, hz);
+      return { gainDb: signalDb - fitTone(tone, inRateHz, hz).signalDb, purityDb: signalDb - restDb };
+    };
+
+    it.each([0.02, 0.1, 0.3, 0.5, 0.6, 0.7, 0.75])('keeps a tone at %f of the band: its level, and no image of it', (share) => {
+      const { gainDb, purityDb } = response(share);
+      expect(Math.abs(gainDb)).toBeLessThan(0.1);
+      expect(purityDb).toBeGreaterThan(65);
+    });
+
+    it.each(outRateHz < inRateHz ? [1.11, 1.2, 1.5, 1.8] : [])('removes a tone at %f of it, which the lower rate cannot carry', (share) => {
+      const tone = sine(inRateHz, 1000, share * bandHz);
+      const converted = resample(tone, inRateHz, outRateHz);
+      expect(levelDb(converted, outRateHz / 5, converted.length - outRateHz / 5)).toBeLessThan(levelDb(tone) - 65);
+    });
+
+    it('comes twelve samples of the lower rate later', () => {
+      const click = new Int16Array(inRateHz / 50);
+      const at = click.length >> 1;
+      click[at] = 16_000;
+      const converted = resample(click, inRateHz, outRateHz);
+      const laterSeconds = converted.indexOf(Math.max(...converted)) / outRateHz - at / inRateHz;
+      expect(Math.abs(laterSeconds * narrowerHz - 12)).toBeLessThan(1);
+    });
+
+    it('gives the same samples however the stream is cut', () => {
+      const samples = sweep(inRateHz, 400);
+      const whole = resample(samples, inRateHz, outRateHz);
+      expect(levelDb(whole)).toBeGreaterThan(-20);
+      expect(stream(samples, inRateHz, outRateHz, [inRateHz / 50])).toEqual(whole);
+      expect(stream(samples, inRateHz, outRateHz, [1, 7, 159, 0, 2000, 33, 5000])).toEqual(whole);
+    });
   });
 
-  it('removes what the lower rate cannot carry', () => {
-    const converted = stream(sine(48_000, 500, 6000), 48_000, 8000, [480]);
-    expect(levelDb(converted.subarray(400))).toBeLessThan(-70);
+  it('keeps streams of other rates apart that are converted in turn', () => {
+    const [voice, caller] = [sweep(24_000, 100), sweep(8000, 100)];
+    const [down, up] = [new Resampler(24_000, 8000), new Resampler(8000, 16_000)];
+    const [said, heard] = [new Int16Array(800), new Int16Array(1600)];
+    for (let block = 0; block < 5; block++) {
+      down.push(voice.subarray(block * 480, (block + 1) * 480), said.subarray(block * 160));
+      up.push(caller.subarray(block * 160, (block + 1) * 160), heard.subarray(block * 320));
+    }
+    expect(said).toEqual(resample(voice, 24_000, 8000));
+    expect(heard).toEqual(resample(caller, 8000, 16_000));
   });
 
   it('clips instead of wrapping around', () => {

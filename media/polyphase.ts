@@ -1,0 +1,144 @@
+/** The polyphase FIR filter between two sample rates: its kernel, and the WebAssembly loop (polyphase.wat) that applies it. */
+import { readFileSync } from 'node:fs';
+
+/** Filter length per phase when the rate rises; longer in proportion when it falls, so that the transition band stays the same width. */
+const TAPS_PER_PHASE = 24;
+/** A phase's row in the kernel is filled up to a multiple of what the loop takes in one round. */
+const TAPS_PER_ROUND = 8;
+/** Kaiser window shape: about 70 dB in the stop band. */
+const KAISER_BETA = 7;
+/** Share of the narrower Nyquist band that passes. */
+const PASSBAND = 0.92;
+/** Kernels with more phases are not kept: a recording may have any rate, each with megabytes of factors. (11,025 Hz to 48,000 has 640.) */
+const MOST_PHASES_KEPT = 640;
+
+/** Most samples filtered at a time, so that the loop's memory, which can only grow, does not depend on how long a clip is. */
+export const LONGEST_PIECE = 2048;
+
+/** Bytes by which WebAssembly's memory grows. */
+const PAGE_BYTES = 65_536;
+
+interface Loop {
+  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
+  /** See polyphase.wat. */
+  convert(phaseBytes: number, up: number, down: number, line: number, position: number, output: number, count: number): void;
+}
+
+const loop = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(new URL('polyphase.wasm', import.meta.url))), {})
+  .exports as unknown as Loop;
+let floats = new Float32Array(loop.memory.buffer);
+let integers = new Int16Array(loop.memory.buffer);
+/** Whose kernel the memory begins with. The line and the output behind it belong to the call under way. */
+let loaded: PolyphaseFilter | null = null;
+
+const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
+
+/** Where one stream stands. */
+export interface StreamState {
+  /** The filter's `reach` samples before the next piece. */
+  readonly history: Float32Array;
+  /** Position of the next output in units of 1/up input samples, relative to the next piece's first sample. */
+  position: number;
+}
+
+/** The filter between two rates; it keeps nothing of a stream, so any number of streams may share it. */
+export class PolyphaseFilter {
+  /** Outputs lie on a grid of so many positions per input sample, `#down` positions apart. */
+  readonly phases: number;
+  readonly #down: number;
+  /** Samples before a piece that its outputs reach back to. */
+  readonly reach: number;
+  /** Phase p's taps, reversed, at `p * (reach + 1)`. */
+  readonly #kernel: Float32Array;
+
+  constructor(inRateHz: number, outRateHz: number) {
+    const divisor = greatestCommonDivisor(inRateHz, outRateHz);
+    this.phases = outRateHz / divisor;
+    this.#down = inRateHz / divisor;
+    const taps = Math.ceil(TAPS_PER_PHASE * Math.max(1, inRateHz / outRateHz));
+    const row = Math.ceil(taps / TAPS_PER_ROUND) * TAPS_PER_ROUND;
+    this.reach = row - 1;
+    this.#kernel = polyphaseKernel(this.phases, taps, row, Math.min(1, outRateHz / inRateHz));
+  }
+
+  /** How many outputs a piece of `length` samples brings when the first of them is at `position`. */
+  outputs(length: number, position = 0): number {
+    return Math.max(0, Math.ceil((length * this.phases - position) / this.#down));
+  }
+
+  /** Writes the outputs of a stream's next piece (at most `LONGEST_PIECE` samples) to `output` from `at` on, and returns how many they were. */
+  apply(piece: Int16Array, stream: StreamState, output: Int16Array, at: number): number {
+    const { history, position } = stream;
+    const count = this.outputs(piece.length, position);
+    // The memory as floats: the kernel, the line (history and piece), the outputs, two to a float.
+    const line = this.#kernel.length;
+    const next = line + piece.length;
+    const end = next + this.reach;
+    this.#load(end + Math.ceil(count / 2));
+    floats.set(history, line);
+    floats.set(piece, line + this.reach);
+    if (count > 0) {
+      const phaseBytes = (this.reach + 1) * FLOAT_BYTES;
+      loop.convert(phaseBytes, this.phases, this.#down, line * FLOAT_BYTES, position, end * FLOAT_BYTES, count);
+      output.set(integers.subarray(2 * end, 2 * end + count), at);
+    }
+    history.set(floats.subarray(next, end));
+    stream.position = position + count * this.#down - piece.length * this.phases;
+    return count;
+  }
+
+  /** Sees that the memory holds this kernel, and so many floats in all. */
+  #load(length: number): void {
+    if (length > floats.length) {
+      loop.memory.grow(Math.ceil(((length - floats.length) * FLOAT_BYTES) / PAGE_BYTES));
+      floats = new Float32Array(loop.memory.buffer);
+      integers = new Int16Array(loop.memory.buffer);
+    }
+    if (loaded === this) return;
+    floats.set(this.#kernel);
+    loaded = this;
+  }
+}
+
+const filters = new Map<string, PolyphaseFilter>();
+
+/** The filter between two rates, made once: a converter is opened for every piece a voice says. */
+export function filterBetween(inRateHz: number, outRateHz: number): PolyphaseFilter {
+  const rates = `${inRateHz} ${outRateHz}`;
+  const kept = filters.get(rates);
+  if (kept) return kept;
+  const filter = new PolyphaseFilter(inRateHz, outRateHz);
+  if (filter.phases <= MOST_PHASES_KEPT) filters.set(rates, filter);
+  return filter;
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+/** Kaiser-windowed sinc, split into `up` phases of `taps` each, in rows that begin with zeros; `band` is the kept share of the input's Nyquist band. */
+function polyphaseKernel(up: number, taps: number, row: number, band: number): Float32Array {
+  const length = up * taps;
+  const cutoff = (0.5 * band * PASSBAND) / up;
+  const kernel = new Float32Array(up * row);
+  for (let n = 0; n < length; n++) {
+    const x = n - (length - 1) / 2;
+    const sinc = x === 0 ? 2 * cutoff : Math.sin(2 * Math.PI * cutoff * x) / (Math.PI * x);
+    const window = bessel0(KAISER_BETA * Math.sqrt(1 - ((2 * n) / (length - 1) - 1) ** 2)) / bessel0(KAISER_BETA);
+    const phase = n % up;
+    const tap = Math.floor(n / up);
+    kernel[phase * row + (row - 1 - tap)] = up * sinc * window;
+  }
+  return kernel;
+}
+
+/** Modified Bessel function of the first kind, order 0, by its power series. */
+function bessel0(x: number): number {
+  let sum = 1;
+  let term = 1;
+  for (let k = 1; k < 30; k++) {
+    term *= (x / 2 / k) ** 2;
+    sum += term;
+  }
+  return sum;
+}
