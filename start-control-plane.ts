@@ -121,7 +121,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
     drain: async () => hub.drain(),
     async close() {
       warmUp.cancel();
-      for (const link of links) link.close();
+      await Promise.all(links.map((link) => link.close()));
       internal?.close();
       await others?.close();
       await server.close();

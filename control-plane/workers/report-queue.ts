@@ -48,10 +48,15 @@ export class ReportQueue {
     await Promise.all([...this.#sessions.values()].map((session) => session.stored));
   }
 
-  /** Forgets what waits; its workers still have it. */
-  close(): void {
-    for (const session of this.#sessions.values()) session.timer?.cancel();
+  /** Forgets what waits, as its workers still have it; resolves when what was being stored is. */
+  async close(): Promise<void> {
+    const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
+    for (const session of sessions) {
+      session.timer?.cancel();
+      session.waiting = [];
+    }
+    await Promise.all(sessions.map((session) => session.stored));
   }
 
   #storeWaiting(sessionId: string, session: SessionReports): void {

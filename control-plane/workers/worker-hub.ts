@@ -233,10 +233,11 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     return this.#speaking.heardSoFar(sessionId);
   }
 
-  close(): void {
+  /** Resolves when whatever was being stored is: the store may be closed then. */
+  async close(): Promise<void> {
     this.#isClosed = true;
-    this.#reports.close();
     for (const worker of this.#workers.values()) worker.close();
+    await Promise.all([this.#reports.close(), ...this.#linkNews.values()]);
   }
 
   async #offer(worker: WorkerConnection, offer: JobOffer, withinMs: number): Promise<OfferVerdict> {

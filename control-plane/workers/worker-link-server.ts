@@ -8,8 +8,8 @@ import type { WorkerHub } from './worker-hub.ts';
 
 const PATH = '/internal/worker-link';
 
-/** Serves the worker link on an HTTP server; returns what closes it. */
-export function serveWorkerLink(server: Server, hub: WorkerHub, workerToken: string): { close(): void } {
+/** Serves the worker link on an HTTP server; returns what closes it, and resolves when nothing is being stored for it any more. */
+export function serveWorkerLink(server: Server, hub: WorkerHub, workerToken: string): { close(): Promise<void> } {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_LINK_FRAME_BYTES });
   const unclaim = claimUpgrade(server, PATH, (request, socket, head) => {
     if (!isWorker(request.headers.authorization, workerToken)) refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
@@ -18,8 +18,9 @@ export function serveWorkerLink(server: Server, hub: WorkerHub, workerToken: str
   return {
     close() {
       unclaim();
-      hub.close();
+      const closed = hub.close();
       sockets.close();
+      return closed;
     },
   };
 }

@@ -44,7 +44,7 @@ describe('worker', () => {
   let worker: Worker;
   let spool: Spool;
   let directory: string;
-  let closeLink: () => void;
+  let closeLink: () => Promise<void>;
   let hasSignalling: boolean;
   let brokenEngines: boolean;
   let loopLagMs: number;
@@ -71,7 +71,7 @@ describe('worker', () => {
   });
 
   afterEach(async () => {
-    closeLink();
+    await closeLink();
     server.close();
     await worker.close();
     await rm(directory, { recursive: true, force: true });

@@ -218,7 +218,7 @@ async function startReplica(redisUrl: string, beside?: TestApi): Promise<Replica
     kill: async () => {
       // Nobody hears of it: the connection to Redis goes first.
       await coordination.close();
-      link.close();
+      await link.close();
       server.close();
       await others?.close();
       for (const chore of chores.splice(0)) await chore.close();

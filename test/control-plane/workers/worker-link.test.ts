@@ -26,7 +26,7 @@ describe('worker link', () => {
   let sink: MemorySink;
   let url: string;
   let directory: string;
-  let closeLink: () => void;
+  let closeLink: () => Promise<void>;
   const clients: ControlPlaneClient[] = [];
   const spools: Spool[] = [];
   const connections = new Set<Socket>();
@@ -45,7 +45,7 @@ describe('worker link', () => {
 
   afterEach(async () => {
     for (const client of clients.splice(0)) client.close();
-    closeLink();
+    await closeLink();
     server.close();
     for (const spool of spools.splice(0)) await spool.close();
     await rm(directory, { recursive: true, force: true });
@@ -280,6 +280,22 @@ describe('worker link', () => {
     await settled;
     expect(sink.stored.map((envelope) => envelope.session_id)).toEqual(['s1']);
     expect(sink.events).toContain('dead dead');
+  });
+
+  it('is closed when nothing is being stored any more: the store may go then', async () => {
+    const ready = Promise.withResolvers<void>();
+    sink.storeIsReady = ready.promise;
+    await connect('w', accepting);
+    await vi.waitFor(() => expect(sink.events).toEqual(['back w []']));
+    let isClosed = false;
+    const closed = closeLink().then(() => {
+      isClosed = true;
+    });
+    await new Promise(setImmediate);
+    expect(isClosed).toBe(false);
+    ready.resolve();
+    await closed;
+    expect(sink.cameBackWith).toEqual([[]]);
   });
 
   it('a dead worker without a successor is settled all the same', async () => {
