@@ -3,10 +3,10 @@ import { request } from 'undici';
 import { type AdmissionAnswer, type AdmissionRequest, admissionAnswer } from '#config/sip-admission.ts';
 
 /**
- * Admission charges, creates the session and finds a worker, which has up to 4 s to say yes; the init webhook is not part of it. The caller's INVITE has been
+ * Admission charges, creates the session and finds a worker, which has up to 6 s to say yes; the init webhook is not part of it. The caller's INVITE has been
  * answered with 100 and is not repeated meanwhile: whoever waits a moment is better off than who is refused.
  */
-const TIMEOUT_MS = 8_000;
+const TIMEOUT_MS = 12_000;
 
 /** Makes the question. The returned function rejects when the control plane cannot be reached or does not answer in time. */
 export function createHttpAdmission(controlPlaneUrl: string, workerToken: string): (question: AdmissionRequest) => Promise<AdmissionAnswer> {

@@ -34,7 +34,7 @@ import { type OfferVerdict, openWorkerConnection, type WorkerConnection } from '
 
 /** How long a worker has to take an offer; design.md §2. */
 const ACCEPT_MS = 500;
-/** Where no other is left it has longer: a caller who waits some seconds is better off than one who is refused. Admission is waited for for 8 s. */
+/** Where no other is left it has longer: a caller who waits some seconds is better off than one who is refused. Signalling waits for 12 s in all (http-admission.ts). */
 const LAST_ACCEPT_MS = 6_000;
 /** A worker that has said nothing for this long has lost its link; heartbeats come every second. */
 const SILENCE_MS = 5_000;
