@@ -96,21 +96,9 @@ export async function startAll(settings: Settings): Promise<void> {
   supervisor.start({ name: 'control-plane', ...controlPlane, environment: () => ({ ...shared, ...internal }) });
   if (usesEmbeddedSignalling) supervisor.start({ name: 'signalling', role: 'signalling', environment: () => ({ ...shared, ...WITHHELD }) });
   for (const index of range(workers)) {
-    const slice = rtpSlice(settings, index, workers);
-    supervisor.start({
-      name: `worker-${index}`,
-      role: 'worker',
-      nodeOptions: WORKER_OPTIONS,
-      environment: (instanceId) => ({
-        ...shared,
-        ...WITHHELD,
-        SIP_TLS_KEY: '',
-        SIP_TLS_CERT: '',
-        ...slice,
-        WORKER_INSTANCE: instanceId,
-        WORKER_KINDS: workerKinds(index, workers),
-      }),
-    });
+    const own = workerEnvironment(settings, index, workers);
+    const worker = { name: `worker-${index}`, role: 'worker', nodeOptions: WORKER_OPTIONS } as const;
+    supervisor.start({ ...worker, environment: (instanceId) => ({ ...shared, ...own, WORKER_INSTANCE: instanceId }) });
   }
 }
 
@@ -180,6 +168,12 @@ function bracketed(host: string): string {
 function workerKinds(index: number, workers: number): string {
   if (workers === 1) return 'phone,web,analysis';
   return index === 0 ? 'web,analysis' : 'phone,analysis';
+}
+
+/** What one worker is given beyond what all parts are. */
+function workerEnvironment(settings: Settings, index: number, workers: number): Record<string, string> {
+  const kinds = { WORKER_KINDS: workerKinds(index, workers) };
+  return { ...WITHHELD, SIP_TLS_KEY: '', SIP_TLS_CERT: '', ...rtpSlice(settings, index, workers), ...kinds };
 }
 
 /** A disjoint slice of the RTP ports, starting at an even one (RFC 3550 §11). */

@@ -4,7 +4,6 @@ import { readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { basename } from 'node:path';
-import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 
 /** For a thread that sends packets: on time matters more there than anything else the machine does. Where that is not allowed nothing changes. */
@@ -20,9 +19,12 @@ export function preferThisThread(): void {
  */
 export function runThisThreadInRealTime(): void {
   preferThisThread();
-  if (process.platform !== 'linux') return;
-  const thread = basename(readlinkSync('/proc/thread-self'));
-  spawnSync('chrt', ['--reset-on-fork', '--rr', '--pid', '1', thread], { stdio: 'ignore' });
+  try {
+    const thread = basename(readlinkSync('/proc/thread-self'));
+    spawnSync('chrt', ['--reset-on-fork', '--rr', '--pid', '1', thread], { stdio: 'ignore' });
+  } catch {
+    // Another system than Linux.
+  }
 }
 
 /**
