@@ -66,6 +66,8 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   /** Workers whose return is still being told, with what they run: grows by what they accept meanwhile. */
   readonly #settling = new Map<WorkerConnection, SessionKey[]>();
   /** A worker that died is being started again, as far as is known. */
+  /** Those of workers whose sessions are not settled yet. */
+  readonly #deaths = new Set<Promise<void>>();
   #awaitsSuccessor = true;
   #draining = false;
   #isClosed = false;
@@ -217,8 +219,15 @@ export class WorkerHub implements Dispatch, OwnWorkers {
    * The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been read, or after a moment,
    * which nobody waits for where no successor comes (`isReplaced` false).
    */
-  async workerDied(instanceId: string, { isReplaced }: { readonly isReplaced: boolean }): Promise<void> {
-    if (this.#dead.has(instanceId)) return;
+  async workerDied(instanceId: string, options: { readonly isReplaced: boolean }): Promise<void> {
+    // Once it is closed the store is gone, and the next start looks after what is left.
+    if (this.#isClosed || this.#dead.has(instanceId)) return;
+    const settled = this.#settleWhenRead(instanceId, options);
+    this.#deaths.add(settled);
+    await settled.finally(() => this.#deaths.delete(settled));
+  }
+
+  async #settleWhenRead(instanceId: string, { isReplaced }: { readonly isReplaced: boolean }): Promise<void> {
     const diedAt = new Date(this.#deps.clock.wallTime());
     this.#dead.add(instanceId);
     this.#workers.get(instanceId)?.close();
@@ -237,7 +246,8 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const worker of this.#workers.values()) worker.close();
-    await Promise.all([this.#reports.close(), ...this.#linkNews.values()]);
+    for (const waiter of this.#spoolWaiters.values()) waiter();
+    await Promise.allSettled([this.#reports.close(), ...this.#linkNews.values(), ...this.#deaths]);
   }
 
   async #offer(worker: WorkerConnection, offer: JobOffer, withinMs: number): Promise<OfferVerdict> {

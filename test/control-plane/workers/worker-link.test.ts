@@ -298,6 +298,15 @@ describe('worker link', () => {
     expect(sink.cameBackWith).toEqual([[]]);
   });
 
+  it('is closed when the sessions of a worker that died are settled, without waiting for its spool; what dies later is the next start’s', async () => {
+    const settled = hub.workerDied('gone', REPLACED);
+    await closeLink();
+    expect(sink.events).toEqual(['dead gone']);
+    await settled;
+    await hub.workerDied('gone later', REPLACED);
+    expect(sink.events).toEqual(['dead gone']);
+  });
+
   it('a dead worker without a successor is settled all the same', async () => {
     await hub.workerDied('gone', REPLACED);
     expect(sink.events).toEqual(['dead gone']);
