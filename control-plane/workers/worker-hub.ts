@@ -65,9 +65,9 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   readonly #spoolWaiters = new Map<string, () => void>();
   /** Workers whose return is still being told, with what they run: grows by what they accept meanwhile. */
   readonly #settling = new Map<WorkerConnection, SessionKey[]>();
-  /** A worker that died is being started again, as far as is known. */
   /** Those of workers whose sessions are not settled yet. */
   readonly #deaths = new Set<Promise<void>>();
+  /** A worker that died is being started again, as far as is known. */
   #awaitsSuccessor = true;
   #draining = false;
   #isClosed = false;

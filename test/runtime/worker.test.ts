@@ -140,6 +140,15 @@ describe('worker', () => {
     await until(() => expect(hub.describe()).toMatchObject([{ freeSlots: 0 }]));
   }
 
+  /** A worker with one job whose event loop is late. */
+  async function startLate({ capacity, lagMs }: { readonly capacity: number; readonly lagMs?: number }): Promise<ManualClock> {
+    const clock = new ManualClock();
+    await start({ capacity, clock });
+    await hub.place(offer('s1'));
+    await makeLate(clock, lagMs);
+    return clock;
+  }
+
   async function startWebCall(sessionId: string): Promise<void> {
     const placement = await hub.place(offer(sessionId));
     hub.assign(placement, session(sessionId), planOf(sessionId));
@@ -163,10 +172,7 @@ describe('worker', () => {
   const seen = () => expect(hub.offerWebrtc('w', session('nobody'), 'offer')).rejects.toThrow();
 
   it('while its event loop is late it takes offers one after the other, at a pace', async () => {
-    const clock = new ManualClock();
-    await start({ capacity: 4, clock });
-    await hub.place(offer('s1'));
-    await makeLate(clock);
+    const clock = await startLate({ capacity: 4 });
     const placed: string[] = [];
     const place = (sessionId: string) => hub.place(offer(sessionId)).then(() => placed.push(sessionId));
     const all = [place('s2'), place('s3'), place('s4')];
@@ -180,10 +186,7 @@ describe('worker', () => {
   });
 
   it('takes no call while its event loop is so late that nobody could be talked with, and all that wait when it is on time again', async () => {
-    const clock = new ManualClock();
-    await start({ capacity: 4, clock });
-    await hub.place(offer('s1'));
-    await makeLate(clock, 1_500);
+    const clock = await startLate({ capacity: 4, lagMs: 1_500 });
     const placed: string[] = [];
     const all = ['s2', 's3'].map((sessionId) => hub.place(offer(sessionId)).then(() => placed.push(sessionId)));
     await seen();
@@ -197,10 +200,7 @@ describe('worker', () => {
   });
 
   it('an analysis waits until the event loop is on time again, and lets calls pass', async () => {
-    const clock = new ManualClock();
-    await start({ capacity: 4, clock });
-    await hub.place(offer('s1'));
-    await makeLate(clock);
+    const clock = await startLate({ capacity: 4 });
     const placed: string[] = [];
     const all = [hub.place(offer('s2', 'analysis')).then(() => placed.push('s2')), hub.place(offer('s3')).then(() => placed.push('s3'))];
     await seen();
@@ -213,10 +213,7 @@ describe('worker', () => {
   });
 
   it('an offer that was withdrawn while it waited for the event loop takes no slot', async () => {
-    const clock = new ManualClock();
-    await start({ capacity: 2, clock });
-    await hub.place(offer('s1'));
-    await makeLate(clock);
+    const clock = await startLate({ capacity: 2 });
     // Refused when the control plane has waited long enough, or its link is closed.
     hub.place(offer('s2')).catch(() => undefined);
     hub.withdraw({ instanceId: 'w', supervisorRun: null, sipTag: null }, session('s2'));
