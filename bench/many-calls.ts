@@ -32,7 +32,9 @@ async function run(loads: readonly number[]): Promise<void> {
         printTroubles(result);
         printLogged(product.log.slice(logged));
         console.log(`  cores taken: ${coresOf(result)}`);
-        figures.push(lostFigure(result), ...callFigures(result));
+        const ofLoad = [lostFigure(result), ...callFigures(result)];
+        console.log(`\n${toText(ofLoad)}\n`);
+        figures.push(...ofLoad);
       }
     } finally {
       await product.close();
@@ -40,7 +42,6 @@ async function run(loads: readonly number[]): Promise<void> {
   } finally {
     await standIns.close();
   }
-  console.log(`\n${toText(figures)}`);
   process.exitCode = figures.every(({ verdict }) => verdict.startsWith('met')) ? 0 : 1;
 }
 

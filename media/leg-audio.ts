@@ -4,7 +4,7 @@
  */
 import type { Clock } from '#config/clock.ts';
 import { EchoPath } from './echo-path.ts';
-import { FAR } from './frame-fifo.ts';
+import { FAR_FRAMES } from './frame-fifo.ts';
 import { FRAME_MS, type FrameKind, type LegCommand, type LegEvent } from './leg.ts';
 import type { LegRecording } from './media-host.ts';
 import { type EventBatcher, frameSamples, rtpLegNumber } from './media-messages.ts';
@@ -115,7 +115,7 @@ export class LegAudio {
         this.#voice.watch(command.reachMs, command.unsureReachMs);
         return true;
       case 'mix':
-        this.#side.push(command.source, command.rateHz, command.samples, FAR);
+        this.#side.push(command.source, command.rateHz, command.samples, FAR_FRAMES);
         return true;
       case 'relay':
         this.#isRelaying = command.isOn;

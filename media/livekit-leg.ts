@@ -150,8 +150,9 @@ class LivekitSession implements TransportLeg, Paced {
 
   tick(slot: number, dueMs: number): void {
     if (this.#ending || !this.#isConnected) return;
-    const kind = this.#fifo.pull(this.#audio.received);
-    const isOnTime = this.#shared.clock.now() - dueMs <= MAX_SEND_LATENESS_MS;
+    const lateMs = this.#shared.clock.now() - dueMs;
+    const kind = this.#fifo.pull(this.#audio.received, lateMs);
+    const isOnTime = lateMs <= MAX_SEND_LATENESS_MS;
     // A reply waits for a connection that mends itself, rather than being said to nobody.
     const canSend = isOnTime && this.#isCallerHere && !this.#isReconnecting;
     this.#audio.fillSent(dueMs, canSend);

@@ -1,6 +1,7 @@
 /**
  * One timer wheel for every leg of a media thread: four slots of 5 ms, each leg ticked once per 20 ms at its place on the wheel,
- * so that sends are spread and one timer serves them all. A late wake-up is caught up tick by tick: no slot of any leg is left out.
+ * so that sends are spread and one timer serves them all. A late wake-up is caught up tick by tick: no slot of any leg is left out,
+ * and what was received meanwhile is read before it, so that the slots find it.
  * Ticks nobody has a place on pass without a wake-up, unless one is asked for: a thread without legs sleeps.
  */
 import type { Clock, Timer } from '#config/clock.ts';
@@ -33,6 +34,8 @@ export class Pacer {
   #timer: Timer | null = null;
   #timerTick = 0;
   #isTurning = false;
+  /** A late wake-up lets come in what waited with it. */
+  #hasReadFirst = false;
   #isClosed = false;
 
   /** `onTurn` is called after each wake-up that turned the wheel, once however many ticks it caught up. */
@@ -96,8 +99,14 @@ export class Pacer {
 
   #turn = (): void => {
     this.#timer = null;
-    this.#isTurning = true;
     const nowMs = this.#clock.now();
+    if (!this.#hasReadFirst && nowMs - this.#startMs - this.#timerTick * TICK_MS >= FRAME_MS) {
+      this.#hasReadFirst = true;
+      this.#timer = this.#clock.after(0, this.#turn);
+      return;
+    }
+    this.#hasReadFirst = false;
+    this.#isTurning = true;
     for (let dueMs = this.#dueMs(); dueMs <= nowMs; dueMs = this.#dueMs()) {
       const tick = this.#tick++;
       for (const { paced, firstTick } of this.#at(tick)) {

@@ -25,6 +25,14 @@ export function levelDb(samples: Int16Array, from = 0, to = samples.length): num
   return Math.max(SILENCE_DB, 10 * Math.log10(energy / (to - from) / (32768 * 32768)));
 }
 
+/** Peak up to which a frame may be left out or doubled unheard. */
+export const QUIET_PEAK = 400;
+
+/** True when nobody misses these samples. */
+export function isQuiet(samples: Int16Array): boolean {
+  return samples.every((sample) => Math.abs(sample) <= QUIET_PEAK);
+}
+
 /** Streaming polyphase FIR converter between two integer rates; keeps the history of one stream, so one instance serves one stream only. */
 export class Resampler {
   readonly #filter: PolyphaseFilter;

@@ -1,5 +1,5 @@
 /** What goes out on a leg beside the agent's replies: the voices of other legs, mixed, or music while its far end is on hold. */
-import { FrameFifo, type Stock } from './frame-fifo.ts';
+import { FrameFifo } from './frame-fifo.ts';
 import { holdMusic } from './hold-music.ts';
 import { frameSamples } from './media-messages.ts';
 import { Resampler } from './pcm.ts';
@@ -26,10 +26,10 @@ export class SideAudio {
     this.#frame = new Int16Array(frame);
   }
 
-  /** One frame of another leg, at that leg's rate; `stock` is kept of what comes by a longer way. */
-  push(source: string, rateHz: number, frame: Int16Array, stock?: Stock): void {
+  /** One frame of another leg, at that leg's rate; `stockFrames` are waited for of what comes by a longer way. */
+  push(source: string, rateHz: number, frame: Int16Array, stockFrames?: number): void {
     const known = this.#voices.get(source);
-    const voice = known?.rateHz === rateHz ? known : this.#open(source, rateHz, stock);
+    const voice = known?.rateHz === rateHz ? known : this.#open(source, rateHz, stockFrames);
     const { converter, fifo } = voice;
     fifo.push(converter ? converter.block.subarray(0, converter.resampler.push(frame, converter.block)) : frame);
   }
@@ -55,10 +55,10 @@ export class SideAudio {
     add(sent, this.#frame);
   }
 
-  #open(source: string, rateHz: number, stock?: Stock): Voice {
+  #open(source: string, rateHz: number, stockFrames?: number): Voice {
     const voice = {
       rateHz,
-      fifo: new FrameFifo(this.#frame.length, stock),
+      fifo: new FrameFifo(this.#frame.length, stockFrames),
       converter: rateHz === this.#rateHz ? null : converter(rateHz, this.#rateHz),
     };
     this.#voices.set(source, voice);

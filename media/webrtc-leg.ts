@@ -136,8 +136,9 @@ class WebrtcSession implements TransportLeg, Paced {
 
   tick(slot: number, dueMs: number): void {
     if (this.#ending || !this.#isConnected) return;
-    const kind = this.#fifo.pull(this.#audio.received);
-    const canSend = this.#shared.clock.now() - dueMs <= MAX_SEND_LATENESS_MS;
+    const lateMs = this.#shared.clock.now() - dueMs;
+    const kind = this.#fifo.pull(this.#audio.received, lateMs);
+    const canSend = lateMs <= MAX_SEND_LATENESS_MS;
     this.#audio.fillSent(dueMs, canSend);
     for (let start = 0; canSend && start < this.#audio.sent.length; start += BLOCK_SAMPLES) {
       this.#block.set(this.#audio.sent.subarray(start, start + BLOCK_SAMPLES));

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { type CapturedDatagram, readPcap } from './pcap.ts';
 
 const START_MS = 5_000;
+/** What the kernel keeps for a reader that does not run, KiB: several seconds of two hundred calls, which packets are lost of otherwise when the machine stands still. */
+const BUFFER_KIB = 65_536;
 /** What the kernel still holds when the last packet has passed. */
 const SETTLE_MS = 100;
 
@@ -27,7 +29,7 @@ export async function startCapture(ports: { readonly first: number; readonly las
   const file = join(folder, 'packets.pcap');
   const filter = `udp portrange ${ports.first}-${ports.last}`;
   // Reading into this process's own folder: no change of user (-Z). Written in blocks, as a write for every packet would take from what is measured.
-  const child = spawn('tcpdump', ['-i', networkInterface, '-n', '-s', '0', '-B', '8192', '-Z', 'root', '-w', file, filter], {
+  const child = spawn('tcpdump', ['-i', networkInterface, '-n', '-s', '0', '-B', String(BUFFER_KIB), '-Z', 'root', '-w', file, filter], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const said: string[] = [];

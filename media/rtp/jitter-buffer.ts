@@ -4,6 +4,7 @@
  * Lost audio is concealed by a fading repetition (at most 60 ms). The clock is handed in: nothing here waits.
  */
 import { FRAME_MS, type FrameKind } from '../leg.ts';
+import { isQuiet, QUIET_PEAK } from '../pcm.ts';
 import { unwrap } from './packet.ts';
 import { TransitFilter } from './transit.ts';
 
@@ -21,8 +22,6 @@ const MAX_EXCESS_MS = 80;
 const RESYNC_AFTER_LATE = 10;
 /** Gains of the repetitions that conceal a loss (fade within 60 ms). */
 const CONCEALMENT_GAINS: readonly number[] = [0.85, 0.5, 0.2];
-/** Peak below which a frame may be doubled or dropped unheard. */
-const QUIET_PEAK = 400;
 
 /** Turns one RTP stream into slot frames. */
 export class JitterBuffer {
@@ -223,8 +222,4 @@ export class JitterBuffer {
     out.fill(0);
     return kind;
   }
-}
-
-function isQuiet(samples: Int16Array): boolean {
-  return samples.every((sample) => Math.abs(sample) <= QUIET_PEAK);
 }

@@ -20,13 +20,15 @@ it('ticks each thing once per 20 ms, spread over the wheel', async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-it('leaves no slot out when it wakes up late', () => {
+it('leaves no slot out when it wakes up late, and lets come in first what waited with it', () => {
   let nowMs = 0;
   let wake: () => void = () => undefined;
+  const waits: number[] = [];
   const late: Clock = {
     wallTime: () => 0,
     now: () => nowMs,
-    after: (_, callback) => {
+    after: (ms, callback) => {
+      waits.push(ms);
       wake = callback;
       return { cancel: () => undefined };
     },
@@ -39,8 +41,16 @@ it('leaves no slot out when it wakes up late', () => {
   pacer.add({ tick: (slot) => slots.push(slot), fail });
   nowMs = 93;
   wake();
-  expect(slots).toEqual([0, 1, 2, 3, 4]);
-  expect(turns).toEqual([93]);
+  expect(slots).toEqual([]);
+  expect(waits.at(-1)).toBe(0);
+  // However late that is in its turn, it is not put off again.
+  nowMs = 133;
+  wake();
+  expect(slots).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  expect(turns).toEqual([133]);
+  nowMs = 150;
+  wake();
+  expect(slots).toHaveLength(8);
 });
 
 it('lets a thing leave within its own tick', async () => {

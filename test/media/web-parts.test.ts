@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { EventChannel } from '#media/event-channel.ts';
-import { FrameFifo } from '#media/frame-fifo.ts';
 import { announceAddress } from '#media/sdp-candidates.ts';
 import type { DataChannel } from '#media/webrtc-api.ts';
 
@@ -32,43 +31,6 @@ describe('public address', () => {
     const announced = announceAddress(sdp, '2001:db8::7');
     expect(announced).toContain('2122194686 2001:db8::7 20004 typ host');
     expect(announced).toContain('192.168.1.5 20000 typ host');
-  });
-});
-
-describe('the queue between blocks and slots', () => {
-  const block = (value: number) => new Int16Array(160).fill(value);
-
-  it('waits for a little stock, then gives every sample in order', () => {
-    const fifo = new FrameFifo(320);
-    const out = new Int16Array(320);
-    fifo.push(block(1));
-    fifo.push(block(2));
-    expect(fifo.pull(out)).toBe('absent');
-    fifo.push(block(3));
-    expect(fifo.pull(out)).toBe('audio');
-    expect([out[0], out[160]]).toEqual([1, 2]);
-    expect(fifo.pull(out)).toBe('absent');
-    expect(out.every((sample) => sample === 0)).toBe(true);
-  });
-
-  it('drops the oldest when its source runs ahead', () => {
-    const fifo = new FrameFifo(320);
-    const out = new Int16Array(320);
-    for (let n = 1; n <= 40; n++) fifo.push(block(n));
-    let last = 0;
-    let frames = 0;
-    for (; fifo.pull(out) === 'audio'; frames++) {
-      expect(out[0]).toBeGreaterThan(last);
-      last = out[160] ?? 0;
-    }
-    expect(frames).toBeLessThanOrEqual(5);
-    expect(last).toBeGreaterThanOrEqual(39);
-  });
-
-  it('calls digital silence silent', () => {
-    const fifo = new FrameFifo(320);
-    for (let n = 0; n < 4; n++) fifo.push(block(0));
-    expect(fifo.pull(new Int16Array(320))).toBe('silent');
   });
 });
 

@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FrameFifo } from '#media/frame-fifo.ts';
+import type { FrameKind } from '#media/leg.ts';
+
+const FRAME = 320;
+const BLOCK = 160;
+const LOUD = 1000;
+
+/** When the thread did not run, ms. */
+interface Stall {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+interface Slot {
+  readonly dueMs: number;
+  readonly kind: FrameKind;
+  /** The blocks of the signal that were played in it. */
+  readonly blocks: readonly number[];
+  /** How long ago the last of them was complete. */
+  readonly delayMs: number | null;
+}
+
+/**
+ * A source that completes a block every 10 ms, and a slot every 20 ms, on a thread that stands still now and then and reads what came before it serves slots.
+ * `isLoud` tells the blocks somebody speaks in; they are told apart by their level.
+ */
+function run(lengthMs: number, stalls: readonly Stall[], isLoud: (block: number) => boolean = () => true): Slot[] {
+  const fifo = new FrameFifo(FRAME);
+  const servedMs = (dueMs: number) => stalls.find(({ fromMs, toMs }) => dueMs >= fromMs && dueMs < toMs)?.toMs ?? dueMs;
+  const work = [
+    ...Array.from({ length: lengthMs / 10 }, (_, block) => ({ block, dueMs: block * 10 + 10, order: 0 })),
+    ...Array.from({ length: lengthMs / 20 }, (_, slot) => ({ block: null, dueMs: slot * 20 + 7, order: 1 })),
+  ].sort((a, b) => servedMs(a.dueMs) - servedMs(b.dueMs) || a.order - b.order || a.dueMs - b.dueMs);
+  const out = new Int16Array(FRAME);
+  const slots: Slot[] = [];
+  for (const { block, dueMs } of work) {
+    if (block !== null) {
+      fifo.push(new Int16Array(BLOCK).fill(isLoud(block) ? LOUD + block : 1));
+      continue;
+    }
+    const nowMs = servedMs(dueMs);
+    const kind = fifo.pull(out, nowMs - dueMs);
+    const blocks = [0, BLOCK].map((at) => (out[at] ?? 0) - LOUD).filter((played) => played >= 0);
+    const last = blocks.at(-1);
+    slots.push({ dueMs, kind, blocks, delayMs: last === undefined ? null : nowMs - (last * 10 + 10) });
+  }
+  return slots;
+}
+
+const played = (slots: readonly Slot[]) => slots.flatMap(({ blocks }) => blocks);
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+describe('the queue between a source of blocks and the slots of a leg', () => {
+  it('plays a steady source whole and in order, a frame and a half behind at most', () => {
+    const slots = run(2_000, []);
+    expect(played(slots)).toEqual(upTo(played(slots).length));
+    expect(Math.max(...slots.map(({ delayMs }) => delayMs ?? 0))).toBeLessThanOrEqual(30);
+    expect(slots.slice(3).every(({ kind }) => kind === 'audio')).toBe(true);
+  });
+
+  it('loses nothing of what comes in a bunch after the thread stood still, and leaves no gap', () => {
+    const slots = run(2_000, [{ fromMs: 500, toMs: 900 }]);
+    expect(played(slots)).toEqual(upTo(played(slots).length));
+    expect(slots.slice(3).every(({ kind }) => kind === 'audio')).toBe(true);
+    expect(slots.findLast(({ delayMs }) => delayMs !== null)?.delayMs).toBeLessThanOrEqual(30);
+  });
+
+  it('plays every word once and in order, however the thread stands still for up to 800 ms at a time', () => {
+    const pauses = fc.array(fc.record({ runMs: fc.integer({ min: 1, max: 400 }), standMs: fc.integer({ min: 1, max: 800 }) }), { maxLength: 20 });
+    fc.assert(
+      fc.property(pauses, (list) => {
+        const stalls: Stall[] = [];
+        for (const { runMs, standMs } of list) {
+          const fromMs = (stalls.at(-1)?.toMs ?? 0) + runMs;
+          stalls.push({ fromMs, toMs: fromMs + standMs });
+        }
+        const all = played(run(26_000, stalls));
+        expect(all).toEqual(upTo(all.length));
+        expect(all.length).toBeGreaterThan(2_580);
+      }),
+    );
+  });
+
+  it('waits for more before it goes on after it ran dry, so that the same again does not stop it', () => {
+    const fifo = new FrameFifo(FRAME);
+    const out = new Int16Array(FRAME);
+    const gaps: number[] = [];
+    // Four frames come at once every four slots, one slot later than the queue was begun for.
+    for (let slot = 0; slot < 200; slot++) {
+      if (slot % 4 === 3) for (let block = 0; block < 8; block++) fifo.push(new Int16Array(BLOCK).fill(LOUD));
+      if (fifo.pull(out) === 'absent') gaps.push(slot);
+      if (slot % 50 === 49) fifo.push(new Int16Array(BLOCK).fill(LOUD));
+    }
+    expect(gaps.filter((slot) => slot >= 20)).toEqual([]);
+  });
+
+  it('makes up in a pause for what it holds too much', () => {
+    const fifo = new FrameFifo(FRAME);
+    const out = new Int16Array(FRAME);
+    const speak = (frames: number, level: number) => {
+      for (let frame = 0; frame < frames; frame++) for (let half = 0; half < 2; half++) fifo.push(new Int16Array(BLOCK).fill(level));
+    };
+    // Half a second too much, and then a second of words: all are played.
+    speak(26, LOUD);
+    const levels: (number | undefined)[] = [];
+    for (let slot = 0; slot < 100; slot++) {
+      speak(1, slot < 50 ? LOUD + slot : 1);
+      fifo.pull(out);
+      levels.push(out[0]);
+    }
+    for (let slot = 0; slot < 50; slot++) {
+      if (slot === 20) speak(1, 2 * LOUD);
+      else speak(1, 1);
+      fifo.pull(out);
+      if (out[0] === 2 * LOUD) expect(slot - 20).toBeLessThanOrEqual(3);
+      levels.push(out[0]);
+    }
+    expect(levels).toContain(2 * LOUD);
+    expect(levels).toContain(LOUD + 49);
+  });
+
+  it('gets rid of delay in noise without pauses too, no more than a frame in half a second at a time', () => {
+    const fifo = new FrameFifo(FRAME);
+    const out = new Int16Array(FRAME);
+    const frame = (n: number) => fifo.push(new Int16Array(FRAME).fill(LOUD + n));
+    for (let n = 0; n < 26; n++) frame(n);
+    const numbers: number[] = [];
+    for (let slot = 0; slot < 1_000; slot++) {
+      frame(26 + slot);
+      fifo.pull(out);
+      numbers.push((out[0] ?? 0) - LOUD);
+    }
+    const skips = numbers.flatMap((number, slot) => (slot > 0 && number !== (numbers[slot - 1] ?? 0) + 1 ? [slot] : []));
+    expect(skips.length).toBeGreaterThanOrEqual(15);
+    expect(Math.min(...skips.slice(1).map((slot, index) => slot - (skips[index] ?? 0)))).toBeGreaterThanOrEqual(25);
+    // A tenth of a second stays.
+    expect(1_025 - (numbers.at(-1) ?? 0)).toBeLessThanOrEqual(8);
+  });
+
+  it('waits for a little stock, gives every sample in order, and silence when there is none', () => {
+    const fifo = new FrameFifo(FRAME);
+    const out = new Int16Array(FRAME);
+    fifo.push(new Int16Array(BLOCK).fill(1));
+    fifo.push(new Int16Array(BLOCK).fill(2));
+    expect(fifo.pull(out)).toBe('absent');
+    fifo.push(new Int16Array(BLOCK).fill(3));
+    expect(fifo.pull(out)).toBe('audio');
+    expect([out[0], out[BLOCK]]).toEqual([1, 2]);
+    expect(fifo.pull(out)).toBe('absent');
+    expect(out.every((sample) => sample === 0)).toBe(true);
+  });
+
+  it('calls digital silence silent', () => {
+    const fifo = new FrameFifo(FRAME);
+    for (let n = 0; n < 4; n++) fifo.push(new Int16Array(BLOCK));
+    expect(fifo.pull(new Int16Array(FRAME))).toBe('silent');
+  });
+
+  it('keeps a second at most', () => {
+    const fifo = new FrameFifo(FRAME);
+    const out = new Int16Array(FRAME);
+    for (let n = 0; n < 80; n++) fifo.push(new Int16Array(FRAME).fill(LOUD + n));
+    fifo.pull(out);
+    expect((out[0] ?? 0) - LOUD).toBeGreaterThanOrEqual(30);
+  });
+});
