@@ -14,6 +14,8 @@ import { launchBrowser, TalkPage } from './talk-page.ts';
 const QUESTION = 'What are your opening hours?';
 /** Hears the greeting out and asks; asks again, as people do, where a busy machine took too long to understand. */
 const MICROPHONE = [11, QUESTION, 40, QUESTION, 40, QUESTION, 40] as const;
+/** As long as it asks. */
+const ASKED_MS = 120_000;
 const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
 const SILENCE_MS = 12_000;
 const PHONE = { width: 390, height: 844 };
@@ -83,7 +85,7 @@ describeNeeds(['chromium'])('the console', () => {
 
   itNeeds(['chromium', 'pocketsphinx_continuous'])(
     'takes an agent from nothing to a call that is kept, explained and reported',
-    { timeout: 300_000 },
+    { timeout: 360_000 },
     async () => {
       const person = await ConsolePage.open(browser, product, { key: product.rootKey });
       await createAgent(person);
@@ -140,7 +142,7 @@ async function talkToTheDraft(person: ConsolePage): Promise<void> {
   await person.page.getByRole('tab', { name: 'Test call' }).click();
   await person.press('Talk');
   const transcript = person.page.getByRole('region', { name: 'Transcript' });
-  await transcript.getByText(/what are your opening hours/i).waitFor();
+  await transcript.getByText(/what are your opening hours/i).waitFor({ timeout: ASKED_MS });
   await transcript.getByText(OPENING_HOURS).waitFor();
   await person.press('5');
   await person.press('#');
@@ -187,7 +189,7 @@ async function answerForTheCall(person: ConsolePage, sessionId: string): Promise
   await person.page.locator(`a[href="/console/calls/${sessionId}"]`).click();
   await person.page.getByRole('heading', { level: 1, name: 'Web visitor with Front desk' }).waitFor();
   const transcript = person.page.getByRole('list', { name: 'Transcript' });
-  await transcript.getByText(/what are your opening hours/i).waitFor();
+  await transcript.getByText(/what are your opening hours/i).waitFor({ timeout: ASKED_MS });
   await person.page
     .getByRole('img', { name: /Model’s first word|Waited for the caller|Voice/ })
     .first()

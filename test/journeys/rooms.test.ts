@@ -1,5 +1,5 @@
 /** Journey: web sessions in LiveKit rooms of a real server: the conversation in the browser, a caller of LiveKit's own, one who listens in, the widget, and a server that is away. */
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
 import { parseMoney, perMinute } from '#config/money.ts';
@@ -122,6 +122,16 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
     return { caller, sessionId: grant.session_id as string };
   }
 
+  /** Asks, and asks again, as people do, where a busy machine did not understand. */
+  async function ask(caller: LivekitCaller, question: string, answer: string): Promise<void> {
+    const isAnswered = () => caller.agentSaid.join(' ').includes(answer);
+    for (let attempt = 1; attempt <= 3 && !isAnswered(); attempt++) {
+      await caller.speak(record([0.5, question, 2], 48_000));
+      await vi.waitUntil(isAnswered, { timeout: 25_000, interval: 200 }).catch(() => undefined);
+    }
+    expect(caller.agentSaid.join(' ')).toContain(answer);
+  }
+
   itNeeds(NEEDS)('supplement 4.1: the session response names the room’s server and a token, and the record its participants', async () => {
     const grant = await create();
     expect(grant).toMatchObject({ transport: 'livekit', livekit_url: server.environment.LIVEKIT_URL, max_duration_seconds: expect.any(Number) });
@@ -136,12 +146,11 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
     expect(await settled(product, grant.session_id)).toMatchObject({ status: 'failed', end_reason: 'cancelled' });
   });
 
-  itNeeds([...NEEDS, 'pocketsphinx_continuous'])('is greeted, understood and answered, and hangs up by leaving', { timeout: 90_000 }, async () => {
+  itNeeds([...NEEDS, 'pocketsphinx_continuous'])('is greeted, understood and answered, and hangs up by leaving', { timeout: 180_000 }, async () => {
     const { caller, sessionId } = await call();
     await expect.poll(() => caller.loudBlocks, PATIENCE).toBeGreaterThan(50);
     await expect.poll(() => caller.states.at(-1), PATIENCE).toBe('listening');
-    await caller.speak(record([0.5, 'What are your opening hours?', 2], 48_000));
-    await expect.poll(() => caller.agentSaid.join(' '), PATIENCE).toContain('We are open every day from noon');
+    await ask(caller, 'What are your opening hours?', 'We are open every day from noon');
     const heard = caller.texts.filter(({ from, isFinal }) => isFinal && from === `user-${sessionId}`);
     expect(heard.map(({ text }) => text.toLowerCase())).toContain('what are your opening hours');
     await caller.leave();

@@ -17,7 +17,7 @@ import { demoAgentId, Tenant } from './tenant.ts';
 
 /** Hears the greeting out and asks; asks again, as people do, where a busy machine was not connected yet or took too long to understand. */
 const QUESTION = 'What are your opening hours?';
-const MICROPHONE = [11, QUESTION, 30, QUESTION, 30] as const;
+const MICROPHONE = [11, QUESTION, 30, QUESTION, 30, QUESTION, 30] as const;
 export const GREETING = 'Hello, this is the Parley demo.';
 export const NAME = 'I am the Parley demo, a rule-based model.';
 export const OPENING_HOURS = 'We are open every day from noon until ten in the evening.';
