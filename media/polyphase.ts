@@ -9,14 +9,23 @@ const TAPS_PER_ROUND = 8;
 const KAISER_BETA = 7;
 /** Share of the narrower Nyquist band that passes. */
 const PASSBAND = 0.92;
-/** Kernels with more phases are not kept: a recording may have any rate, each with megabytes of factors. (11,025 Hz to 48,000 has 640.) */
-const MOST_PHASES_KEPT = 640;
+/**
+ * A kernel with more phases is megabytes of factors: rates that share no divisor worth it, as only a damaged or a made-up recording has, are converted by the
+ * nearest ratio with no more, off by a thousandth at most. (11,025 Hz to 48,000 has 640.)
+ */
+const MOST_PHASES = 640;
 
 /** Most samples filtered at a time, so that the loop's memory, which can only grow, does not depend on how long a clip is. */
 export const LONGEST_PIECE = 2048;
 
 /** Bytes by which WebAssembly's memory grows. */
 const PAGE_BYTES = 65_536;
+
+/** Outputs per so many inputs. */
+interface Ratio {
+  readonly up: number;
+  readonly down: number;
+}
 
 interface Loop {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
@@ -46,15 +55,18 @@ export class PolyphaseFilter {
   /** Outputs lie on a grid of so many positions per input sample, `#down` positions apart. */
   readonly phases: number;
   readonly #down: number;
+  /** False where the rates' own ratio would take too many phases, and one near it is used. */
+  readonly isExact: boolean;
   /** Samples before a piece that its outputs reach back to. */
   readonly reach: number;
   /** Phase p's taps, reversed, at `p * (reach + 1)`. */
   readonly #kernel: Float32Array;
 
   constructor(inRateHz: number, outRateHz: number) {
-    const divisor = greatestCommonDivisor(inRateHz, outRateHz);
-    this.phases = outRateHz / divisor;
-    this.#down = inRateHz / divisor;
+    const { up, down } = ratioOf(inRateHz, outRateHz);
+    this.phases = up;
+    this.#down = down;
+    this.isExact = up * inRateHz === down * outRateHz;
     const taps = Math.ceil(TAPS_PER_PHASE * Math.max(1, inRateHz / outRateHz));
     const row = Math.ceil(taps / TAPS_PER_ROUND) * TAPS_PER_ROUND;
     this.reach = row - 1;
@@ -108,12 +120,25 @@ export function filterBetween(inRateHz: number, outRateHz: number): PolyphaseFil
   const kept = filters.get(rates);
   if (kept) return kept;
   const filter = new PolyphaseFilter(inRateHz, outRateHz);
-  if (filter.phases <= MOST_PHASES_KEPT) filters.set(rates, filter);
+  // A recording may have any rate: those nobody has are not kept.
+  if (filter.isExact) filters.set(rates, filter);
   return filter;
 }
 
-function greatestCommonDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+/** The rates' ratio, or the nearest one with few enough phases: the last convergent of its continued fraction, or the last fraction between that and the next. */
+function ratioOf(inRateHz: number, outRateHz: number): Ratio {
+  const errorOf = ({ up, down }: Ratio) => Math.abs(up / down - outRateHz / inRateHz);
+  let before: Ratio = { up: 0, down: 1 };
+  let last: Ratio = { up: 1, down: 0 };
+  for (let [dividend, divisor] = [outRateHz, inRateHz]; divisor > 0; [dividend, divisor] = [divisor, dividend % divisor]) {
+    const most = last.up > 0 ? Math.floor((MOST_PHASES - before.up) / last.up) : Number.POSITIVE_INFINITY;
+    const whole = Math.floor(dividend / divisor);
+    const times = Math.min(whole, most);
+    const next = { up: times * last.up + before.up, down: times * last.down + before.down };
+    if (times < whole) return errorOf(next) < errorOf(last) ? next : last;
+    [before, last] = [last, next];
+  }
+  return last;
 }
 
 /** Kaiser-windowed sinc, split into `up` phases of `taps` each, in rows that begin with zeros; `band` is the kept share of the input's Nyquist band. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import wabt from 'wabt';
 import { levelDb, Resampler, resample, SILENCE_DB } from '#media/pcm.ts';
+import { PolyphaseFilter } from '#media/polyphase.ts';
 
 const { parseWat } = await wabt();
 
@@ -128,6 +129,26 @@ describe('the resampler', () => {
     expect(said).toEqual(resample(voice, 24_000, 8000));
     expect(heard).toEqual(resample(caller, 8000, 16_000));
   });
+
+  it.each([
+    [44_101, 16_000],
+    [383_999, 8_000],
+    [4_001, 48_000],
+    [23_963, 24_000],
+  ])(
+    'converts %i Hz, which no recording should have, to %i by a ratio within a thousandth, and needs no more memory for it than for others',
+    (inRateHz, outRateHz) => {
+      const filter = new PolyphaseFilter(inRateHz, outRateHz);
+      expect(filter.phases).toBeLessThanOrEqual(640);
+      const tone = sine(inRateHz, 1000, 803);
+      const converted = resample(tone, inRateHz, outRateHz);
+      expect(Math.abs(converted.length / outRateHz - 1)).toBeLessThan(0.001);
+      const crossings = [...converted.keys()].filter((n) => n > outRateHz / 10 && (converted[n] ?? 0) >= 0 && (converted[n - 1] ?? 0) < 0);
+      const heardHz = ((crossings.length - 1) * outRateHz) / ((crossings.at(-1) ?? 0) - (crossings[0] ?? 0));
+      expect(Math.abs(heardHz / 803 - 1)).toBeLessThan(0.001);
+      expect(levelDb(converted)).toBeGreaterThan(levelDb(tone) - 0.5);
+    },
+  );
 
   it('clips instead of wrapping around', () => {
     const square = Int16Array.from({ length: 800 }, (_, n) => (n % 16 < 8 ? 32_767 : -32_768));
