@@ -12,12 +12,11 @@ import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { callLive, type HeardBlock, type LivePhone } from './live-phone.ts';
-import { record } from './microphone.ts';
+import { QUESTION, record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { settled } from './web-conversation.ts';
 
 const PATIENCE = { timeout: 60_000 };
-const QUESTION = 'What are your opening hours?';
 const ASKED_TIMES = 5;
 const ANSWER_MS = 15_000;
 const PHONE_RATE_HZ = 8_000;

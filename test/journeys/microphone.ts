@@ -3,6 +3,11 @@ import { encodeBlock } from '#bench/caller/g711.ts';
 import { writeWav } from '#bench/caller/wav.ts';
 import { speak } from '#test/fakes/spoken.ts';
 
+/** What callers ask the demo agent. */
+export const QUESTION = 'What are your opening hours?';
+/** It, as the machine's own recogniser writes it down. What a browser plays on a busy machine stutters, and a word may be another one: "when are you open" is answered as well. */
+export const ASKED = /\bopen/i;
+
 /** What a caller does, in order: stays silent for so many seconds, or says something. */
 export type Utterance = number | string;
 

@@ -1,7 +1,10 @@
 /** The page at `/` in headless Chromium, used as a visitor uses it: its buttons, its message line and what is written on it. */
+import { join } from 'node:path';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import type { Product } from './product.ts';
 
+/** For a browser whose microphone must not stutter. */
+const FAVOURED_CHROMIUM = join(import.meta.dirname, 'favoured-chromium.sh');
 /** Time the agent gets to say something, a slow machine included. */
 const ANSWER_MS = 90_000;
 /** Keeps the page's connections where the test can ask them what was received. */
@@ -20,7 +23,7 @@ const RECEIVED_ENERGY = `(async () => {
 /** Starts Chromium. With a WAV file its microphone plays that once; `blocked` has one that no page is given; without either there is no microphone at all. */
 export function launchBrowser(microphone: string | 'blocked' | null = null): Promise<Browser> {
   return chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: microphone === null ? '/usr/bin/chromium' : FAVOURED_CHROMIUM,
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -71,10 +74,16 @@ export class TalkPage {
   /** Waits for a line of the transcript. Throws with the lines there are. */
   async line(who: 'You' | 'Agent', text: string | RegExp): Promise<void> {
     try {
-      await this.lines.filter({ hasText: who }).filter({ hasText: text }).first().waitFor({ timeout: ANSWER_MS });
+      await this.linesOf(who).filter({ hasText: text }).first().waitFor({ timeout: ANSWER_MS });
     } catch (error) {
       throw new Error(`no line of ${who} with ${text}; there are: ${(await this.lines.allTextContents()).join(' | ')}`, { cause: error });
     }
+  }
+
+  /** The words of the newest line of one side. */
+  async said(who: 'You' | 'Agent'): Promise<string> {
+    const line = await this.linesOf(who).last().textContent();
+    return line?.slice(who.length) ?? '';
   }
 
   /** Sends a typed message. */
@@ -105,6 +114,10 @@ export class TalkPage {
 
   close(): Promise<void> {
     return this.page.context().close();
+  }
+
+  linesOf(who: 'You' | 'Agent'): Locator {
+    return this.lines.filter({ hasText: new RegExp(`^${who}`) });
   }
 
   get lines(): Locator {
