@@ -228,10 +228,12 @@ describeNeeds(NEEDS)('the widget on somebody’s site', () => {
     await guest.line(GREETING);
     await guest.loseNetwork();
     await guest.status('Connection lost, trying again…');
-    await guest.findNetwork();
-    await guest.status(/Listening|Speaking/);
-    expect(await guest.page.evaluate('window.connections.length')).toBeGreaterThan(1);
+    // What is written meanwhile waits for the new connection.
     await guest.type('Who are you?');
+    await guest.line('You: Who are you?');
+    await guest.findNetwork();
+    await guest.status(/Listening|Speaking|Thinking/);
+    expect(await guest.page.evaluate('window.connections.length')).toBeGreaterThan(1);
     await guest.line(NAME);
     await guest.press('End call');
     const connect = (await guest.told()).find(({ name }) => name === 'connect');

@@ -17,6 +17,10 @@ const LISTEN_EVERY_MS = 250;
 /** How long a broken connection is mended before it is given up. */
 const MEND_MS = 60_000;
 
+/** Said once and meant to be heard: it waits for a connection that is being mended. The others are about the moment they are sent in. */
+const WAITING: ReadonlySet<ClientEvent['type']> = new Set(['user.message', 'client_tool.result']);
+const MAX_UNSENT = 256;
+
 /** Makes a connection that is not open yet. */
 export function createDirectTransport(grant: DirectGrant, listener: TransportListener): Transport {
   return new DirectTransport(grant, listener);
@@ -38,6 +42,8 @@ class DirectTransport implements Transport {
   #link: Link | null = null;
   /** While a connection is being opened, what becomes of it is seen by who opens it. */
   #isOpening = false;
+  /** What was said while the connection was broken, for the next one. */
+  #unsent: ClientEvent[] = [];
   #isClosed = false;
 
   constructor(grant: DirectGrant, listener: TransportListener) {
@@ -61,7 +67,9 @@ class DirectTransport implements Transport {
   }
 
   send(event: ClientEvent): void {
-    if (this.#link?.channel.readyState === 'open') this.#link.channel.send(formatClientEvent(event));
+    if (this.#isOpening && WAITING.has(event.type)) {
+      if (this.#unsent.length < MAX_UNSENT) this.#unsent.push(event);
+    } else if (this.#link?.channel.readyState === 'open') this.#link.channel.send(formatClientEvent(event));
   }
 
   close(): void {
@@ -136,8 +144,10 @@ class DirectTransport implements Transport {
     const isMended = await this.#isWholeAgain(broken);
     this.#isOpening = false;
     if (this.#isClosed) return;
-    if (isMended) this.#listener.onReconnecting(false);
-    else this.#listener.onLost();
+    if (isMended) {
+      for (const event of this.#unsent.splice(0)) this.send(event);
+      this.#listener.onReconnecting(false);
+    } else this.#listener.onLost();
   }
 
   async #isWholeAgain(broken: Link): Promise<boolean> {

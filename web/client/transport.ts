@@ -18,7 +18,7 @@ export interface Transport {
   connect(microphone: MediaStream | null): Promise<void>;
   /** Sends another microphone's sound from now on. Rejects where none is sent. */
   setMicrophone(microphone: MediaStream): Promise<void>;
-  /** Does nothing while there is no connection. */
+  /** Messages and answers of tools wait while a connection is being mended; without one nothing is sent. */
   send(event: ClientEvent): void;
   /** Closes; what was just sent still leaves. */
   close(): void;

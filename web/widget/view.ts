@@ -146,7 +146,6 @@ export class View {
     this.#input.setAttribute('aria-label', texts.message);
     this.#input.placeholder = texts.message;
     this.#send.setAttribute('aria-label', texts.send);
-    this.#send.disabled = state.stage !== 'connected';
   }
 
   #animate(isLive: boolean): void {

@@ -126,7 +126,7 @@ function Transcript({ lines, demo }: { lines: readonly AgentMessage[]; demo: Dem
 
 function Composer({ talk: { conversation } }: { talk: Talk }) {
   const [text, setText] = useState('');
-  const isLive = conversation.status === 'connected';
+  const isLive = conversation.status === 'connected' || conversation.status === 'reconnecting';
   const send = (event: FormEvent) => {
     event.preventDefault();
     const message = text.trim();
