@@ -91,8 +91,9 @@ function steps(manner: PhoneManner): string[] {
       return [
         ...ringing,
         '<recv request="CANCEL"/>',
-        response('200 OK', { sdp: 0, cseq: '[$cseq] INVITE' }),
+        // In this order: sipp sends one message at a time, and takes an ACK that comes before the second for an unexpected one.
         response('200 OK'),
+        response('200 OK', { sdp: 0, cseq: '[$cseq] INVITE' }),
         '<recv request="ACK"/>',
         ...hungUpOn,
       ];
