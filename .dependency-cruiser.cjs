@@ -5,9 +5,9 @@ const mayImport = {
   media: ['config'],
   telephony: ['media', 'config'],
   runtime: ['telephony', 'media', 'config'],
-  // The command line: the API over HTTP; of the program only what reads settings, locks and blobs, the engines and the caller the doctor tries out,
+  // The command line: the API over HTTP; of the program only what reads settings, locks and blobs, the engines, relays and the caller the doctor tries out,
   // and the turn machine calls are replayed on.
-  deploy: ['media/speech', 'media/blobs', 'runtime/(replay|replay-settings|what-if|tuning|flight-log|turn/turn-config).ts', 'bench/caller', 'config'],
+  deploy: ['media/speech', 'media/blobs', 'runtime/(replay|replay-settings|what-if|tuning|flight-log|turn/turn-config).ts', 'bench/caller', 'telephony/relay/ng-client.ts', 'config'],
   'control-plane': ['telephony/carriers', 'telephony/e164', 'media/speech', 'media/blobs', 'config'],
 };
 const layers = Object.keys(mayImport);
@@ -29,6 +29,7 @@ module.exports = {
     only('mongoose-stays-in-store', 'mongoose', 'control-plane/store/'),
     only('ioredis-stays-in-shared-store', 'ioredis', 'control-plane/store/shared.ts'),
     only('drachtio-srf-stays-in-signalling', 'drachtio-srf', 'telephony/signalling.ts'),
+    only('bencode-stays-in-the-relay', 'bencode', 'telephony/relay/ng-client.ts'),
     only('twilio-stays-in-its-carrier', 'twilio', 'telephony/carriers/twilio(-callbacks)?.ts'),
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc-leg.ts'),
     only('rtc-node-stays-in-livekit-leg', '@livekit/rtc-node', 'media/livekit-leg.ts'),

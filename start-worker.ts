@@ -30,6 +30,9 @@ import { createUploads } from '#runtime/uploads.ts';
 import { Worker, type WorkerIdentity } from '#runtime/worker.ts';
 import { createSrvLookUp } from '#telephony/next-hops.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';
+import { createMediaRelay } from '#telephony/relay/media-relay.ts';
+import { createNgClient } from '#telephony/relay/ng-client.ts';
+import { relayedSignalling } from '#telephony/relay/relayed-signalling.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
 import { type Part, runPart } from './part.ts';
 
@@ -107,7 +110,7 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
   return {
     facts: { engines: speech.describe() },
-    lines: [...speech.describe().map((line) => `Engines      ${line}`), ...describeWork(worker.kinds, link.controlPlaneUrl, isConnected)],
+    lines: [...speech.describe().map((line) => `Engines      ${line}`), ...describeWork(worker.kinds, link.controlPlaneUrl, isConnected), ...describeRelays(settings)],
     drain: () => worker.drain(),
     async close() {
       warmUp.cancel();
@@ -132,6 +135,11 @@ function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConn
   ];
 }
 
+function describeRelays({ RTPENGINE }: Settings): string[] {
+  const addresses = RTPENGINE.map(({ host, port }) => `${host}:${port}`).join(', ');
+  return addresses === '' ? [] : [`Phone audio  through rtpengine at ${addresses}`];
+}
+
 function startMedia(settings: Settings, logger: Logger): Promise<MediaHost> {
   return startMediaThread({
     rtpPortMin: settings.RTP_PORT_MIN,
@@ -149,8 +157,10 @@ function testAgent(job: AgentTestJob, parts: { readonly settings: Settings; read
   return runAgentTest(job, { modelFor, egress: parts.egress, clock: systemClock });
 }
 
-function phoneSettings({ SIP_HOST, SIP_PUBLIC_IP, SIP_SRTP }: Settings) {
-  return { sipHost: SIP_HOST, sipPublicIp: SIP_PUBLIC_IP, offersSrtp: SIP_SRTP !== 'off', random: Math.random, lookUpSrv: createSrvLookUp() };
+function phoneSettings({ SIP_HOST, SIP_PUBLIC_IP, SIP_SRTP, RTPENGINE }: Settings) {
+  // Where a relay stands between them, the other side is given the relay's address, and the relay this machine's.
+  const sipPublicIp = RTPENGINE.length > 0 ? undefined : SIP_PUBLIC_IP;
+  return { sipHost: SIP_HOST, sipPublicIp, offersSrtp: SIP_SRTP !== 'off', random: Math.random, lookUpSrv: createSrvLookUp() };
 }
 
 function identityOf(settings: Settings, instanceId: string, hasSignalling: boolean): WorkerIdentity {
@@ -169,14 +179,22 @@ function kindsOf(settings: Settings, hasSignalling: boolean): JobKind[] {
   return kinds.includes('analysis') ? [...kinds, 'agent_test'] : kinds;
 }
 
-function connect(settings: Settings, tag: string, logger: Logger): Promise<Signalling> {
-  return connectSignalling({
+async function connect(settings: Settings, tag: string, logger: Logger): Promise<Signalling> {
+  const signalling = await connectSignalling({
     host: settings.DRACHTIO_HOST ?? '127.0.0.1',
     port: settings.DRACHTIO_PORT,
     secret: settings.DRACHTIO_SECRET,
     tag,
     logger,
   });
+  if (settings.RTPENGINE.length === 0) return signalling;
+  const relays = settings.RTPENGINE.map((address) => createNgClient(address, { clock: systemClock, cookie: randomUUID }));
+  const [network, worker] = settings.RTPENGINE_INTERFACES?.split(',') ?? [];
+  const interfaces = network !== undefined && worker !== undefined ? { network, worker } : null;
+  const relay = createMediaRelay({ relays, interfaces, clock: systemClock, logger, callId: randomUUID });
+  // Calls are refused as long as none answers, and one may come later.
+  void relay.check();
+  return relayedSignalling(signalling, relay);
 }
 
 /** What one plan needs: recogniser, synthesiser, model and tools. */

@@ -49,6 +49,18 @@ const price = z.string().transform((value, context) => {
   }
   return micros;
 });
+const udpAddresses = commaList.transform((entries, context) =>
+  entries.map((entry) => {
+    const {
+      bracketed,
+      plain,
+      port: itsPort,
+    } = /^(?:\[(?<bracketed>[0-9A-Fa-f:.]+)\]|(?<plain>[A-Za-z0-9._-]+)):(?<port>\d{1,5})$/.exec(entry)?.groups ?? {};
+    const address = { host: bracketed ?? plain ?? '', port: Number(itsPort) };
+    if (address.host === '' || !isPort(address.port)) context.addIssue({ code: 'custom', message: 'must be a comma list of host:port' });
+    return address;
+  }),
+);
 const iceServers = z.string().transform((value, context) => {
   const parsed = z
     .array(z.object({ urls: z.union([z.string(), z.array(z.string())]), username: z.string().optional(), credential: z.string().optional() }))
@@ -120,6 +132,11 @@ const environmentSchema = z.object({
   SIP_TRUNK_PASSWORD: secret.optional(),
   RTP_PORT_MIN: port.default(20_000),
   RTP_PORT_MAX: port.default(29_999),
+  RTPENGINE: udpAddresses.prefault(''),
+  RTPENGINE_INTERFACES: z
+    .string()
+    .regex(/^[\w.~-]+,[\w.~-]+$/, 'must be two names of rtpengine interfaces: towards carriers and phones, then towards workers')
+    .optional(),
   ICE_SERVERS: iceServers.prefault('[]'),
   MEDIA_PUBLIC_IP: ipAddress.optional(),
   BLOBS_URL: blobsUrl.optional(),
@@ -253,6 +270,8 @@ function contradictions(settings: z.output<typeof environmentSchema>): string[] 
   together(['TLS_CERT', 'TLS_KEY']);
   together(['SIP_TLS_CERT', 'SIP_TLS_KEY']);
   together(['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD']);
+  if (settings.RTPENGINE_INTERFACES !== undefined && settings.RTPENGINE.length === 0)
+    problems.push('RTPENGINE_INTERFACES: must be set together with RTPENGINE');
   const needs = (name: keyof typeof settings, vendor: Vendor | 'local' | null) => {
     if (vendor === null || vendor === 'local' || isVendorConfigured(settings, vendor)) return;
     const prefix = vendor.toUpperCase();

@@ -115,6 +115,7 @@ const FAULTS = {
   draining: { status: 503, message: 'The service is shutting down; try again shortly', sip: 503 },
   database_unavailable: { status: 503, message: 'The database is temporarily unavailable; try again shortly', sip: 503 },
   speech_unavailable: { status: 503, message: '{detail}' },
+  media_relay_unreachable: { status: 503, message: 'The media relay does not answer', sip: 503 },
   no_media_port: { status: 503, message: 'No media port is free', sip: 503 },
   callback_not_genuine: { status: 403, message: 'The signature is not of this deployment’s carrier account and this address' },
   call_lost_at_carrier: { status: 502, message: '{provider} could not bring the call to this deployment’s SIP address', sip: 503 },

@@ -5,7 +5,7 @@ import { newSrtpKey } from '#media/rtp/srtp.ts';
 import type { InboundCallDeps } from './inbound-call.ts';
 import { localAddressFor } from './local-address.ts';
 import { remoteOf } from './outbound-call.ts';
-import { type LocalAudio, newSession, offerAudio } from './sdp.ts';
+import { isProtected, type LocalAudio, newSession, offerAudio } from './sdp.ts';
 import { type DialogFacts, DialogGone, type Signalling, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
 
@@ -68,7 +68,7 @@ async function inTime({ clock }: ResumedCallDeps, resuming: Promise<SipDialog>, 
 
 /** Protected media stays protected, with a key of this worker's own. */
 function keysLike(localSdp: string): Pick<LocalAudio, 'srtpKey' | 'isSecure'> {
-  return { srtpKey: newSrtpKey(), isSecure: /^m=audio \d+ RTP\/SAVPF? /im.test(localSdp) };
+  return { srtpKey: newSrtpKey(), isSecure: isProtected(localSdp) };
 }
 
 /** The origin of a description that follows the one sent before. */

@@ -122,6 +122,11 @@ export function isAnswerable(offerSdp: string): boolean {
   }
 }
 
+/** True for a description of protected audio (RFC 4568). */
+export function isProtected(sdp: string): boolean {
+  return /^m=audio \d+(?:\/\d+)? RTP\/SAVPF? /im.test(sdp);
+}
+
 /** True when nothing about the far end changed: a session refresh, not a hold or a new address. */
 export function isSameAudio(a: RtpRemote, b: RtpRemote): boolean {
   return (

@@ -74,14 +74,17 @@ export interface ReferListener {
   onEnded(): void;
 }
 
+/** A session description, null for none; one that has to be waited for and does not come is none. */
+export type Described = string | null | Promise<string | null>;
+
 /** What the other side asks for inside a dialog. */
 export interface SipDialogListener {
   /** BYE, or the dialog was lost. */
   onEnded(): void;
   /** A re-INVITE or UPDATE with an offer: the answer, or null to refuse it with 488 and leave everything as it is. */
-  onOffer(sdp: string): string | null;
-  /** A re-INVITE without an offer: ours, whose answer follows (RFC 3261 §14.2). */
-  makeOffer(): string;
+  onOffer(sdp: string): Described;
+  /** A re-INVITE without an offer: ours, whose answer follows (RFC 3261 §14.2); null to refuse it. */
+  makeOffer(): Described;
   /** What the ACK brought to an offer of ours in a 200; empty when it brought nothing. */
   onAnswer(sdp: string): void;
   onInfo(info: { readonly contentType: string; readonly body: string }): void;
@@ -481,15 +484,21 @@ class DrachtioDialog implements SipDialog {
     this.#describe(dialog, { request, response }, this.#awaitsAnswer ? (this.#listener?.makeOffer() ?? null) : this.#answerTo(request.body));
   }
 
-  #answerTo(offer: string): string | null {
+  #answerTo(offer: string): Described {
     return this.#listener?.onOffer(offer) ?? null;
   }
 
   #describe(
     dialog: Srf.Dialog,
     { request, response }: { readonly request: Srf.SrfRequest; readonly response: Srf.SrfResponse },
-    sdp: string | null,
+    sdp: Described,
   ): void {
+    if (sdp instanceof Promise) {
+      // The dialog may be over by then.
+      const describe = (described: string | null) => (this.#isOver ? response.send(487) : this.#describe(dialog, { request, response }, described));
+      sdp.then(describe, () => describe(null));
+      return;
+    }
     if (sdp === null) {
       response.send(488);
       return;

@@ -4,6 +4,7 @@ import { readSettings, type Settings, SettingsError } from '#config/env.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { Common } from './common.ts';
 import { bindTcp, checkAddresses, checkMediaPorts, checkServerPorts } from './doctor-machine.ts';
+import { checkRelays } from './doctor-relay.ts';
 import { checkSipTls } from './doctor-tls.ts';
 import type { Finding } from './finding.ts';
 import { show } from './output.ts';
@@ -58,6 +59,7 @@ async function* examine(common: Common, options: DoctorOptions): AsyncGenerator<
   const tls = await checkSipTls(settings, { host: sip.host, isRunning: product.api !== null, nowMs: Date.now(), canBind: bindTcp });
   if (tls) yield tls;
   yield await checkMediaPorts(settings);
+  yield* checkRelays(settings);
   if (product.api) yield* checkProduct(product.api);
   // The engines are much to load, and no other command needs them.
   const { checkSpeech } = await import('./doctor-speech.ts');

@@ -61,6 +61,8 @@ describe('settings', () => {
     ['SIP_TRUNK_URI', 'trunk.example:99999', 'trunk.example:5061;transport=tls'],
     ['SIP_TRUSTED', '10.0.0.0/99', '10.0.0.0/8,fd00::/8'],
     ['SIP_PUBLIC_IP', 'nowhere', '203.0.113.9'],
+    ['RTPENGINE', '10.0.0.5', '10.0.0.5:2223, [fd00::5]:2223, relay-2.internal:2223'],
+    ['RTPENGINE', '10.0.0.5:99999', '10.0.0.5:65535'],
     ['BLOBS_URL', 's3://', 's3://bucket?endpoint=http://127.0.0.1:9000'],
     ['BLOBS_URL', 'http://bucket', '/var/blobs'],
     ['EGRESS_ALLOW', '10.0.0.0/77', '10.0.0.0/8,[fd00::1]:8080,fd00::/8'],
@@ -88,6 +90,8 @@ describe('settings', () => {
 
   it('settings that only work together are asked for together', () => {
     expect(problemsOf({ LIVEKIT_URL: 'wss://rooms.example' })).toEqual([expect.stringContaining('LIVEKIT_API_KEY, LIVEKIT_API_SECRET')]);
+    expect(problemsOf({ RTPENGINE_INTERFACES: 'public,private' })).toEqual([expect.stringContaining('RTPENGINE')]);
+    expect(problemsOf({ RTPENGINE_INTERFACES: 'public,private', RTPENGINE: '10.0.0.5:2223' })).toEqual([]);
     expect(problemsOf({ TLS_CERT: 'cert.pem' })).toEqual([expect.stringContaining('TLS_KEY')]);
   });
 

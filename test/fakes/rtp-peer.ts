@@ -34,6 +34,8 @@ export class RtpPeer {
   readonly port: number;
   /** Rate of what it says, Hz. */
   readonly rateHz: number;
+  /** Where whoever it speaks to is. */
+  farAddress = '127.0.0.1';
   readonly #socket: Socket;
   readonly #codec: RtpCodec;
   readonly #encoder: CodecStream;
@@ -101,7 +103,7 @@ export class RtpPeer {
       ssrc: this.port,
     });
     packet.set(payload, RTP_HEADER_BYTES);
-    this.#socket.send(packet, port, '127.0.0.1');
+    this.#socket.send(packet, port, this.farAddress);
   }
 
   /** Speaks in real time, one packet per 20 ms, silence where `samples` ends; resolves with the time of the first packet once all is said. */

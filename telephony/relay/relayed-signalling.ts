@@ -1,0 +1,241 @@
+/** `Signalling` whose calls have their audio passed on by a relay: whoever takes and places calls sees the relay's addresses, and so does the other side. */
+import { isAnswerable, isProtected } from '../sdp.ts';
+import {
+  type DialogFacts,
+  type DialRequest,
+  type IncomingInvite,
+  InviteRefused,
+  type OutgoingInvite,
+  type Signalling,
+  type SipDialog,
+  type SipDialogListener,
+} from '../signalling.ts';
+import type { MediaRelay, RelayedCall } from './media-relay.ts';
+
+/** The same signalling, with the audio of its calls through `relay`. */
+export function relayedSignalling(signalling: Signalling, relay: MediaRelay): Signalling {
+  return {
+    dial: (request) => new RelayedOutgoingInvite(signalling, request, relay.openCall()),
+    async resume(facts, sdpOffer) {
+      // A call of its own at the relay, too: what the lost worker had there ends when no more packets come.
+      const call = relay.openCall();
+      try {
+        const dialog = await signalling.resume(facts, await call.offer('worker', sdpOffer));
+        return await answered(dialog, call, sdpOffer);
+      } catch (error) {
+        call.end();
+        throw error;
+      }
+    },
+    onInvite(handler) {
+      signalling.onInvite((invite) => void relayed(invite, relay.openCall()).then(handler));
+    },
+    get isConnected() {
+      return signalling.isConnected;
+    },
+    close() {
+      signalling.close();
+      relay.close();
+    },
+  };
+}
+
+/** An INVITE as the worker is to see it; one whose offer the relay would not take is refused when it is answered. */
+async function relayed(invite: IncomingInvite, call: RelayedCall): Promise<IncomingInvite> {
+  const { sdpOffer: offer } = invite;
+  // What nobody could answer is the worker's to refuse.
+  if (offer === null || !isAnswerable(offer)) return new RelayedInvite(invite, { call, offer });
+  try {
+    return new RelayedInvite(invite, { call, offer: await call.offer('network', offer) });
+  } catch (error) {
+    return new RelayedInvite(invite, { call, offer, failure: error });
+  }
+}
+
+class RelayedInvite implements IncomingInvite {
+  readonly sipCallId: string;
+  readonly sourceAddress: string;
+  readonly sdpOffer: string | null;
+  readonly isOverTls: boolean;
+  readonly #invite: IncomingInvite;
+  readonly #call: RelayedCall;
+  readonly #failure: unknown;
+
+  constructor(
+    invite: IncomingInvite,
+    { call, offer, failure = null }: { readonly call: RelayedCall; readonly offer: string | null; readonly failure?: unknown },
+  ) {
+    this.#invite = invite;
+    this.#call = call;
+    this.#failure = failure;
+    this.sipCallId = invite.sipCallId;
+    this.sourceAddress = invite.sourceAddress;
+    this.sdpOffer = offer;
+    this.isOverTls = invite.isOverTls;
+  }
+
+  ring(): void {
+    if (this.#failure === null) this.#invite.ring();
+  }
+
+  async answer(sdp: string): Promise<SipDialog> {
+    const call = this.#call;
+    try {
+      if (this.#failure !== null) throw this.#failure;
+      const told = await (this.sdpOffer === null ? call.offer('worker', sdp) : call.answer('worker', sdp));
+      const dialog = await this.#invite.answer(told);
+      return new RelayedDialog(dialog, { call, remoteSdp: this.sdpOffer ?? '', offered: sdp });
+    } catch (error) {
+      call.end();
+      throw error;
+    }
+  }
+
+  refuse(status: number, headers?: Readonly<Record<string, string>>): void {
+    this.#call.end();
+    this.#invite.refuse(status, headers);
+  }
+
+  onCancel(listener: () => void): void {
+    this.#invite.onCancel(() => {
+      this.#call.end();
+      listener();
+    });
+  }
+}
+
+class RelayedOutgoingInvite implements OutgoingInvite {
+  readonly answered: Promise<SipDialog>;
+  readonly #call: RelayedCall;
+  #invite: OutgoingInvite | null = null;
+  #isCancelled = false;
+  #onEarlyMedia: ((sdp: string) => void) | null = null;
+
+  constructor(signalling: Signalling, request: DialRequest, call: RelayedCall) {
+    this.#call = call;
+    this.answered = this.#dial(signalling, request);
+    // Whoever gave it up does not wait for the end.
+    this.answered.catch(() => undefined);
+  }
+
+  onEarlyMedia(listener: (sdp: string) => void): void {
+    this.#onEarlyMedia = listener;
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#invite?.cancel();
+  }
+
+  async #dial(signalling: Signalling, request: DialRequest): Promise<SipDialog> {
+    const call = this.#call;
+    try {
+      const sdpOffer = await call.offer('worker', request.sdpOffer);
+      if (this.#isCancelled) throw new InviteRefused(487);
+      this.#invite = signalling.dial({ ...request, sdpOffer });
+      this.#invite.onEarlyMedia((sdp) => {
+        exchanged(call, request.sdpOffer, sdp).then(
+          (told) => this.#onEarlyMedia?.(told),
+          // It rings in silence, and the answer decides.
+          () => undefined,
+        );
+      });
+      return await answered(await this.#invite.answered, call, request.sdpOffer);
+    } catch (error) {
+      call.end();
+      throw error;
+    }
+  }
+}
+
+/** The dialog of an answered offer of the worker's; hung up where the relay will not take the answer. */
+async function answered(dialog: SipDialog, call: RelayedCall, offer: string): Promise<SipDialog> {
+  // Before anything is waited for: a BYE or a re-INVITE may stand right behind the answer.
+  const relayedDialog = new RelayedDialog(dialog, { call, remoteSdp: '', offered: offer });
+  try {
+    const { remoteSdp } = dialog.facts;
+    // A 200 without a description stands by the one before it.
+    if (remoteSdp.trim() !== '') relayedDialog.remoteSdp = await exchanged(call, offer, remoteSdp);
+    return relayedDialog;
+  } catch (error) {
+    await relayedDialog.hangUp();
+    throw error;
+  }
+}
+
+/** An answer by the network as the worker is to see it. The relay would hide that what was offered protected is answered in the clear: that the worker sees as it is, and refuses. */
+async function exchanged(call: RelayedCall, offer: string, answer: string): Promise<string> {
+  return isProtected(offer) && !isProtected(answer) ? answer : call.answer('network', answer);
+}
+
+class RelayedDialog implements SipDialog {
+  /** The other side's description as the worker sees it. */
+  remoteSdp: string;
+  readonly #dialog: SipDialog;
+  readonly #call: RelayedCall;
+  readonly #listening: Promise<SipDialogListener>;
+  readonly #listen: (listener: SipDialogListener) => void;
+  /** What the worker offered last. */
+  #offered: string;
+
+  constructor(dialog: SipDialog, { call, remoteSdp, offered }: { readonly call: RelayedCall; readonly remoteSdp: string; readonly offered: string }) {
+    this.#dialog = dialog;
+    this.#call = call;
+    this.remoteSdp = remoteSdp;
+    this.#offered = offered;
+    const { promise, resolve } = Promise.withResolvers<SipDialogListener>();
+    this.#listening = promise;
+    this.#listen = resolve;
+    dialog.listen({
+      onEnded: () => this.#ended(),
+      onOffer: (sdp) => this.#answerTo(sdp),
+      makeOffer: () => this.#makeOffer(),
+      onAnswer: (sdp) => void this.#takeAnswer(sdp),
+      onInfo: (info) => void promise.then((listener) => listener.onInfo(info)),
+    });
+  }
+
+  get facts(): DialogFacts {
+    return { ...this.#dialog.facts, remoteSdp: this.remoteSdp };
+  }
+
+  listen(listener: SipDialogListener): void {
+    this.#listen(listener);
+  }
+
+  async hangUp(): Promise<void> {
+    this.#call.end();
+    await this.#dialog.hangUp();
+  }
+
+  refer: SipDialog['refer'] = (request, listener) => this.#dialog.refer(request, listener);
+
+  // What comes before the worker listens waits for it.
+
+  #ended(): void {
+    this.#call.end();
+    void this.#listening.then((listener) => listener.onEnded());
+  }
+
+  async #answerTo(offer: string): Promise<string | null> {
+    // The relay changes over at once: it must not for an offer that is refused.
+    if (!isAnswerable(offer)) return null;
+    const told = await this.#call.offer('network', offer);
+    const answer = await (await this.#listening).onOffer(told);
+    return answer === null ? null : this.#call.answer('worker', answer);
+  }
+
+  async #makeOffer(): Promise<string | null> {
+    const offer = await (await this.#listening).makeOffer();
+    if (offer === null) return null;
+    this.#offered = offer;
+    return this.#call.offer('worker', offer);
+  }
+
+  async #takeAnswer(answer: string): Promise<void> {
+    const listener = await this.#listening;
+    // What the relay will not take is an answer that cannot be used, as one that is not there.
+    const told = answer.trim() === '' ? '' : await exchanged(this.#call, this.#offered, answer).catch(() => '');
+    listener.onAnswer(told);
+  }
+}

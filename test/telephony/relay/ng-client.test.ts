@@ -1,0 +1,103 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createNgClient, type NgClient, NgRefused, NgSilent } from '#telephony/relay/ng-client.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+
+let relay: Socket;
+let clock: ManualClock;
+let client: NgClient;
+/** What the relay was sent, word for word. */
+let asked: string[];
+/** How it answers the question of this cookie; nothing for silence. */
+let answer: (cookie: string) => string | Uint8Array | null;
+
+beforeEach(async () => {
+  asked = [];
+  answer = () => null;
+  relay = createSocket('udp4');
+  relay.on('message', (datagram, { port }) => {
+    asked.push(datagram.toString());
+    const said = answer(datagram.toString().split(' ')[0] ?? '');
+    if (said !== null) relay.send(said, port, '127.0.0.1');
+  });
+  relay.bind(0, '127.0.0.1');
+  await once(relay, 'listening');
+  clock = new ManualClock();
+  let count = 0;
+  client = createNgClient({ host: '127.0.0.1', port: relay.address().port }, { clock, cookie: () => `cookie-${++count}` });
+});
+afterEach(() => {
+  client.close();
+  relay.close();
+});
+
+/** Lets its patience pass, and sees each try arrive. */
+async function outwait(tries: number): Promise<void> {
+  for (let count = 1; count <= tries; count++) {
+    await expect.poll(() => asked.length).toBe(count);
+    await clock.advance(250);
+  }
+}
+
+it('a command is a cookie and a bencoded dictionary, and so is its answer', async () => {
+  answer = (cookie) => `${cookie} d6:result2:ok3:sdp5:v=0\r\ne`;
+  expect(await client.ask({ command: 'offer', 'call-id': 'one', 'delete-delay': 0, flags: ['strict-source'] })).toEqual({
+    result: 'ok',
+    sdp: 'v=0\r\n',
+  });
+  // Keys in order, as bencode wants them.
+  expect(asked[0]).toBe('cookie-1 d7:call-id3:one7:command5:offer12:delete-delayi0e5:flagsl13:strict-sourceee');
+});
+
+it('a command that is not answered is sent again as it was, so that it is done once', async () => {
+  const answered = client.ask({ command: 'ping' });
+  await outwait(2);
+  await expect.poll(() => asked.length).toBe(3);
+  answer = (cookie) => `${cookie} d6:result4:ponge`;
+  await clock.advance(250);
+  expect(await answered).toEqual({ result: 'pong' });
+  expect(new Set(asked).size).toBe(1);
+});
+
+it('a relay that stays silent is given up after five tries', async () => {
+  const answered = client.ask({ command: 'ping' });
+  answered.catch(() => undefined);
+  await outwait(5);
+  await expect(answered).rejects.toThrow(NgSilent);
+  await expect(answered).rejects.toThrow(`rtpengine at ${client.name} does not answer`);
+});
+
+it('what a relay refuses is told with its own words', async () => {
+  answer = (cookie) => `${cookie} d6:result5:error12:error-reason12:Unknown calle`;
+  await expect(client.ask({ command: 'answer', 'call-id': 'one' })).rejects.toThrow(new NgRefused('rtpengine: Unknown call'));
+});
+
+it.each([
+  ['nothing behind the cookie', ''],
+  ['no bencode', '<html>'],
+  ['bencode that breaks off', 'd6:result2:o'],
+  ['no dictionary', 'i7e'],
+  ['no result', 'd3:sdp3:v=0e'],
+  ['a description that is none', 'd6:result2:ok3:sdpi7ee'],
+])('an answer of %s is an error of that question alone', async (_, body) => {
+  answer = (cookie) => `${cookie} ${body}`;
+  await expect(client.ask({ command: 'ping' })).rejects.toThrow();
+  answer = (cookie) => `${cookie} d6:result4:ponge`;
+  expect(await client.ask({ command: 'ping' })).toEqual({ result: 'pong' });
+});
+
+it('what answers no question is not heard', async () => {
+  answer = () => 'cookie-99 d6:result2:ok3:sdp3:bade';
+  const answered = client.ask({ command: 'ping' });
+  await expect.poll(() => asked.length).toBe(1);
+  answer = (cookie) => `${cookie} d6:result4:ponge`;
+  await clock.advance(250);
+  expect(await answered).toEqual({ result: 'pong' });
+});
+
+it('whoever waits is told when the client is closed', async () => {
+  const answered = client.ask({ command: 'ping' });
+  client.close();
+  await expect(answered).rejects.toThrow(NgSilent);
+});
