@@ -110,7 +110,11 @@ async function compose(settings: Settings, logger: Logger, link: { readonly cont
   const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
   return {
     facts: { engines: speech.describe() },
-    lines: [...speech.describe().map((line) => `Engines      ${line}`), ...describeWork(worker.kinds, link.controlPlaneUrl, isConnected), ...describeRelays(settings)],
+    lines: [
+      ...speech.describe().map((line) => `Engines      ${line}`),
+      ...describeWork(worker.kinds, link.controlPlaneUrl, isConnected),
+      ...describeRelays(settings),
+    ],
     drain: () => worker.drain(),
     async close() {
       warmUp.cancel();
