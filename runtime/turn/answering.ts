@@ -280,9 +280,17 @@ export function onHold(draft: Draft): void {
   else bridge(draft, phase.answer);
 }
 
+/** A turn waits behind an answer that is only read: whoever listens for its own is told when that takes long. */
+export function promiseWord(draft: Draft, turn: Turn): void {
+  const { phase } = draft;
+  if (phase.is !== 'answering' || phase.answer.turn.wantsAudio || !turn.wantsAudio) return;
+  setAnswer(draft, { ...phase.answer, hasHoldLine: false });
+  emit(draft, { do: 'startTimer', name: 'hold', atMs: holdDueMs(turn) });
+}
+
 /** Says a word while the answer is waited for. Whoever reads it sees that it is being made (supplement 5, `audio: false`). */
 export function bridge(draft: Draft, answer: Answer): void {
-  if (!answer.turn.wantsAudio) {
+  if (!answer.turn.wantsAudio && !draft.waiting.some(({ wantsAudio }) => wantsAudio)) {
     setAnswer(draft, { ...answer, hasHoldLine: true });
     return;
   }

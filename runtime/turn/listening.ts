@@ -4,7 +4,7 @@
  * Both are counted from the end of speech and cancelled by new speech, which joins the same turn. `speculate` ends the short wait of a speculation for settled words.
  * `talk` is the moment at which a voice that goes on without new words is no longer waited for, `unheard` the one at which words that never came are asked for again.
  */
-import { freeFloor, takeTurn, yieldToCaller } from './answering.ts';
+import { freeFloor, promiseWord, takeTurn, yieldToCaller } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { judge, learnPause, waitMs } from './endpointing.ts';
 import { PROGRESS_MS, say } from './floor.ts';
@@ -384,6 +384,7 @@ function joinTurn(draft: Draft, phase: Extract<Phase, { is: 'answering' }>, turn
   }
   if (!isUnnoticed(answer) || answer.turn.source === 'event') {
     wait(draft, turn);
+    promiseWord(draft, turn);
     return;
   }
   emit(draft, { do: 'discard', replyId: answer.generation.replyId });

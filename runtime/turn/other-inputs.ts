@@ -1,6 +1,6 @@
 /** What a caller can do beside speaking: keys, typed messages, the buttons of a web page; and turns that come from them. */
 import { keypadMessage, pressKey } from '../keypad.ts';
-import { freeFloor, takeTurn, yieldToCaller } from './answering.ts';
+import { freeFloor, promiseWord, takeTurn, yieldToCaller } from './answering.ts';
 import { type Draft, emit, explain } from './draft.ts';
 import { beginEnding } from './ending.ts';
 import { closeAnswer, cut, resume } from './floor.ts';
@@ -19,18 +19,23 @@ export function onDigit(draft: Draft, digit: string): void {
   const { digits, isComplete } = pressKey(draft.digits, digit, keypad);
   if (draft.digits === '' && digits !== '' && isInterruptible(draft)) cut(draft, 'keypad');
   draft.digits = digits;
-  if (isComplete) onEntryEnded(draft);
+  if (isComplete) endEntry(draft, draft.atMs);
   else if (digits !== '') emit(draft, { do: 'startTimer', name: 'keypad', atMs: draft.atMs + keypad.interDigitMs });
 }
 
-/** The entry is over. */
-export function onEntryEnded(draft: Draft): void {
+/** No further key came in time. */
+export function onEntryTimedOut(draft: Draft): void {
+  endEntry(draft, draft.atMs - (draft.config.keypad?.interDigitMs ?? 0));
+}
+
+/** The entry is over; its last key was pressed at `keyedMs`, and the caller has waited since. */
+function endEntry(draft: Draft, keyedMs: number): void {
   const { digits } = draft;
   emit(draft, { do: 'stopTimer', name: 'keypad' });
   draft.digits = '';
   if (digits === '') return;
-  explain(draft, { about: 'endpoint', rule: 'keypad', anchorMs: draft.atMs, deadlineMs: draft.atMs });
-  giveTurn(draft, writtenTurn(draft, 'keypad', keypadMessage(digits), true));
+  explain(draft, { about: 'endpoint', rule: 'keypad', anchorMs: keyedMs, deadlineMs: draft.atMs });
+  giveTurn(draft, { ...writtenTurn(draft, 'keypad', keypadMessage(digits), true), speechEndMs: keyedMs });
 }
 
 /** A typed message (supplement 5). */
@@ -54,6 +59,7 @@ function giveTurn(draft: Draft, turn: Turn): void {
     case 'paused':
       if (phase.answer && isUnnoticed(phase.answer) && phase.answer.turn.source !== 'event') replaceTurn(draft, phase.answer.turn, turn);
       else draft.waiting = [...draft.waiting, turn];
+      promiseWord(draft, turn);
       if (draft.phase.is === 'paused') resume(draft);
       return;
     case 'connecting':

@@ -12,7 +12,7 @@ import { onJudge, onSpeculateDue, onTalkDue, onTranscript, onUnheard, onVoiceSta
 import { stepMenu } from './menu.ts';
 import { onConnected, onStarted } from './opening.ts';
 import { optsOut } from './opt-out.ts';
-import { onDigit, onEntryEnded, onHungUp, onInterrupted, onMessage } from './other-inputs.ts';
+import { onDigit, onEntryTimedOut, onHungUp, onInterrupted, onMessage } from './other-inputs.ts';
 import { onFalseInterruption, onVoiceReached } from './overlap.ts';
 import { onRecognizerFailed, reopenRecognizer } from './recognition.ts';
 import { onPlayout, onReply, onTool } from './reply-inputs.ts';
@@ -207,7 +207,7 @@ function onTimer(draft: Draft, name: TimerName): void {
       endFromOutside(draft, 'conversation_timeout', draft.config.phrases.timeIsUp);
       return;
     case 'keypad':
-      onEntryEnded(draft);
+      onEntryTimedOut(draft);
       return;
     case 'reopen':
       reopenRecognizer(draft);

@@ -220,7 +220,22 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(script.all('hangUp')).toEqual([]);
   });
 
-  it('supplement 5 …nor when no answer comes: that is written, too', () => {
+  it('…but who speaks while an answer is written for them hears a word when theirs takes long, and then the answer', () => {
+    const script = TurnScript.listening().take({ type: 'user.message', text: 'look it up', wantsAudio: false });
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.take({ type: 'reply.token', replyId }, { type: 'reply.tool_called', replyId, ...LOOK_UP }, { type: 'reply.generated', replyId });
+    script.voice(600).take({ type: 'transcript.final', text: 'are you there' }).after(2_000);
+    expect(saidBy(script)).toEqual([]);
+    script.after(2_000);
+    expect(saidBy(script)).toEqual([toolFiller]);
+    playOut(script);
+    found(script);
+    writes(script, script.last('generate')?.replyId ?? '', 'It is open.');
+    expect(script.asked().at(-1)).toBe('user: are you there');
+    expect(script.last('generate')).toMatchObject({ isSpoken: true });
+  });
+
+  it('supplement 5 …who asked for no audio hears none when no answer comes either: that is written, too', () => {
     const script = TurnScript.listening().take({ type: 'user.message', text: 'who are you', wantsAudio: false });
     for (let attempt = 0; attempt < 2; attempt++) {
       const { replyId = '' } = script.last('generate') ?? {};

@@ -418,6 +418,15 @@ describe('keys and typed messages', () => {
     expect(slow.after(1).asked()).toEqual(['user: Keypad entry: 123']);
   });
 
+  it('a hold line is due 3 s after the last key, as the caller has waited since, and not before the model has had its moment', () => {
+    const script = press(TurnScript.listening({ keypad }), '12');
+    expect(script.after(3_499).all('say')).toHaveLength(0);
+    expect(script.after(1).last('say')?.text).toBe('One moment, please.');
+    expect(script.all('explain').map(({ decision }) => decision)).toContainEqual(
+      expect.objectContaining({ rule: 'hold_line', anchorMs: script.nowMs - 3_500 }),
+    );
+  });
+
   it('a lone terminator is no turn, and digits are nothing while keypad input is off', () => {
     expect(press(TurnScript.listening({ keypad }), '#').after(5_000).all('generate')).toHaveLength(0);
     expect(press(TurnScript.listening(), '12#').all('generate')).toHaveLength(0);
