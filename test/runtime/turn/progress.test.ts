@@ -230,7 +230,9 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(saidBy(script)).toEqual([toolFiller]);
     playOut(script);
     found(script);
-    writes(script, script.last('generate')?.replyId ?? '', 'It is open.');
+    const written = script.last('generate')?.replyId ?? '';
+    writes(script, written, 'It is open.');
+    script.take({ type: 'reply.audible', replyId: written }, { type: 'playout.finished', replyId: written, heard: 'It is open.' });
     expect(script.asked().at(-1)).toBe('user: are you there');
     expect(script.last('generate')).toMatchObject({ isSpoken: true });
   });
