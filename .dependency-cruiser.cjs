@@ -29,7 +29,6 @@ module.exports = {
     only('mongoose-stays-in-store', 'mongoose', 'control-plane/store/'),
     only('ioredis-stays-in-shared-store', 'ioredis', 'control-plane/store/shared.ts'),
     only('drachtio-srf-stays-in-signalling', 'drachtio-srf', 'telephony/signalling.ts'),
-    only('bencode-stays-in-the-relay', 'bencode', 'telephony/relay/ng-client.ts'),
     only('twilio-stays-in-its-carrier', 'twilio', 'telephony/carriers/twilio(-callbacks)?.ts'),
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc-leg.ts'),
     only('rtc-node-stays-in-livekit-leg', '@livekit/rtc-node', 'media/livekit-leg.ts'),

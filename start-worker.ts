@@ -164,7 +164,14 @@ function testAgent(job: AgentTestJob, parts: { readonly settings: Settings; read
 function phoneSettings({ SIP_HOST, SIP_PUBLIC_IP, SIP_SRTP, RTPENGINE }: Settings) {
   // Where a relay stands between them, the other side is given the relay's address, and the relay this machine's.
   const sipPublicIp = RTPENGINE.length > 0 ? undefined : SIP_PUBLIC_IP;
-  return { sipHost: SIP_HOST, sipPublicIp, offersSrtp: SIP_SRTP !== 'off', random: Math.random, lookUpSrv: createSrvLookUp() };
+  return {
+    sipHost: SIP_HOST,
+    sipPublicIp,
+    relayHost: RTPENGINE[0]?.host,
+    offersSrtp: SIP_SRTP !== 'off',
+    random: Math.random,
+    lookUpSrv: createSrvLookUp(),
+  };
 }
 
 function identityOf(settings: Settings, instanceId: string, hasSignalling: boolean): WorkerIdentity {

@@ -19,6 +19,8 @@ export interface InboundCallDeps {
   /** Address the program listens on, and the one written into SDP when set. */
   readonly sipHost: string;
   readonly sipPublicIp: string | undefined;
+  /** Where the audio goes first, if there is a relay. */
+  readonly relayHost?: string | undefined;
   /** Offers of ours over TLS are for protected media (SRTP), unless this is false. */
   readonly offersSrtp?: boolean;
   /** Uniform in [0, 1). */
@@ -53,7 +55,7 @@ export async function answerInboundCall(
     invite.ring();
     const first = await Promise.race([ready, cancelled]);
     if (first === 'cancelled') return { outcome: 'cancelled' };
-    const bound = localAddressFor(remote?.address ?? invite.sourceAddress, { boundHost: deps.sipHost, publicIp: undefined });
+    const bound = localAddressFor(remote?.address ?? deps.relayHost ?? invite.sourceAddress, { boundHost: deps.sipHost, publicIp: undefined });
     const { leg: rtp, localPort } = await deps.media.openRtpLeg({
       localAddress: bound,
       remote,

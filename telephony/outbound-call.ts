@@ -20,6 +20,8 @@ export interface OutboundCallDeps {
   /** Address the program listens on, and the one written into SDP when set. */
   readonly sipHost: string;
   readonly sipPublicIp: string | undefined;
+  /** Where the audio goes first, if there is a relay. */
+  readonly relayHost?: string | undefined;
   /** Offers over TLS are for protected media (SRTP), unless this is false. */
   readonly offersSrtp?: boolean;
   /** Uniform in [0, 1). */
@@ -68,7 +70,7 @@ async function dialBy(
 ): Promise<OutboundCall> {
   let rtp: Leg | null = null;
   try {
-    const bound = localAddressFor(hostOf(request.toUri), { boundHost: deps.sipHost, publicIp: undefined });
+    const bound = localAddressFor(deps.relayHost ?? hostOf(request.toUri), { boundHost: deps.sipHost, publicIp: undefined });
     const opened = await deps.media.openRtpLeg({ localAddress: bound, remote: null, recording: request.recording });
     rtp = opened.leg;
     const local: LocalAudio = {

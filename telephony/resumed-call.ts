@@ -33,7 +33,7 @@ export async function resumeSipCall(
 ): Promise<ResumedCall> {
   let rtp: Leg | null = null;
   try {
-    const bound = localAddressFor(hostOf(facts.remoteTarget), { boundHost: deps.sipHost, publicIp: undefined });
+    const bound = localAddressFor(deps.relayHost ?? hostOf(facts.remoteTarget), { boundHost: deps.sipHost, publicIp: undefined });
     const opened = await deps.media.openRtpLeg({ localAddress: bound, remote: null, recording: options.recording });
     rtp = opened.leg;
     const local = {

@@ -127,6 +127,15 @@ export function isProtected(sdp: string): boolean {
   return /^m=audio \d+(?:\/\d+)? RTP\/SAVPF? /im.test(sdp);
 }
 
+/** True for an answer whose audio can be carried, and is protected. */
+export function isProtectedAnswer(answerSdp: string): boolean {
+  try {
+    return readRemote(answerSdp, { srtpKey: '' }).srtp !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** True when nothing about the far end changed: a session refresh, not a hold or a new address. */
 export function isSameAudio(a: RtpRemote, b: RtpRemote): boolean {
   return (

@@ -36,7 +36,7 @@ export interface IncomingInvite {
   readonly sdpOffer: string | null;
   /** It came over TLS. */
   readonly isOverTls: boolean;
-  /** 180 Ringing. */
+  /** 180 Ringing. Throws `Fault` where the call cannot be taken. */
   ring(): void;
   /** 200 with the answer, or with our offer where there is none to answer; resolves once it is sent. Throws `InviteCancelled` when the caller was faster. */
   answer(sdp: string): Promise<SipDialog>;

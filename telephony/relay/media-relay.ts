@@ -40,8 +40,19 @@ export interface MediaRelayDeps {
 
 /** One that did not answer is asked last for so long. */
 const AVOIDED_MS = 10_000;
-/** Candidates would lead round the relay, and only whoever was heard first is heard on. */
-const ALWAYS = { ICE: 'remove', replace: ['origin'], flags: ['strict-source'] } as const;
+/** Suites that nobody here speaks (telephony/sdes.ts): an rtpengine offers all it knows beside ours, the one without encryption included. */
+const FOREIGN_SUITES = [
+  ...['AES_192_CM_HMAC_SHA1_80', 'AES_192_CM_HMAC_SHA1_32', 'AES_256_CM_HMAC_SHA1_80', 'AES_256_CM_HMAC_SHA1_32'],
+  ...['F8_128_HMAC_SHA1_80', 'F8_128_HMAC_SHA1_32', 'NULL_HMAC_SHA1_80', 'NULL_HMAC_SHA1_32', 'AEAD_AES_128_GCM', 'AEAD_AES_256_GCM'],
+];
+/** Addresses of nobody but the relay: candidates would lead round it. Only whoever was heard first is heard on. */
+const ALWAYS = {
+  ICE: 'remove',
+  DTLS: 'off',
+  SDES: FOREIGN_SUITES.map((suite) => `no-${suite}`),
+  replace: ['origin', 'session-connection'],
+  flags: ['strict-source'],
+} as const;
 
 /** Passes calls on through these rtpengines. */
 export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
@@ -70,29 +81,28 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
     }
   }
 
-  /** By the first that does it. */
-  async function askAny(relays: readonly NgClient[], command: NgCommand): Promise<{ readonly relay: NgClient; readonly sdp: string }> {
-    for (const relay of relays) {
-      try {
-        return { relay, sdp: await ask(relay, command) };
-      } catch {
-        // Logged; the next one is asked.
-      }
-    }
-    throw fault('media_relay_unreachable');
-  }
-
   function openCall(): RelayedCall {
     const id = deps.callId();
+    /** Whoever may have ports for it: one that did not answer in time may have done what it was asked. */
+    const asked = new Set<NgClient>();
     let relay: NgClient | null = null;
     let last: Promise<unknown> = Promise.resolve();
     let isOver = false;
 
+    /** By the first that does it. */
     async function exchange(relays: readonly NgClient[], command: NgCommand): Promise<string> {
-      if (isOver) throw fault('media_relay_unreachable');
-      const asked = await askAny(relays, { ...ALWAYS, 'call-id': id, ...command });
-      relay = asked.relay;
-      return asked.sdp;
+      for (const each of relays) {
+        if (isOver) break;
+        asked.add(each);
+        try {
+          const sdp = await ask(each, { ...ALWAYS, 'call-id': id, ...command });
+          relay = each;
+          return sdp;
+        } catch {
+          // Logged; the next one is asked.
+        }
+      }
+      throw fault('media_relay_unreachable');
     }
 
     /** An offer moves a call to another relay where its own is gone: both sides are told new addresses then. An answer goes where its offer went. */
@@ -110,16 +120,15 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
       offer(side, sdp) {
         const { interfaces } = deps;
         const direction = interfaces ? { direction: [interfaces[side], interfaces[other(side)]] } : {};
-        return afterwards(() => exchange(forOffer(), { command: 'offer', 'from-tag': side, sdp, ...direction }));
+        return afterwards(() => exchange(forOffer(), { command: 'offer', 'from-tag': side, sdp: ended(sdp), ...direction }));
       },
-      answer: (side, sdp) => afterwards(() => exchange(relay ? [relay] : [], { command: 'answer', 'from-tag': other(side), 'to-tag': side, sdp })),
+      answer: (side, sdp) =>
+        afterwards(() => exchange(relay ? [relay] : [], { command: 'answer', 'from-tag': other(side), 'to-tag': side, sdp: ended(sdp) })),
       end() {
         if (isOver) return;
         isOver = true;
-        void afterwards(async () => {
-          // One that cannot be told forgets the call by itself when no packets come.
-          if (relay) await ask(relay, { command: 'delete', 'call-id': id, 'delete-delay': 0 }).catch(() => undefined);
-        });
+        // One that cannot be told forgets the call by itself, some time after the last packet.
+        void afterwards(() => Promise.allSettled([...asked].map((each) => each.ask({ command: 'delete', 'call-id': id, 'delete-delay': 0 }))));
       },
     };
   }
@@ -135,6 +144,11 @@ export function createMediaRelay(deps: MediaRelayDeps): MediaRelay {
       for (const relay of deps.relays) relay.close();
     },
   };
+}
+
+/** An rtpengine writes its lines right behind a last one that does not end. */
+function ended(sdp: string): string {
+  return sdp.endsWith('\n') ? sdp : `${sdp}\r\n`;
 }
 
 function other(side: RelaySide): RelaySide {

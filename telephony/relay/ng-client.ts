@@ -1,9 +1,9 @@
 /** Asks an rtpengine by its control protocol, `ng`: bencoded commands over UDP, sent again until they are answered. */
 import { createSocket, type Socket } from 'node:dgram';
 import { isIP } from 'node:net';
-import bencode from 'bencode';
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
+import { decodeBencode, encodeBencode } from './bencode.ts';
 
 /** What an rtpengine is told: its names are those of the protocol (`call-id`, `from-tag`, …). */
 export interface NgCommand {
@@ -48,15 +48,15 @@ interface Question {
   timer: Timer | null;
 }
 
-const text = z.instanceof(Uint8Array).transform((bytes) => new TextDecoder().decode(bytes));
-const replySchema = z.object({ result: text, sdp: text.optional(), 'error-reason': text.optional() });
+const dictionary = z.instanceof(Map);
+const replySchema = z.object({ result: z.string(), sdp: z.string().optional(), 'error-reason': z.string().optional() });
 /** A local daemon answers within a millisecond or two: what is not there by then was lost. */
 const AGAIN_MS = 250;
 const TIMES = 5;
 /** Separates the cookie from what follows it. */
 const SPACE = 0x20;
 
-/** Asks the rtpengine at this address; names are looked up when the first command is sent. */
+/** Asks the rtpengine at this address; names are looked up when a command is sent. */
 export function createNgClient({ host, port }: { readonly host: string; readonly port: number }, deps: NgClientDeps): NgClient {
   const name = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
   const questions = new Map<string, Question>();
@@ -76,17 +76,25 @@ export function createNgClient({ host, port }: { readonly host: string; readonly
   });
   // A port where nobody listens: it may be back before the last of the tries.
   socket.on('error', () => undefined);
-  const connected = connect(socket, { host, port });
+  let connecting: Promise<void> | null = null;
+
+  /** A name that could not be looked up is looked up again, and so is one whose address has been silent. */
+  function forgetAddress(): void {
+    connecting?.then(() => socket.disconnect()).catch(() => undefined);
+    connecting = null;
+  }
 
   function send(cookie: string, question: Question): void {
     if (question.sent === TIMES) {
       questions.delete(cookie);
+      forgetAddress();
       question.settle.reject(new NgSilent(`rtpengine at ${name} does not answer`));
       return;
     }
     question.sent += 1;
     question.timer = deps.clock.after(AGAIN_MS, () => send(cookie, question));
-    connected.then(() => socket.send(question.datagram)).catch(() => undefined);
+    connecting ??= connect(socket, { host, port });
+    connecting.then(() => socket.send(question.datagram)).catch(forgetAddress);
   }
 
   return {
@@ -94,7 +102,7 @@ export function createNgClient({ host, port }: { readonly host: string; readonly
     ask(command) {
       const { promise, resolve, reject } = Promise.withResolvers<NgReply>();
       const cookie = deps.cookie();
-      const datagram = Buffer.concat([Buffer.from(`${cookie} `, 'latin1'), bencode.encode(command)]);
+      const datagram = Buffer.concat([Buffer.from(`${cookie} `, 'latin1'), encodeBencode(command)]);
       const question: Question = { datagram, settle: { resolve, reject }, sent: 0, timer: null };
       questions.set(cookie, question);
       send(cookie, question);
@@ -106,7 +114,7 @@ export function createNgClient({ host, port }: { readonly host: string; readonly
         settle.reject(new NgSilent(`rtpengine at ${name} is asked no more`));
       }
       questions.clear();
-      connected.finally(() => socket.close()).catch(() => undefined);
+      (connecting ?? Promise.resolve()).finally(() => socket.close()).catch(() => undefined);
     },
   };
 }
@@ -119,7 +127,7 @@ function connect(socket: Socket, { host, port }: { readonly host: string; readon
 }
 
 function readReply(body: Uint8Array): NgReply {
-  const { result, sdp, 'error-reason': reason } = replySchema.parse(bencode.decode(body));
+  const { result, sdp, 'error-reason': reason } = replySchema.parse(Object.fromEntries(dictionary.parse(decodeBencode(body))));
   if (result === 'error') throw new NgRefused(`rtpengine: ${reason ?? 'refused without a reason'}`);
   return { result, sdp };
 }

@@ -1,5 +1,5 @@
 /** `Signalling` whose calls have their audio passed on by a relay: whoever takes and places calls sees the relay's addresses, and so does the other side. */
-import { isAnswerable, isProtected } from '../sdp.ts';
+import { isAnswerable, isProtected, isProtectedAnswer } from '../sdp.ts';
 import {
   type DialogFacts,
   type DialRequest,
@@ -20,8 +20,12 @@ export function relayedSignalling(signalling: Signalling, relay: MediaRelay): Si
       // A call of its own at the relay, too: what the lost worker had there ends when no more packets come.
       const call = relay.openCall();
       try {
-        const dialog = await signalling.resume(facts, await call.offer('worker', sdpOffer));
-        return await answered(dialog, call, sdpOffer);
+        const offer = await call.offer('worker', sdpOffer).catch(async (error: unknown) => {
+          // Nobody would be heard, and nobody else hangs up.
+          await (await signalling.resume(facts, facts.localSdp)).hangUp();
+          throw error;
+        });
+        return await answered(await signalling.resume(facts, offer), call, sdpOffer);
       } catch (error) {
         call.end();
         throw error;
@@ -75,13 +79,13 @@ class RelayedInvite implements IncomingInvite {
   }
 
   ring(): void {
-    if (this.#failure === null) this.#invite.ring();
+    if (this.#failure !== null) throw this.#failure;
+    this.#invite.ring();
   }
 
   async answer(sdp: string): Promise<SipDialog> {
     const call = this.#call;
     try {
-      if (this.#failure !== null) throw this.#failure;
       const told = await (this.sdpOffer === null ? call.offer('worker', sdp) : call.answer('worker', sdp));
       const dialog = await this.#invite.answer(told);
       return new RelayedDialog(dialog, { call, remoteSdp: this.sdpOffer ?? '', offered: sdp });
@@ -133,14 +137,16 @@ class RelayedOutgoingInvite implements OutgoingInvite {
       const sdpOffer = await call.offer('worker', request.sdpOffer);
       if (this.#isCancelled) throw new InviteRefused(487);
       this.#invite = signalling.dial({ ...request, sdpOffer });
+      let early: Promise<unknown> = Promise.resolve();
       this.#invite.onEarlyMedia((sdp) => {
-        exchanged(call, request.sdpOffer, sdp).then(
-          (told) => this.#onEarlyMedia?.(told),
-          // It rings in silence, and the answer decides.
-          () => undefined,
-        );
+        const told = exchanged(call, request.sdpOffer, sdp).then((description) => this.#onEarlyMedia?.(description));
+        // Without it, it rings in silence, and the answer decides.
+        early = told.catch(() => undefined);
       });
-      return await answered(await this.#invite.answered, call, request.sdpOffer);
+      const dialog = await answered(await this.#invite.answered, call, request.sdpOffer);
+      // An answer that says nothing of it stands by what came early.
+      await early;
+      return dialog;
     } catch (error) {
       call.end();
       throw error;
@@ -163,9 +169,12 @@ async function answered(dialog: SipDialog, call: RelayedCall, offer: string): Pr
   }
 }
 
-/** An answer by the network as the worker is to see it. The relay would hide that what was offered protected is answered in the clear: that the worker sees as it is, and refuses. */
+/**
+ * An answer by the network as the worker is to see it. The relay would hide that what was offered protected is answered in the clear, or with no key:
+ * that the worker sees as it is, and refuses.
+ */
 async function exchanged(call: RelayedCall, offer: string, answer: string): Promise<string> {
-  return isProtected(offer) && !isProtected(answer) ? answer : call.answer('network', answer);
+  return isProtected(offer) && !isProtectedAnswer(answer) ? answer : call.answer('network', answer);
 }
 
 class RelayedDialog implements SipDialog {

@@ -101,3 +101,17 @@ it('whoever waits is told when the client is closed', async () => {
   client.close();
   await expect(answered).rejects.toThrow(NgSilent);
 });
+
+it('a relay that was silent is asked anew, and answers when it is back', async () => {
+  const { port } = relay.address();
+  relay.close();
+  const answered = client.ask({ command: 'ping' });
+  answered.catch(() => undefined);
+  for (let tries = 0; tries < 5; tries++) await clock.advance(250);
+  await expect(answered).rejects.toThrow(NgSilent);
+  relay = createSocket('udp4');
+  relay.on('message', (datagram, from) => relay.send(`${datagram.toString().split(' ')[0]} d6:result4:ponge`, from.port, '127.0.0.1'));
+  relay.bind(port, '127.0.0.1');
+  await once(relay, 'listening');
+  expect(await client.ask({ command: 'ping' })).toEqual({ result: 'pong' });
+});
