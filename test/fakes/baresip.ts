@@ -51,13 +51,17 @@ export interface PhoneOptions {
 
 /** Dials `uri`; `microphone` (8 kHz mono) is spoken once, then silence. */
 export function dial(uri: string, microphone: Int16Array, options: PhoneOptions = {}): Promise<Phone> {
-  return start(microphone, options, ['-e', `/dial ${uri}`]);
+  return startListening(microphone, options, ['-e', `/dial ${uri}`]);
 }
 
 /** Answers whoever calls; resolves once it can be called. */
-export async function answerPhone(microphone: Int16Array, options: PhoneOptions = {}): Promise<Phone> {
+export function answerPhone(microphone: Int16Array, options: PhoneOptions = {}): Promise<Phone> {
+  return startListening(microphone, options, []);
+}
+
+async function startListening(microphone: Int16Array, options: PhoneOptions, orders: readonly string[]): Promise<Phone> {
   for (let left = TRIES; ; left--) {
-    const phone = await start(microphone, options, []);
+    const phone = await start(microphone, options, orders);
     try {
       await phone.listening();
       return phone;

@@ -17,6 +17,7 @@ import { systemClock } from '#config/clock.ts';
 
 const RATE_HZ = 48_000;
 const BLOCK_SAMPLES = RATE_HZ / 100;
+const LEAVES_WITHIN_MS = 10_000;
 /** Louder than what a codec makes of silence. */
 const LOUD = 1_000;
 
@@ -77,7 +78,9 @@ export class LivekitCaller {
   }
 
   async leave(): Promise<void> {
-    await this.room.disconnect();
+    // LiveKit's own participant may wait for ever for an answer of its native part.
+    const isGone = await Promise.race([this.room.disconnect().then(() => true), systemClock.sleep(LEAVES_WITHIN_MS).then(() => false)]);
+    if (!isGone) throw new Error(`LiveKit's participant did not leave the room within ${LEAVES_WITHIN_MS} ms`);
     await this.#microphone.close();
   }
 

@@ -149,9 +149,15 @@ async function caller({ number }: Agent, microphone = SILENCE): Promise<Talker> 
 }
 
 async function activeSession(callerNumber: string): Promise<string> {
-  const found = async () => (await product.ask('GET', `/v1/agent/sessions?status=active&caller_number=${encodeURIComponent(callerNumber)}`)).sessions;
-  await expect.poll(async () => (await found()).length, PATIENCE).toBe(1);
+  const found = async () => (await product.ask('GET', `/v1/agent/sessions?caller_number=${encodeURIComponent(callerNumber)}`)).sessions;
+  // A call that has ended instead is told by its reason.
+  await expect.poll(async () => (await found()).map(({ status, end_reason }: Ended) => end_reason ?? status), PATIENCE).toEqual(['active']);
   return (await found())[0].session_id;
+}
+
+interface Ended {
+  readonly status: string;
+  readonly end_reason: string | null;
 }
 
 const hears = (phone: Phone, seconds: number, since = 0) =>
