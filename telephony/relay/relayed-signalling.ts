@@ -44,7 +44,7 @@ export function relayedSignalling(signalling: Signalling, relay: MediaRelay): Si
   };
 }
 
-/** An INVITE as the worker is to see it; one whose offer the relay would not take is refused when it is answered. */
+/** An INVITE as the worker is to see it; one whose offer the relay would not take is refused as soon as it rings. */
 async function relayed(invite: IncomingInvite, call: RelayedCall): Promise<IncomingInvite> {
   const { sdpOffer: offer } = invite;
   // What nobody could answer is the worker's to refuse.
