@@ -13,6 +13,8 @@ const PATIENCE_MS = 15_000;
 /** Whoever has been taken over hears the agent and stays for a moment. */
 const STAY_MS = 5_000;
 const SETTLE_LIMIT_MS = 30_000;
+/** A worker hands its recordings over in pieces of less than five seconds. */
+const SEGMENT_KEPT_MS = 5_500;
 /** A worker needs longer than this to start. */
 const KILL_AGAIN_MS = 200;
 /** A worker that has run for 10 s is started again without delay: what is measured is one death, not a row of them. */
@@ -52,6 +54,8 @@ export async function measureWorkerDeath(product: Product, load: DeathLoad): Pro
 async function untilHeardAgain(product: Product, load: DeathLoad): Promise<{ silentMs: number[]; offsetsMs: number[] }> {
   const capture = await startCapture(PORTS);
   const calls = await placeCalls(product, load);
+  // What was not kept by then is a gap of the recording, in which no sound has a place.
+  await new Promise((resolve) => setTimeout(resolve, SEGMENT_KEPT_MS));
   const killedMs = Date.now();
   product.kill('worker');
   await Promise.race([calls.ended, untilTakenOver(product).then(() => new Promise((resolve) => setTimeout(resolve, STAY_MS)))]);
