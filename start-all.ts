@@ -6,6 +6,7 @@ import { loadCredentials } from '#config/credentials.ts';
 import { lockDataDir } from '#config/data-dir-lock.ts';
 import { publicUrl, type Settings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
+import { hostPort } from '#config/public-address.ts';
 import { onStopSignal } from './part.ts';
 import { freePort, requireListenable } from './ports.ts';
 import { Supervisor } from './supervisor.ts';
@@ -122,14 +123,13 @@ async function takePorts(settings: Settings) {
 
 function announce(settings: Settings, known: Known, start: { readonly credentialsFile: string; readonly startedMs: number }): void {
   const url = publicUrl(settings, known.port);
-  const sipHost = bracketed(reachable(settings.SIP_HOST));
   const number = known.demoNumber;
   console.log(`Talk to it   ${url}/`);
   console.log(`Console      ${url}/console`);
   console.log(`API docs     ${url}/docs`);
   console.log(`API key      in ${start.credentialsFile} (root_api_key)`);
   if (number !== null && known.sipPort !== null)
-    console.log(`Dial         sip:${number}@${sipHost}:${known.sipPort} (UDP or TCP; the demo agent answers)`);
+    console.log(`Dial         sip:${number}@${hostPort(reachable(settings.SIP_HOST), known.sipPort)} (UDP or TCP; the demo agent answers)`);
   for (const line of known.engines) console.log(`Engines      ${line}`);
   console.log(`Started in   ${((systemClock.now() - start.startedMs) / 1000).toFixed(1)} s`);
   console.log(`ready ${JSON.stringify({ port: known.port, sipPort: known.sipPort, number })}`);
@@ -157,11 +157,7 @@ function reachable(host: string): string {
 }
 
 function httpUrl(host: string, port: number): string {
-  return `http://${bracketed(host)}:${port}`;
-}
-
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
+  return `http://${hostPort(host, port)}`;
 }
 
 /** With two or more workers, web and phone calls are kept apart: a crash in a native WebRTC add-on must not take phone calls with it. */

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '#config/clock.ts';
 import { createEgressGuard, type EgressGuard } from '#config/egress.ts';
 import type { Settings } from '#config/env.ts';
 import { createLogger, type Logger } from '#config/log.ts';
+import { hostPort } from '#config/public-address.ts';
 import { openTracing } from '#config/tracing.ts';
 import type { JobKind } from '#config/worker-link.ts';
 import type { MediaHost, Transport } from '#media/media-host.ts';
@@ -140,7 +141,7 @@ function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConn
 }
 
 function describeRelays({ RTPENGINE }: Settings): string[] {
-  const addresses = RTPENGINE.map(({ host, port }) => `${host}:${port}`).join(', ');
+  const addresses = RTPENGINE.map(({ host, port }) => hostPort(host, port)).join(', ');
   return addresses === '' ? [] : [`Phone audio  through rtpengine at ${addresses}`];
 }
 
@@ -200,8 +201,7 @@ async function connect(settings: Settings, tag: string, logger: Logger): Promise
   });
   if (settings.RTPENGINE.length === 0) return signalling;
   const relays = settings.RTPENGINE.map((address) => createNgClient(address, { clock: systemClock, cookie: randomUUID }));
-  const [network, worker] = settings.RTPENGINE_INTERFACES?.split(',') ?? [];
-  const interfaces = network !== undefined && worker !== undefined ? { network, worker } : null;
+  const interfaces = settings.RTPENGINE_INTERFACES ?? null;
   const relay = createMediaRelay({ relays, interfaces, clock: systemClock, logger, callId: randomUUID });
   // Calls are refused as long as none answers, and one may come later.
   void relay.check();

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { isCountry } from './countries.ts';
 import { DEMO_MODEL_ID, LANGUAGE_MODELS, vendorOfModel } from './language-models.ts';
 import { parseMoney } from './money.ts';
-import { isAllowListEntry, isPort } from './public-address.ts';
+import { hostPort, isAllowListEntry, isPort } from './public-address.ts';
 
 const port = z.coerce
   .number('must be a port number')
@@ -61,6 +61,12 @@ const udpAddresses = commaList.transform((entries, context) =>
     return address;
   }),
 );
+const relayInterfaces = z.string().transform((value, context) => {
+  const { network, worker } = /^(?<network>[\w.~-]+),(?<worker>[\w.~-]+)$/.exec(value)?.groups ?? {};
+  if (network !== undefined && worker !== undefined) return { network, worker };
+  context.addIssue({ code: 'custom', message: 'must be two names of rtpengine interfaces: towards carriers and phones, then towards workers' });
+  return z.NEVER;
+});
 const iceServers = z.string().transform((value, context) => {
   const parsed = z
     .array(z.object({ urls: z.union([z.string(), z.array(z.string())]), username: z.string().optional(), credential: z.string().optional() }))
@@ -133,10 +139,7 @@ const environmentSchema = z.object({
   RTP_PORT_MIN: port.default(20_000),
   RTP_PORT_MAX: port.default(29_999),
   RTPENGINE: udpAddresses.prefault(''),
-  RTPENGINE_INTERFACES: z
-    .string()
-    .regex(/^[\w.~-]+,[\w.~-]+$/, 'must be two names of rtpengine interfaces: towards carriers and phones, then towards workers')
-    .optional(),
+  RTPENGINE_INTERFACES: relayInterfaces.optional(),
   ICE_SERVERS: iceServers.prefault('[]'),
   MEDIA_PUBLIC_IP: ipAddress.optional(),
   BLOBS_URL: blobsUrl.optional(),
@@ -238,7 +241,7 @@ export function publicUrl(settings: Settings, boundPort: number): string {
   if (settings.PUBLIC_URL !== undefined) return settings.PUBLIC_URL;
   const host = settings.HOST === '0.0.0.0' || settings.HOST === '::' ? 'localhost' : settings.HOST;
   const scheme = settings.TLS_CERT === undefined ? 'http' : 'https';
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${boundPort}`;
+  return `${scheme}://${hostPort(host, boundPort)}`;
 }
 
 type VendorSettings = Pick<Settings, keyof typeof vendorSettings>;

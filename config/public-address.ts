@@ -49,6 +49,11 @@ export function isAllowListEntry(entry: string): boolean {
   return (range !== null || (HOST_NAME.test(host) && !/^[\d.]+$/.test(host))) && (port === null || isPort(port));
 }
 
+/** `host:port`, an IPv6 address in brackets (RFC 3986 §3.2.2). */
+export function hostPort(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** True for a port somebody can be reached at. */
 export function isPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65_535;

@@ -4,6 +4,7 @@ import { PhoneCaller } from '#bench/caller/phone-caller.ts';
 import { CALLER_RATE_HZ, prepareScene } from '#bench/caller/scene.ts';
 import { voicedSeconds } from '#bench/caller/voiced.ts';
 import { readWav } from '#bench/caller/wav.ts';
+import { hostPort } from '#config/public-address.ts';
 import type { Api } from './api.ts';
 import type { Finding } from './finding.ts';
 
@@ -31,12 +32,14 @@ export async function checkCall(
       found: 'not made: no number has an agent',
       advice: 'bind one (README, step 4), or name a number with --number',
     };
-  const host = to.sip.host.includes(':') ? `[${to.sip.host}]` : to.sip.host;
   const scene = prepareScene({
     name: 'doctor',
     steps: [{ do: 'listen' }, { do: 'say', text: 'What are your opening hours?' }, { do: 'listen', timeout_ms: 5_000 }],
   });
-  const { outcome, callId, heard } = await new PhoneCaller({ ports: PORTS }).call({ target: `sip:${number}@${host}:${to.sip.port}`, scene });
+  const { outcome, callId, heard } = await new PhoneCaller({ ports: PORTS }).call({
+    target: `sip:${number}@${hostPort(to.sip.host, to.sip.port)}`,
+    scene,
+  });
   if (outcome.type !== 'answered') {
     const why = outcome.type === 'refused' ? `refused with ${outcome.status} ${outcome.reason}` : 'not answered';
     return {

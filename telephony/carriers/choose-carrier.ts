@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import type { Settings } from '#config/env.ts';
 import type { Logger } from '#config/log.ts';
-import { isPublicAddress } from '#config/public-address.ts';
+import { hostPort, isPublicAddress } from '#config/public-address.ts';
 import type { Carrier } from './carrier.ts';
 import { createTestCatalogue } from './test-catalogue.ts';
 
@@ -26,5 +26,5 @@ export function publicSipAddress({ SIP_HOST, SIP_PORT, SIP_PUBLIC_IP }: SipSetti
   const host = SIP_PUBLIC_IP ?? SIP_HOST;
   const isPublic = isIP(host) === 0 ? host.includes('.') : isPublicAddress(host);
   if (!isPublic || SIP_PORT === 0) return undefined;
-  return `${isIP(host) === 6 ? `[${host}]` : host}:${SIP_PORT}`;
+  return hostPort(host, SIP_PORT);
 }

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
+import { hostPort } from '#config/public-address.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
 import { localAddressFor } from '../local-address.ts';
 import type { App } from './app-protocol.ts';
@@ -67,7 +68,7 @@ const OWN_HEADERS = new Set(['via', 'from', 'to', 'call-id', 'cseq', 'content-le
 export function ownHostPort(core: Core, peer: Peer): string {
   const address = localAddressFor(peer.address, { boundHost: core.options.sipHost, publicIp: core.options.publicIp });
   const port = peer.transport === 'tls' ? (core.tlsPort ?? core.sipPort) : core.sipPort;
-  return `${address.includes(':') ? `[${address}]` : address}:${port}`;
+  return hostPort(address, port);
 }
 
 /** A Contact the peer can reach this server by; a secure one where `uri`, which was dialled, is (RFC 3261 §8.1.1.8). */

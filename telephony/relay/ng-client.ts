@@ -3,6 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
+import { hostPort } from '#config/public-address.ts';
 import { decodeBencode, encodeBencode } from './bencode.ts';
 
 /** What an rtpengine is told: its names are those of the protocol (`call-id`, `from-tag`, …). */
@@ -58,7 +59,7 @@ const SPACE = 0x20;
 
 /** Asks the rtpengine at this address; names are looked up when a command is sent. */
 export function createNgClient({ host, port }: { readonly host: string; readonly port: number }, deps: NgClientDeps): NgClient {
-  const name = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+  const name = hostPort(host, port);
   const questions = new Map<string, Question>();
   const socket = createSocket(isIP(host) === 6 ? 'udp6' : 'udp4');
   socket.on('message', (datagram) => {
