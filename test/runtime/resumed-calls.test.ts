@@ -6,8 +6,9 @@ import type { Leg } from '#media/leg.ts';
 import type { Call } from '#runtime/call.ts';
 import type { Job } from '#runtime/job-table.ts';
 import { resumeJob } from '#runtime/resumed-calls.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { Signalling } from '#telephony/signalling.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { SilentMedia } from '#test/fakes/silent-media.ts';
 import { openRawCaller, type RawCaller } from '../telephony/embedded/raw-caller.ts';
 import { testPlan } from './test-plan.ts';
@@ -30,11 +31,10 @@ describe('design §2 a caller and the person of a transfer, whose worker died', 
 
   beforeEach(async () => {
     [reports, ended, goesOn, rejoined] = [[], [], null, []];
-    server = await startEmbeddedSignalling({
-      ...{ sipHost: '127.0.0.1', sipPort: 0, publicIp: undefined, appHost: '127.0.0.1', appPort: 0, secret: 'secret', clock: systemClock, logger },
+    server = await startTestSignalling({
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
     });
-    signalling = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-2', logger });
+    signalling = await connectTestWorker(server, 'worker-2');
     [caller, person] = [await openRawCaller(server.sipPort), await openRawCaller(server.sipPort)];
   });
   afterEach(async () => {

@@ -12,11 +12,12 @@ import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
 import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
 import { startTransfer, type Transfer } from '#runtime/transfer.ts';
 import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { dialOutboundCall, type OutboundCallRequest } from '#telephony/outbound-call.ts';
-import { connectSignalling, type DialogFacts, type Signalling } from '#telephony/signalling.ts';
+import type { DialogFacts, Signalling } from '#telephony/signalling.ts';
 import { answerPhone } from '#test/fakes/baresip.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { speak } from '#test/fakes/spoken.ts';
 import { power, tone } from '#test/fakes/tone.ts';
@@ -72,11 +73,10 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
   beforeAll(async () => {
     media = await startMediaThread({ rtpPortMin: 24_100, rtpPortMax: 24_139, iceServers: [], clock: systemClock, logger });
     voice = await openFlite();
-    server = await startEmbeddedSignalling({
-      ...{ sipHost: '127.0.0.1', sipPort: 0, publicIp: undefined, appHost: '127.0.0.1', appPort: 0, secret: 'secret', clock: systemClock, logger },
+    server = await startTestSignalling({
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
     });
-    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    worker = await connectTestWorker(server);
   });
   afterAll(async () => {
     worker.close();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createLogger } from '#config/log.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { startTestSignalling } from '#test/fakes/signalling.ts';
 import { runSipp } from '#test/fakes/sipp.ts';
 import { describeNeeds } from '#test/needs.ts';
 
@@ -12,15 +12,8 @@ describeNeeds(['sipp'])('a flood by sipp', () => {
   let server: EmbeddedSignalling;
 
   beforeEach(async () => {
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
+    server = await startTestSignalling({
       clock: new ManualClock(),
-      logger: createLogger({ level: 'silent', name: 'test' }),
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
     });
   });

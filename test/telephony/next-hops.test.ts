@@ -2,11 +2,9 @@ import type { SrvRecord } from 'node:dns';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#bench/caller/scene.ts';
 import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
-import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { nextHops } from '#telephony/next-hops.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';
-import { connectSignalling } from '#telephony/signalling.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { SilentMedia } from '#test/fakes/silent-media.ts';
 import { type PhoneManner, startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { describeNeeds } from '#test/needs.ts';
@@ -62,15 +60,12 @@ describe('RFC 3263 §4.2 the servers of a trunk', () => {
 });
 
 describeNeeds(['sipp'])('RFC 3263 §4.3 a call through a trunk of two servers', () => {
-  const logger = createLogger({ level: 'silent', name: 'test' });
-
   /** Dials through two servers, the first by priority first. */
   async function dialThrough(...manners: readonly [PhoneManner, PhoneManner]): Promise<string> {
-    const signalling = await startEmbeddedSignalling({
-      ...{ sipHost: '127.0.0.1', sipPort: 0, publicIp: undefined, appHost: '127.0.0.1', appPort: 0, secret: 'secret', clock: systemClock, logger },
+    const signalling = await startTestSignalling({
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
     });
-    const worker = await connectSignalling({ host: '127.0.0.1', port: signalling.appPort, secret: 'secret', tag: 'worker-1', logger });
+    const worker = await connectTestWorker(signalling);
     const phones = await Promise.all(manners.map((manner) => startSippPhone(manner)));
     try {
       const records = phones.map(({ address }, index) => server('127.0.0.1', index, 1, Number(address.split(':')[1])));

@@ -1,16 +1,14 @@
 import { expect } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import type { Leg } from '#media/leg.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { resample } from '#media/pcm.ts';
-import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { answerInboundCall } from '#telephony/inbound-call.ts';
-import { connectSignalling } from '#telephony/signalling.ts';
 import { dial } from '#test/fakes/baresip.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { power, tone } from '#test/fakes/tone.ts';
 import { itNeeds } from '#test/needs.ts';
+import { answeredCall } from './call-both-ways.ts';
 
 const RATE_HZ = 8_000;
 
@@ -23,30 +21,13 @@ itNeeds(['baresip']).each([
   async (codec, rateHz) => {
     const logger = createLogger({ level: 'silent', name: 'test' });
     const media = await startMediaThread({ rtpPortMin: 23_000, rtpPortMax: 23_019, iceServers: [], clock: systemClock, logger });
-    const server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
-      clock: systemClock,
-      logger,
-      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
-    });
-    const worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    const server = await startTestSignalling();
+    const worker = await connectTestWorker(server);
     const deps = { clock: systemClock, media, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random };
-    const answered = new Promise<Leg>((resolve, reject) => {
-      worker.onInvite((invite) => {
-        answerInboundCall(deps, invite, Promise.resolve({ recordAudio: false })).then(
-          (call) => (call.outcome === 'answered' ? resolve(call.leg) : reject(new Error(call.outcome))),
-          reject,
-        );
-      });
-    });
+    const answered = answeredCall(worker, deps);
     const phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(700, 3_000), { codec });
     try {
-      const leg = await answered;
+      const { leg } = await answered;
       const log = new LegLog(leg);
       expect([leg.inRateHz, leg.outRateHz]).toEqual([rateHz, rateHz]);
       leg.send({

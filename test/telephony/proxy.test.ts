@@ -5,13 +5,14 @@ import type { Leg } from '#media/leg.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { resample } from '#media/pcm.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerInboundCall } from '#telephony/inbound-call.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';
-import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import type { Signalling } from '#telephony/signalling.ts';
 import { type Kamailio, startKamailio } from '#test/fakes/kamailio.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { type Linphone, startLinphone } from '#test/fakes/linphone.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { power, tone } from '#test/fakes/tone.ts';
 import { describeWhereThere } from '#test/needs.ts';
 
@@ -20,7 +21,6 @@ const [OUR_HZ, PHONE_HZ] = [440, 700];
 const AUDIBLE = 100_000;
 /** Programs of two makers and a media thread on a busy machine. */
 const PATIENCE_MS = 30_000;
-const SECRET = 'secret';
 
 describeWhereThere(['kamailio', 'linphonec'])('Linphone at a Kamailio in front of two servers', { timeout: 120_000 }, () => {
   const logger = createLogger({ level: 'silent', name: 'test' });
@@ -56,21 +56,13 @@ describeWhereThere(['kamailio', 'linphonec'])('Linphone at a Kamailio in front o
   });
 
   function startServer(): Promise<EmbeddedSignalling> {
-    return startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: SECRET,
-      clock: systemClock,
-      logger,
+    return startTestSignalling({
       admit: async () => ({ action: 'route', data: { tag: 'worker' } }),
     });
   }
 
   async function startWorker(server: EmbeddedSignalling, by: number): Promise<Signalling> {
-    const worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: SECRET, tag: 'worker', logger });
+    const worker = await connectTestWorker(server, 'worker');
     worker.onInvite((invite) => {
       answerInboundCall(dependencies(), invite, Promise.resolve({ recordAudio: false })).then((call) => {
         if (call.outcome === 'answered') answered.push({ by, leg: call.leg });

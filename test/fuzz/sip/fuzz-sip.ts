@@ -6,13 +6,13 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { header, parameter, parseMessage } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerAudio } from '#telephony/sdp.ts';
-import { connectSignalling, type IncomingInvite, type Signalling } from '#telephony/signalling.ts';
+import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { createRandom, type Random } from '#test/simulation/random.ts';
 import { openRawCaller } from '#test/telephony/embedded/raw-caller.ts';
 import { heapBytes } from './heap.ts';
@@ -37,8 +37,6 @@ const PATIENCE_MS = 30_000;
 const OVER_MS = 70_000;
 const TCP_SHARE = 0.05;
 const LOCAL = { address: '127.0.0.1', port: 4_000, sessionId: 1, version: 1, srtpKey: newSrtpKey(), isSecure: false };
-const logger = createLogger({ level: 'silent', name: 'fuzz' });
-
 /** Sends `runs` messages; throws when the server does not answer the one behind a batch, or the call at the end is not like any other. */
 export async function fuzzSip({
   seed,
@@ -50,19 +48,12 @@ export async function fuzzSip({
   clock?: ManualClock;
 }): Promise<SipFuzzResult> {
   const random = createRandom(seed);
-  const server = await startEmbeddedSignalling({
-    sipHost: '127.0.0.1',
-    sipPort: 0,
-    publicIp: undefined,
-    appHost: '127.0.0.1',
-    appPort: 0,
-    secret: 'secret',
+  const server = await startTestSignalling({
     clock,
-    logger,
     admit: async () =>
       random.chance(0.7) ? { action: 'route', data: { tag: 'worker-1' } } : { action: 'reject', data: { status: 403, reason: 'No' } },
   });
-  const worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+  const worker = await connectTestWorker(server);
   const fuzzer = new Fuzzer(server, worker, clock, random);
   try {
     return await fuzzer.run(runs);

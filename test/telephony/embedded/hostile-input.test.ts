@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import type { AdmissionAnswer } from '#config/sip-admission.ts';
 import { header } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { connectSignalling, type IncomingInvite, type Signalling, type SipDialog } from '#telephony/signalling.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { IncomingInvite, Signalling, SipDialog } from '#telephony/signalling.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { openRawCaller, type RawCaller } from './raw-caller.ts';
 
-const logger = createLogger({ level: 'silent', name: 'test' });
 const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
 const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
@@ -21,18 +20,10 @@ describe('what the network may send at the embedded signalling', () => {
   beforeEach(async () => {
     admit = async () => route;
     invites = [];
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
-      clock: systemClock,
-      logger,
+    server = await startTestSignalling({
       admit: () => admit(),
     });
-    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    worker = await connectTestWorker(server);
     worker.onInvite((invite) => invites.push(invite));
     caller = await openRawCaller(server.sipPort);
   });

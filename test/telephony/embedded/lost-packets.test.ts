@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLogger } from '#config/log.ts';
 import { header, parameter } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { connectSignalling, type IncomingInvite, type Signalling, type SipDialog } from '#telephony/signalling.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { IncomingInvite, Signalling, SipDialog } from '#telephony/signalling.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { openRawCaller, type RawCaller } from './raw-caller.ts';
 
-const logger = createLogger({ level: 'silent', name: 'test' });
 const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
 describe('lost packets, on the server’s clock', () => {
@@ -21,21 +20,14 @@ describe('lost packets, on the server’s clock', () => {
     clock = new ManualClock();
     admitted = 0;
     invites = [];
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
+    server = await startTestSignalling({
       clock,
-      logger,
       admit: async () => {
         admitted += 1;
         return { action: 'route', data: { tag: 'worker-1' } };
       },
     });
-    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    worker = await connectTestWorker(server);
     worker.onInvite((invite) => invites.push(invite));
     caller = await openRawCaller(server.sipPort);
   });

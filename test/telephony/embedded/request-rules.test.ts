@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import { header } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { startTestSignalling } from '#test/fakes/signalling.ts';
 import { openRawCaller, type RawCaller, type RawRequest } from './raw-caller.ts';
 
 /** No worker is connected and nobody may call: what is refused by rule never gets that far. */
@@ -16,15 +15,7 @@ describe('requests the embedded signalling refuses by rule', () => {
     asked = 0;
     admission = Promise.reject(new Error('nobody to ask'));
     admission.catch(() => undefined);
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
-      clock: systemClock,
-      logger: createLogger({ level: 'silent', name: 'test' }),
+    server = await startTestSignalling({
       admit: () => {
         asked += 1;
         return admission;

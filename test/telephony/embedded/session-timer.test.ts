@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLogger } from '#config/log.ts';
 import { header, type SipMessage } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { connectSignalling, type IncomingInvite, type Signalling } from '#telephony/signalling.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { openRawCaller, type RawCaller } from './raw-caller.ts';
 
 const PATIENCE = { timeout: 15_000, interval: 5 };
@@ -21,21 +21,12 @@ describe('session timers (RFC 4028) and UPDATE (RFC 3311)', () => {
   let hasEnded: boolean;
 
   beforeEach(async () => {
-    const logger = createLogger({ level: 'silent', name: 'test' });
     clock = new ManualClock();
     [invites, offers, hasEnded] = [[], [], false];
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
+    server = await startTestSignalling({
       clock,
-      logger,
-      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
     });
-    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    worker = await connectTestWorker(server);
     worker.onInvite((invite) => invites.push(invite));
     caller = await openRawCaller(server.sipPort);
   });

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import { header, headerList, parameter } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { connectSignalling, type IncomingInvite, type Signalling } from '#telephony/signalling.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { IncomingInvite, Signalling } from '#telephony/signalling.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { openRawCaller, type RawCaller } from './raw-caller.ts';
 import { TORTURE_MESSAGES } from './torture-messages.ts';
 
@@ -12,7 +11,6 @@ const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0
 
 /** Every message goes in as the RFC has it, but for the top Via, which names the test's own port. */
 describe('RFC 4475 SIP torture test messages', () => {
-  const logger = createLogger({ level: 'silent', name: 'test' });
   let server: EmbeddedSignalling;
   let worker: Signalling;
   let invites: IncomingInvite[];
@@ -20,18 +18,8 @@ describe('RFC 4475 SIP torture test messages', () => {
 
   beforeEach(async () => {
     invites = [];
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
-      clock: systemClock,
-      logger,
-      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
-    });
-    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    server = await startTestSignalling();
+    worker = await connectTestWorker(server);
     worker.onInvite((invite) => invites.push(invite));
     caller = await openRawCaller(server.sipPort);
   });

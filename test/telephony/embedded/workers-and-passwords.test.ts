@@ -1,15 +1,14 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
 import { checkDigest, digestChallenge } from '#control-plane/calls/sip-digest.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { Signalling } from '#telephony/signalling.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { runSipp } from '#test/fakes/sipp.ts';
 import { startSippPhone } from '#test/fakes/sipp-phone.ts';
 import { describeNeeds } from '#test/needs.ts';
 
-const logger = createLogger({ level: 'silent', name: 'test' });
 const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
 
@@ -21,19 +20,11 @@ describeNeeds(['sipp'])('what the embedded server does beyond drachtio-server', 
 
   beforeEach(async () => {
     admit = () => route;
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
+    server = await startTestSignalling({
       takeOverMs: 300,
-      clock: systemClock,
-      logger,
       admit: async (request) => admit(request),
     });
-    worker = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag: 'worker-1', logger });
+    worker = await connectTestWorker(server);
   });
   afterEach(async () => {
     worker.close();

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { fault } from '#config/errors.ts';
 import type { MediaRelay, RelaySide } from '#telephony/relay/media-relay.ts';
 import { relayedSignalling } from '#telephony/relay/relayed-signalling.ts';
-import type { DialogFacts, DialRequest, IncomingInvite, OutgoingInvite, Signalling, SipDialog, SipDialogListener } from '#telephony/signalling.ts';
+import type { DialogFacts, DialRequest, OutgoingInvite, Signalling, SipDialog, SipDialogListener } from '#telephony/signalling.ts';
 
 const audio = (port: number, protocol = 'RTP/AVP', more = '') =>
   `v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio ${port} ${protocol} 0\r\n${more}`;
@@ -68,13 +68,11 @@ class Dialog implements SipDialog {
 /** Signalling whose far side is the test. */
 class FarSide implements Signalling {
   isConnected = true;
-  handler: (invite: IncomingInvite) => void = () => undefined;
   dialled: DialRequest[] = [];
   resumed: string[] = [];
   resumedDialog = new Dialog();
   answer = Promise.withResolvers<SipDialog>();
   early: (sdp: string) => void = () => undefined;
-  isCancelled = false;
 
   dial(request: DialRequest): OutgoingInvite {
     this.dialled.push(request);
@@ -83,9 +81,7 @@ class FarSide implements Signalling {
       onEarlyMedia: (listener) => {
         this.early = listener;
       },
-      cancel: () => {
-        this.isCancelled = true;
-      },
+      cancel: () => undefined,
     };
   }
 
@@ -94,8 +90,8 @@ class FarSide implements Signalling {
     return this.resumedDialog;
   }
 
-  onInvite(handler: (invite: IncomingInvite) => void): void {
-    this.handler = handler;
+  onInvite(): void {
+    throw new Error('not here');
   }
 
   close(): void {

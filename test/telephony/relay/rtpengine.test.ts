@@ -5,29 +5,28 @@ import { createLogger } from '#config/log.ts';
 import type { Leg } from '#media/leg.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { header } from '#telephony/embedded/message.ts';
-import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
+import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { answerInboundCall } from '#telephony/inbound-call.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';
 import { createMediaRelay } from '#telephony/relay/media-relay.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
 import { relayedSignalling } from '#telephony/relay/relayed-signalling.ts';
 import { resumeSipCall } from '#telephony/resumed-call.ts';
-import { connectSignalling, type IncomingInvite, type Signalling } from '#telephony/signalling.ts';
+import type { Signalling } from '#telephony/signalling.ts';
 import { answerPhone, dial, type Phone } from '#test/fakes/baresip.ts';
 import { makeCertificate, type TestCertificate } from '#test/fakes/certificate.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { type Rtpengine, startRtpengine } from '#test/fakes/rtpengine.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { startSippPhone } from '#test/fakes/sipp-phone.ts';
-import { power, tone } from '#test/fakes/tone.ts';
+import { tone } from '#test/fakes/tone.ts';
 import { freeUdpPort } from '#test/free-port.ts';
 import { describeWhereThere } from '#test/needs.ts';
+import { answeredCall, expectCallBothWays, expectPhoneHeard, PHONE_HZ } from '../call-both-ways.ts';
 import { openRawCaller, type RawCaller } from '../embedded/raw-caller.ts';
 
 const PATIENCE = { timeout: 30_000 };
-const RATE_HZ = 8_000;
-const [OUR_HZ, PHONE_HZ] = [440, 700];
-const AUDIBLE = 100_000;
 
 describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls whose audio goes through rtpengine', { timeout: 60_000 }, () => {
   const logger = createLogger({ level: 'silent', name: 'test' });
@@ -56,17 +55,8 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
   beforeEach(async () => {
     phone = null;
     workers = [];
-    server = await startEmbeddedSignalling({
-      sipHost: '127.0.0.1',
-      sipPort: 0,
-      publicIp: undefined,
+    server = await startTestSignalling({
       tls: { port: 0, certificate: ours.certificate, key: ours.key, authorities: theirs.certificate },
-      appHost: '127.0.0.1',
-      appPort: 0,
-      secret: 'secret',
-      clock: systemClock,
-      logger,
-      admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
     });
     caller = await openRawCaller(server.sipPort);
     peer = await openRtpPeer();
@@ -88,26 +78,12 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
 
   /** A worker whose calls go through these relays, ours alone unless told otherwise. */
   async function openWorker(tag = 'worker-1', relays = [rtpengine.address]): Promise<Signalling> {
-    const signalling = await connectSignalling({ host: '127.0.0.1', port: server.appPort, secret: 'secret', tag, logger });
+    const signalling = await connectTestWorker(server, tag);
     const clients = relays.map((address) => createNgClient(address, { clock: systemClock, cookie: randomUUID }));
     const relay = createMediaRelay({ relays: clients, interfaces: rtpengine.interfaces, clock: systemClock, logger, callId: randomUUID });
     const worker = relayedSignalling(signalling, relay);
     workers.push(worker);
     return worker;
-  }
-
-  type Answered = Extract<InboundCall, { outcome: 'answered' }> & { readonly offer: string | null };
-
-  /** The next call that comes in, answered; and what it offered. */
-  function answered(worker: Signalling, its = media): Promise<Answered> {
-    return new Promise((resolve, reject) => {
-      worker.onInvite((invite: IncomingInvite) => {
-        answerInboundCall({ ...deps(), media: its }, invite, Promise.resolve({ recordAudio: false })).then(
-          (call) => (call.outcome === 'answered' ? resolve({ ...call, offer: invite.sdpOffer }) : reject(new Error(call.outcome))),
-          reject,
-        );
-      });
-    });
   }
 
   async function dialled(worker: Signalling, toUri: string) {
@@ -116,25 +92,9 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
     return call;
   }
 
-  /** Plays the agent's tone to the other side, and hears its. */
-  async function expectPhoneHeardHere(leg: Leg, log: LegLog): Promise<void> {
-    leg.send({ do: 'play', replyId: 'greeting', pieceId: 1, samples: tone(OUR_HZ, 1_000), marks: new Int32Array(0), last: true });
-    const heard = () => Int16Array.from(log.all('audio').flatMap((event) => [...event.samples]));
-    await expect.poll(() => power(heard(), PHONE_HZ), PATIENCE).toBeGreaterThan(AUDIBLE);
-    expect(power(heard(), OUR_HZ)).toBeLessThan(power(heard(), PHONE_HZ) / 100);
-    await log.next('playout.finished');
-  }
-
-  /** Each side hears the tone of the other, keys get through, and at the end nothing is left anywhere. */
-  async function expectCallBothWays(leg: Leg): Promise<void> {
-    const log = new LegLog(leg);
-    await expectPhoneHeardHere(leg, log);
-    await phone?.press('5');
-    expect(await log.next('digit')).toMatchObject({ digit: '5', source: 'rfc4733' });
-    await phone?.hangUp();
-    expect((await log.next('closed')).reason).toBe('remote');
-    await expect.poll(() => phone?.heard().length, PATIENCE).toBeGreaterThan(RATE_HZ);
-    expect(power(phone?.heard() ?? new Int16Array(0), OUR_HZ)).toBeGreaterThan(AUDIBLE);
+  /** Audio and keys both ways, and nothing left behind. */
+  async function expectWholeCall(its: Phone, leg: Leg): Promise<void> {
+    await expectCallBothWays(its, leg);
     await expectNothingLeft();
   }
 
@@ -144,13 +104,13 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
   }
 
   it('in: the worker and the phone are given the relay’s addresses, each of its own side', async () => {
-    const call = answered(await openWorker());
+    const call = answeredCall(await openWorker(), deps());
     phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 5_000));
     const { leg, offer, dialog } = await call;
     expect(addressOf(offer)).toBe(rtpengine.addresses.worker);
     expect(addressOf(dialog.localSdp)).toBe(rtpengine.addresses.network);
     expect(originOf(dialog.localSdp)).toBe(rtpengine.addresses.network);
-    await expectCallBothWays(leg);
+    await expectWholeCall(phone, leg);
   });
 
   it('out: the same', async () => {
@@ -159,17 +119,17 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
     const { leg, dialog } = await dialled(worker, phone.uri);
     expect(addressOf(dialog.localSdp)).toBe(rtpengine.addresses.network);
     expect(addressOf(dialog.remoteSdp)).toBe(rtpengine.addresses.worker);
-    await expectCallBothWays(leg);
+    await expectWholeCall(phone, leg);
   });
 
   it.each(['in', 'out'] as const)('%s, over TLS: audio stays protected on both sides of the relay', async (direction) => {
     const worker = await openWorker();
     if (direction === 'in') {
-      const call = answered(worker);
+      const call = answeredCall(worker, deps());
       phone = await dial(`sip:+15550100@127.0.0.1:${server.tlsPort};transport=tls`, tone(PHONE_HZ, 5_000), { security: security() });
       const { leg, offer } = await call;
       expect(offer).toMatch(/^m=audio \d+ RTP\/SAVP /m);
-      await expectCallBothWays(leg);
+      await expectWholeCall(phone, leg);
       return;
     }
     phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: security() });
@@ -178,7 +138,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
     // Of all suites an rtpengine knows only those we speak are offered; one of the others is no encryption at all.
     expect(dialog.localSdp.match(/(?<=^a=crypto:\d+ )\S+/gm)?.every((suite) => /^AES_CM_128_HMAC_SHA1_(80|32)$/.test(suite))).toBe(true);
     expect(dialog.localSdp).not.toContain('fingerprint');
-    await expectCallBothWays(leg);
+    await expectWholeCall(phone, leg);
   });
 
   it('early media comes by the relay, and an answer that says nothing new of it stands by it', async () => {
@@ -208,21 +168,21 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
   });
 
   it('a call without an offer: ours goes out as the relay’s, and the ACK’s answer brings audio', async () => {
-    const call = answered(await openWorker());
+    const call = answeredCall(await openWorker(), deps());
     const ok = await invited('');
     expect(addressOf(ok.body)).toBe(rtpengine.addresses.network);
     caller.request({ method: 'ACK', toTag: ok.tag, body: sdp(peer.port) });
     const { leg } = await call;
     const log = new LegLog(leg);
     speak(peer, ok.body);
-    await expectPhoneHeardHere(leg, log);
+    await expectPhoneHeard(leg, log);
     await expect.poll(() => peer.heard.some(({ peak }) => peak > 1_000), PATIENCE).toBe(true);
     caller.request({ method: 'BYE', toTag: ok.tag, cseq: 2 });
     await expectNothingLeft();
   });
 
   it('a new address in a re-INVITE is the relay’s business, and a change nobody can carry leaves the audio where it was', async () => {
-    const call = answered(await openWorker());
+    const call = answeredCall(await openWorker(), deps());
     const ok = await invited(sdp(peer.port));
     caller.request({ method: 'ACK', toTag: ok.tag });
     const { leg } = await call;
@@ -238,7 +198,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
     );
     caller.request({ method: 'ACK', toTag: ok.tag, cseq: 3 });
     speak(moved, changed.body);
-    await expectPhoneHeardHere(leg, log);
+    await expectPhoneHeard(leg, log);
     await expect.poll(() => moved.heard.some(({ peak }) => peak > 1_000), PATIENCE).toBe(true);
     moved.close();
     leg.send({ do: 'close' });
@@ -248,7 +208,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
 
   it('a worker that takes a call over brings it through the relay again', async () => {
     const [first, itsMedia] = [await openWorker(), await openMedia(23_260)];
-    const call = answered(first, itsMedia);
+    const call = answeredCall(first, { ...deps(), media: itsMedia });
     phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 20_000));
     const { dialog } = await call;
     const second = await openWorker('worker-2');
@@ -258,7 +218,7 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
     if (resumed.outcome !== 'answered') throw resumed.error;
     expect(portOf(resumed.dialog.localSdp)).not.toBe(portOf(dialog.localSdp));
     const log = new LegLog(resumed.leg);
-    await expectPhoneHeardHere(resumed.leg, log);
+    await expectPhoneHeard(resumed.leg, log);
     await phone.hangUp();
     expect((await log.next('closed')).reason).toBe('remote');
     // What the lost worker had there goes by itself.
@@ -267,9 +227,9 @@ describeWhereThere(['rtpengine', 'baresip', 'openssl', 'sipp'])('phone calls who
 
   it('a relay that is not there is passed over for the next', async () => {
     const worker = await openWorker('worker-1', [{ host: '127.0.0.1', port: await freeUdpPort() }, rtpengine.address]);
-    const call = answered(worker);
+    const call = answeredCall(worker, deps());
     phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, tone(PHONE_HZ, 20_000));
-    await expectCallBothWays((await call).leg);
+    await expectWholeCall(phone, (await call).leg);
   });
 
   it('without any the call is refused with 503, so that the carrier tries elsewhere, and nobody is called', async () => {

@@ -3,12 +3,10 @@
  * a real drachtio-server where the machine has one (`drachtio` on the PATH, or DRACHTIO_SERVER). docs/drachtio.md says where they differ.
  */
 import { type describe, expect, it } from 'vitest';
-import { systemClock } from '#config/clock.ts';
-import { createLogger } from '#config/log.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
-import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
-import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import type { Signalling } from '#telephony/signalling.ts';
 import { DRACHTIO_PROGRAM, startDrachtioServerAlone } from '#test/fakes/drachtio-server.ts';
+import { connectTestWorker, SECRET, startTestSignalling } from '#test/fakes/signalling.ts';
 import { describeNeeds, describeWhereThere } from '#test/needs.ts';
 
 /** Whom a server asks about a new INVITE. */
@@ -29,13 +27,10 @@ export interface SuiteServer {
 /** Starts a server; `ports` are those of one that is gone, whose place it takes knowing nothing. */
 export type StartServer = (admit?: Admit, ports?: { readonly sipPort: number; readonly appPort: number }) => Promise<SuiteServer>;
 
-const SECRET = 'secret';
-const logger = createLogger({ level: 'silent', name: 'test' });
 const toFirstWorker: Admit = async () => ({ action: 'route', data: { tag: 'worker-1' } });
 
 const startEmbedded: StartServer = async (admit = toFirstWorker, ports = { sipPort: 0, appPort: 0 }) => {
-  const fixed = { sipHost: '127.0.0.1', publicIp: undefined, appHost: '127.0.0.1', secret: SECRET, clock: systemClock, logger };
-  const server = await startEmbeddedSignalling({ ...fixed, ...ports, admit });
+  const server = await startTestSignalling({ ...ports, admit });
   return {
     sipPort: server.sipPort,
     appPort: server.appPort,
@@ -66,7 +61,7 @@ export async function connectWorker(
   server: SuiteServer,
   { port = server.appPort, tag = 'worker-1' }: { readonly port?: number; readonly tag?: string } = {},
 ): Promise<Signalling> {
-  const worker = await connectSignalling({ host: '127.0.0.1', port, secret: SECRET, tag, logger });
+  const worker = await connectTestWorker({ appPort: port }, tag);
   await server.serving();
   return worker;
 }

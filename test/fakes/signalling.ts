@@ -1,0 +1,33 @@
+/** The embedded signalling as tests run it, on free ports of the loopback, and workers connected to it. */
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import { type EmbeddedSignalling, startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+
+/** What servers of tests and their workers share. */
+export const SECRET = 'secret';
+
+type Options = Parameters<typeof startEmbeddedSignalling>[0];
+
+const logger = createLogger({ level: 'silent', name: 'test' });
+
+/** Starts one; unless told otherwise it routes every call to `worker-1`, and time is the machine's. */
+export function startTestSignalling(options: Partial<Options> = {}): Promise<EmbeddedSignalling> {
+  return startEmbeddedSignalling({
+    sipHost: '127.0.0.1',
+    sipPort: 0,
+    publicIp: undefined,
+    appHost: '127.0.0.1',
+    appPort: 0,
+    secret: SECRET,
+    clock: systemClock,
+    logger,
+    admit: async () => ({ action: 'route', data: { tag: 'worker-1' } }),
+    ...options,
+  });
+}
+
+/** Connects a worker to a server. */
+export function connectTestWorker({ appPort }: { readonly appPort: number }, tag = 'worker-1'): Promise<Signalling> {
+  return connectSignalling({ host: '127.0.0.1', port: appPort, secret: SECRET, tag, logger });
+}
