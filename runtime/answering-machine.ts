@@ -64,7 +64,7 @@ export function whoAnswered(greeting: Greeting, nowMs: number): Verdict {
   return human('short_greeting', endMs + (lengthMs <= SHORT_GREETING_MS ? PAUSE_AFTER_SHORT_MS : PAUSE_AFTER_LONGER_MS), nowMs);
 }
 
-/** What no person says and no line sounds like; counts at any time of the first `LATE_MACHINE_MS`. */
+/** What no person says and no line sounds like; words count at any time of the first `LATE_MACHINE_MS`, a tone until a turn was answered. */
 export function certainMachine({ text, tone }: Greeting): Machine | null {
   if (tone !== null) return { is: 'machine', rule: tone };
   return MAILBOX_WORDS.test(text) ? { is: 'machine', rule: 'words' } : null;

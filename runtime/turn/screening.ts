@@ -1,6 +1,7 @@
 /**
  * Who answered an outbound call (`amd_enabled`): the greeting stays prepared until a person is there; a machine gets what the voicemail configuration says.
  * Certain signs of a machine count for some seconds after the greeting began, too: a mailbox that paused early is still a mailbox.
+ * A tone counts until a turn was answered: whoever talks with the agent may have a microwave.
  * Timer: `screening` is the moment the question is judged again, and in a mailbox the latest moment its greeting is taken to be over.
  */
 import { certainMachine, type Greeting, LATE_MACHINE_MS, LONGEST_GREETING_MS, whoAnswered } from '../answering-machine.ts';
@@ -20,13 +21,14 @@ const MAILBOX_SILENCE_MS = 3_000;
 
 /** The far end has answered: who is it? */
 export function beginScreening(draft: Draft): void {
-  draft.screening = { greeting: { answeredMs: draft.atMs, startMs: null, endMs: null, text: '', tone: null }, finals: '' };
+  draft.screening = { greeting: { answeredMs: draft.atMs, startMs: null, endMs: null, text: '', tone: null }, finals: '', hasTalked: false };
   judge(draft, draft.screening.greeting);
 }
 
 /** Takes what tells about who answered; returns true when the input is dealt with. */
 export function screen(draft: Draft, screening: Screening, input: TurnInput): boolean {
-  draft.screening = noted(screening, input);
+  const hasTalked = screening.hasTalked || hearsAnswer(draft.phase);
+  draft.screening = noted({ ...screening, hasTalked }, input);
   const { greeting } = draft.screening;
   if (draft.phase.is !== 'connecting') {
     watchForMachine(draft, greeting);
@@ -58,6 +60,11 @@ export function screen(draft: Draft, screening: Screening, input: TurnInput): bo
   }
 }
 
+/** The agent's answer to the callee's own turn is being heard. */
+function hearsAnswer(phase: Phase): boolean {
+  return phase.is === 'speaking' && phase.utterance.startedMs !== null && phase.answer !== null && phase.answer.turn.source !== 'event';
+}
+
 function noted(screening: Screening, input: TurnInput): Screening {
   const { greeting, finals } = screening;
   switch (input.type) {
@@ -69,10 +76,10 @@ function noted(screening: Screening, input: TurnInput): Screening {
       return { ...screening, greeting: { ...greeting, text: `${finals} ${input.text}`.trim() } };
     case 'transcript.final': {
       const text = `${finals} ${input.text}`.trim();
-      return { greeting: { ...greeting, text }, finals: text };
+      return { ...screening, greeting: { ...greeting, text }, finals: text };
     }
     case 'tone.heard':
-      return { ...screening, greeting: { ...greeting, tone: input.tone } };
+      return screening.hasTalked ? screening : { ...screening, greeting: { ...greeting, tone: input.tone } };
     default:
       return screening;
   }

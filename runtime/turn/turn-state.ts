@@ -8,7 +8,7 @@ import type { TurnConfig } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Bumped whenever the same inputs would give other effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 12;
+export const TURN_MACHINE_VERSION = 13;
 
 /** One stretch of the caller's talk: everything said until it is taken as a turn, pauses included. */
 export interface Speech {
@@ -247,6 +247,8 @@ export interface Screening {
   readonly greeting: Greeting;
   /** Words that will not change again. */
   readonly finals: string;
+  /** The agent has answered a turn of theirs. */
+  readonly hasTalked: boolean;
 }
 
 /** A tool call in flight. */

@@ -182,4 +182,27 @@ describe('S§2.3 outbound.voicemail', () => {
     expect(script.all('clear')).toMatchObject([{ replyId: greeted }]);
     expect(played(script).at(-1)).toBe(MESSAGE);
   });
+
+  it.each(['beep', 'fax'] as const)('on: a %s on the line of a person who already talked with the agent is no machine', (tone) => {
+    const script = answered(LEAVE).after(300).voice(500).take({ type: 'transcript.final', text: 'Hello?' }).after(600);
+    const greeting = script.last('play')?.replyId ?? '';
+    script.take({ type: 'playout.started', replyId: greeting, wireMs: script.nowMs }).after(1_000);
+    script
+      .take({ type: 'playout.finished', replyId: greeting, heard: 'Hello, this is Ann.' })
+      .say('When is my cake ready?')
+      .answer('Your cake is ready.');
+    script.after(500).take({ type: 'tone.heard', tone }).after(1_000);
+    expect(script.all('hangUp')).toHaveLength(0);
+    expect(script.all('clear')).toHaveLength(0);
+    expect(played(script)).not.toContain(MESSAGE);
+  });
+
+  it('on: the words of a mailbox still count after a turn was answered', () => {
+    const script = answered(HANG_UP).after(300).voice(500).take({ type: 'transcript.final', text: 'This is Bob.' }).after(600);
+    const greeting = script.last('play')?.replyId ?? '';
+    script.take({ type: 'playout.started', replyId: greeting, wireMs: script.nowMs }).after(1_000);
+    script.take({ type: 'playout.finished', replyId: greeting, heard: 'Hello, this is Ann.' }).say('I am out today.').answer('When are you back?');
+    script.after(500).take({ type: 'transcript.interim', text: 'please record your message after the tone' }).after(1_000);
+    expect(script.all('clear')).toHaveLength(1);
+  });
 });
