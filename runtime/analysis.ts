@@ -21,12 +21,29 @@ const MAX_OUTPUT_TOKENS = 4_000;
 /** A longer transcript loses its middle. */
 const TRANSCRIPT_CHARS = 60_000;
 
+/** An answer longer than this is not what was asked for. */
+const ANSWER_CHARS = 200_000;
+
+/** One entry may be odd without costing the others: what is not text is no rationale, what is no entry is left out. */
+const rationale = z.string().catch('');
+const entries = <T extends z.ZodType>(entry: T) => z.array(z.union([entry, z.unknown().transform(() => null)])).catch([]);
 const answerSchema = z.object({
-  summary: z.string().nullish(),
-  data: z.array(z.object({ name: z.string(), value: z.unknown(), rationale: z.string().default('') })).default([]),
-  criteria: z.array(z.object({ name: z.string(), result: z.enum(['success', 'failure', 'unknown']), rationale: z.string().default('') })).default([]),
+  summary: z.string().nullish().catch(null),
+  data: entries(z.object({ name: z.string(), value: z.unknown(), rationale })),
+  criteria: entries(z.object({ name: z.string(), result: z.unknown(), rationale })),
 });
 type Answer = z.output<typeof answerSchema>;
+
+/** What models write for the result of a criterion, in lower case; anything else is `unknown`. */
+const RESULTS: ReadonlyMap<string, 'success' | 'failure'> = new Map([
+  ...['success', 'successful', 'succeeded', 'pass', 'passed', 'met', 'yes', 'true'].map((word) => [word, 'success'] as const),
+  ...['failure', 'fail', 'failed', 'unsuccessful', 'not met', 'unmet', 'no', 'false'].map((word) => [word, 'failure'] as const),
+]);
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
 
 /** Analyses an ended call. Aborting the signal gives an `error` result. */
 export async function analyse(
@@ -74,7 +91,10 @@ async function ask(
       speculative: false,
       signal: AbortSignal.any([signal, late.signal]),
     };
-    for await (const delta of model.stream(request)) if (delta.type === 'text') text += delta.text;
+    for await (const delta of model.stream(request)) {
+      if (delta.type === 'text') text += delta.text;
+      if (text.length > ANSWER_CHARS) throw new ModelError(`the answer is longer than ${ANSWER_CHARS} characters`, { retryable: false });
+    }
     return text;
   } finally {
     timer.cancel();
@@ -149,12 +169,13 @@ function parseAnswer(text: string): Answer {
 /** Every configured field and criterion has its entry, whatever the model left out or made up. */
 function toResult(analysis: AnalysisConfig, answer: Answer): AnalysisResult {
   const data = analysis.data_fields.map((field) => {
-    const found = answer.data.find((entry) => entry.name === field.name);
+    const found = answer.data.find((entry) => entry?.name === field.name);
     return { name: field.name, type: field.type, value: toValue(field, found?.value), rationale: found?.rationale ?? '' };
   });
   const criteria_results = analysis.criteria.map(({ name }) => {
-    const found = answer.criteria.find((entry) => entry.name === name);
-    return { name, result: found?.result ?? ('unknown' as const), rationale: found?.rationale ?? '' };
+    const found = answer.criteria.find((entry) => entry?.name === name);
+    const result = RESULTS.get(wordOf(found?.result)) ?? ('unknown' as const);
+    return { name, result, rationale: found?.rationale ?? '' };
   });
   const summary = analysis.summary.enabled ? (answer.summary?.trim() ?? null) : null;
   return { status: 'completed', summary, data, criteria_results, error: null };
@@ -165,14 +186,23 @@ function toValue(field: DataField, value: unknown): Value {
   if (value === null || value === undefined || value === '') return null;
   switch (field.type) {
     case 'boolean':
-      return typeof value === 'boolean' ? value : ({ true: true, false: false }[String(value).toLowerCase()] ?? null);
+      return BOOLEANS.get(wordOf(value)) ?? null;
     case 'number':
-      return Number.isFinite(Number(value)) && typeof value !== 'boolean' ? Number(value) : null;
+      return numberOf(wordOf(value));
     case 'enum':
-      return (field.enum_options ?? []).find((option) => option.toLowerCase() === String(value).toLowerCase()) ?? null;
+      return (field.enum_options ?? []).find((option) => option.trim().toLowerCase() === wordOf(value)) ?? null;
     case 'text':
       return typeof value === 'string' ? value : JSON.stringify(value);
   }
+}
+
+/** What is compared of a value: lists and objects have no word. */
+function wordOf(value: unknown): string {
+  return typeof value === 'object' || value === undefined ? '' : String(value).trim().toLowerCase();
+}
+
+function numberOf(word: string): number | null {
+  return word !== '' && Number.isFinite(Number(word)) ? Number(word) : null;
 }
 
 function causeOf(error: unknown): string {

@@ -82,14 +82,69 @@ it('shows the model the conversation as data, with what the agent asks for', asy
   expect(system?.content).toContain('- mood (one of ["happy","angry"])');
 });
 
+it('a list or an object is no number, truth value or option', async () => {
+  const data = ['party_size', 'is_regular', 'mood'].flatMap((name) => [{ name, value: { toString: 1 } }]);
+  const result = await run(job(conversation), scripted(JSON.stringify({ data })));
+  expect(result).toMatchObject({ status: 'completed' });
+  expect(result.data.map((entry) => entry.value)).toEqual([null, null, null, null]);
+});
+
 it('S§2.6 a value that is not one of its type is null', async () => {
   const data = [
     { name: 'party_size', value: 'many' },
     { name: 'is_regular', value: 'perhaps' },
     { name: 'mood', value: 'bored' },
+    { name: 'note', value: null },
   ];
   const result = await run(job(conversation), scripted(JSON.stringify({ data })));
   expect(result.data.map((entry) => entry.value)).toEqual([null, null, null, null]);
+});
+
+it('an odd value of a model costs its own entry at most, never the analysis', async () => {
+  const answer = {
+    summary: 7,
+    data: [
+      'two',
+      null,
+      { name: 'party_size', value: 2, rationale: null },
+      { value: 'nameless' },
+      { name: 'note', value: 'by phone', rationale: ['a'] },
+    ],
+    criteria: [{ name: 'polite', result: 'Success', rationale: null }, { name: 'booked', result: 'maybe', rationale: 'not said' }, 'none'],
+  };
+  const result = await run(job(conversation), scripted(JSON.stringify(answer)));
+  expect(result).toMatchObject({ status: 'completed', summary: null, error: null });
+  expect(result.data.map(({ value }) => value)).toEqual([2, null, null, 'by phone']);
+  expect(result.criteria_results).toEqual([
+    { name: 'polite', result: 'success', rationale: '' },
+    { name: 'booked', result: 'unknown', rationale: 'not said' },
+  ]);
+});
+
+it.each([
+  ['pass', 'success'],
+  ['PASSED', 'success'],
+  [true, 'success'],
+  ['Failed', 'failure'],
+  [false, 'failure'],
+  ['not met', 'failure'],
+  ['constructor', 'unknown'],
+  [{ toString: 1 }, 'unknown'],
+  [null, 'unknown'],
+])('a criterion judged %j is a %s', async (given, result) => {
+  const answer = { criteria: [{ name: 'polite', result: given }] };
+  expect((await run(job(conversation), scripted(JSON.stringify(answer)))).criteria_results[0]).toMatchObject({ result });
+});
+
+it('an answer without end is broken off', async () => {
+  const endless: LanguageModel = {
+    id: 'test/endless',
+    isCustom: false,
+    async *stream() {
+      for (;;) yield { type: 'text', text: '{'.repeat(1_000) };
+    },
+  };
+  expect(await run(job(conversation), endless)).toMatchObject({ status: 'error', error: 'the answer is longer than 200000 characters' });
 });
 
 it.each([
