@@ -4,12 +4,12 @@ import { LIMITS } from '#config/limits.ts';
 import { invalidField } from '../problems.ts';
 import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
-import { readRecipientList } from './recipient-list.ts';
+import { type RecipientList, readRecipientList } from './recipient-list.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Line of each recipient in its file; null where they came as JSON. */
-    recipientLines: readonly number[] | null;
+    /** The file of a form; null where the recipients came as JSON. */
+    recipientList: RecipientList | null;
   }
 }
 
@@ -18,7 +18,7 @@ const JSON_FIELDS = new Set(['schedule', 'pacing', 'retry', 'opt_out']);
 /** Has the routes of this scope take forms beside JSON; `bodyOptional` is theirs, because the scope looks for itself. */
 export function acceptForms(scope: ApiServer): void {
   acceptBodies(scope, { kinds: ['multipart'], json: true, mostBytes: LIMITS.batchUploadBytes, mostFieldBytes: LIMITS.batchUploadBytes });
-  scope.decorateRequest('recipientLines', null);
+  scope.decorateRequest('recipientList', null);
   scope.addHook('preValidation', async (request) => {
     if (request.isMultipart()) readForm(request);
   });
@@ -31,8 +31,8 @@ function readForm(request: FastifyRequest): void {
   if (recipients === undefined) return;
   if (Array.isArray(recipients)) throw invalidField(['recipients'], 'there is more than one list: send them as one file');
   const list = readRecipientList(Buffer.from(recipients as string | Uint8Array));
-  request.recipientLines = list.lines;
-  body['recipients'] = list.recipients;
+  request.recipientList = list;
+  body['recipients'] = list.rows.map(({ recipient }) => recipient);
 }
 
 /** A part that says it is JSON has been read already. */

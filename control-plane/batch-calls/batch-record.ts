@@ -127,7 +127,7 @@ export const rowRecord = z.object({
   /** Of the newest call. */
   session_id: z.string().nullable(),
   attempts: z.array(z.object({ session_id: z.string(), dialled_at: z.iso.datetime(), outcome: rowState })),
-  /** Waiting: not dialled before. */
+  /** Waiting: not dialled before; while its calling hours are closed, when they open. */
   next_at: z.iso.datetime().nullable(),
   time_zones: z.array(z.string()),
   dynamic_variables: z.record(z.string(), z.unknown()),
@@ -160,8 +160,25 @@ export function toBatchRecord(batch: BatchCallDocument, counts: RowCounts, nowMs
   };
 }
 
-/** Shows a row. */
-export function toRowRecord(row: BatchRowDocument): z.output<typeof rowRecord> {
+/** Shows rows of a batch as they are at `nowMs`. */
+export function toRowRecords(rows: readonly BatchRowDocument[], batch: BatchCallDocument, nowMs: number): z.output<typeof rowRecord>[] {
+  // Looking for an opening walks through days of quarters of an hour, and most rows share their zones.
+  const openings = new Map<string, number | null>();
+  const openingOf = (zones: string, fromMs: number) => {
+    const key = `${zones} ${fromMs}`;
+    const found = openings.get(key) ?? nextOpening(batch.calling_hours, zonesOf(zones), fromMs);
+    openings.set(key, found);
+    return found;
+  };
+  return rows.map((row) => {
+    const dueMs = Math.max(row.next_at.getTime(), batch.start_at?.getTime() ?? 0);
+    const fromMs = Math.max(dueMs, nowMs);
+    const openMs = row.state === 'waiting' ? openingOf(row.zones, fromMs) : null;
+    return toRowRecord(row, openMs !== null && openMs > fromMs ? openMs : dueMs);
+  });
+}
+
+function toRowRecord(row: BatchRowDocument, nextMs: number): z.output<typeof rowRecord> {
   return {
     row_id: row._id,
     line: row.line,
@@ -169,7 +186,7 @@ export function toRowRecord(row: BatchRowDocument): z.output<typeof rowRecord> {
     state: row.state,
     session_id: row.state === 'calling' && row.is_placed ? row.session_id : (row.attempts.at(-1)?.session_id ?? null),
     attempts: row.attempts.map(({ session_id, dialled_at, outcome }) => ({ session_id, dialled_at: dialled_at.toISOString(), outcome })),
-    next_at: row.state === 'waiting' ? row.next_at.toISOString() : null,
+    next_at: row.state === 'waiting' ? new Date(nextMs).toISOString() : null,
     time_zones: zonesOf(row.zones),
     dynamic_variables: JSON.parse(row.variables),
     metadata: JSON.parse(row.metadata),

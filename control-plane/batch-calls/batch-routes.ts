@@ -7,7 +7,7 @@ import type { ApiServer } from '../server.ts';
 import { findPage } from '../store/find-page.ts';
 import type { BatchCallDocument } from '../store/models/batch-call-model.ts';
 import { acceptForms } from './batch-form.ts';
-import { batchCreate, batchRecord, batchStatus, rowRecord, rowState, toBatchRecord, toRowRecord } from './batch-record.ts';
+import { batchCreate, batchRecord, batchStatus, rowRecord, rowState, toBatchRecord, toRowRecords } from './batch-record.ts';
 import { type BatchChange, changeBatch, countsOf, createBatch, deleteBatch, findBatch } from './batch-store.ts';
 
 const URL = '/v1/agent/batch-calls';
@@ -61,7 +61,7 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
       const { state } = request.query;
       const filter = { batch_id: batch._id, ...(state === undefined ? {} : { state }) };
       const { rows, ...page } = await findPage(context.models.batchRows, { filter, query: request.query });
-      return { rows: rows.map(toRowRecord), ...page };
+      return { rows: toRowRecords(rows, batch, context.clock.wallTime()), ...page };
     },
   );
 
@@ -101,6 +101,6 @@ function registerCreation(scope: ApiServer, context: Context, record: (batch: Ba
         response: { 201: batchRecord },
       },
     },
-    async (request, reply) => reply.code(201).send(await record(await createBatch(context, callerOf(request), request.body, request.recipientLines))),
+    async (request, reply) => reply.code(201).send(await record(await createBatch(context, callerOf(request), request.body, request.recipientList))),
   );
 }

@@ -10,24 +10,19 @@ import { type NumberDocument, OCCUPYING_STATUSES } from '../store/models/number-
 import type { BatchRequest, Recipient } from './batch-record.ts';
 import { nextOpening } from './calling-hours.ts';
 import { zonesOfNumber } from './destination-zones.ts';
-import { faultyRow } from './recipient-list.ts';
+import { byRow, faultyRow, listOfJson, type RecipientList } from './recipient-list.ts';
 
 /** Written, or looked at, between two turns of the loop. */
 const CHUNK_ROWS = 500;
 
 /**
- * Creates a batch; `lines` are those of its file, null for a JSON list.
+ * Creates a batch; `file` is the list of a form, null where the recipients came as JSON.
  * Throws `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.
  */
-export async function createBatch(
-  context: Context,
-  caller: Caller,
-  request: BatchRequest,
-  lines: readonly number[] | null,
-): Promise<BatchCallDocument> {
+export async function createBatch(context: Context, caller: Caller, request: BatchRequest, file: RecipientList | null): Promise<BatchCallDocument> {
   await findCallingAgent(context, caller, request);
   const number = await findCallingNumber(context, caller, request);
-  const people = await checkedPeople(context, number, request, lines);
+  const people = await checkedPeople(context, number, request, file ?? listOfJson(request.recipients));
   const at = now(context);
   const batch: BatchCallDocument = {
     _id: newId(),
@@ -142,14 +137,13 @@ interface Person {
 }
 
 /** Everyone of the list as they will be dialled. */
-async function checkedPeople(context: Context, number: NumberDocument, request: BatchRequest, lines: readonly number[] | null): Promise<Person[]> {
+async function checkedPeople(context: Context, number: NumberDocument, request: BatchRequest, list: RecipientList): Promise<Person[]> {
   const check = rowCheck(context, number, request);
   const hosted = await hostedNumbers(context, number, request.recipients);
   const seen = new Map<string, number>();
   const people: Person[] = [];
-  const faulty: ValidationEntry[] = [];
-  for (const [index, recipient] of request.recipients.entries()) {
-    const line = lines?.[index] ?? index + 1;
+  const faulty: ValidationEntry[] = [...list.faulty];
+  for (const { recipient, index, line } of list.rows) {
     const result = await check(recipient, hosted);
     const earlier = 'toNumber' in result ? seen.get(result.toNumber) : undefined;
     if ('problem' in result) faulty.push(faultyRow(index, line, 'to_number', result.problem));
@@ -160,7 +154,7 @@ async function checkedPeople(context: Context, number: NumberDocument, request: 
     }
     if (index % CHUNK_ROWS === CHUNK_ROWS - 1) await turn();
   }
-  if (faulty.length > 0) throw new InvalidRequest(faulty);
+  if (faulty.length > 0) throw new InvalidRequest(faulty.toSorted(byRow));
   return people;
 }
 

@@ -1,15 +1,23 @@
-/** Reads a CSV of people to call (RFC 4180; comma, semicolon or tab): every row that is faulty is named with its line and what is wrong with it. */
+/** Reads a CSV of people to call (RFC 4180; comma, semicolon or tab): a faulty row is named with its line and what is wrong with it. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import { variableName } from '#config/agent-config.ts';
+import { LIMITS } from '#config/limits.ts';
 import { parseJson } from '#config/parse-json.ts';
 import { InvalidRequest, invalidFrom, type ValidationEntry } from '../problems.ts';
 import { type Recipient, recipient } from './batch-record.ts';
 
-/** The people of a list, each with its line. */
+/** One row: its place in the list, counted from 0, and the line people count. */
+export interface ListedRow {
+  readonly recipient: Recipient;
+  readonly index: number;
+  readonly line: number;
+}
+
+/** The rows of a list that can be read, and what is wrong with the others. */
 export interface RecipientList {
-  readonly recipients: readonly Recipient[];
-  readonly lines: readonly number[];
+  readonly rows: readonly ListedRow[];
+  readonly faulty: readonly ValidationEntry[];
 }
 
 const NUMBER = 'to_number';
@@ -24,24 +32,37 @@ interface Line {
   readonly line: number;
 }
 
-/** Reads a file's bytes. Throws `InvalidRequest` with everything that is wrong. */
+/** Reads a file's bytes. Throws `InvalidRequest` where the file as a whole cannot be taken or none of its rows can. */
 export function readRecipientList(bytes: Uint8Array): RecipientList {
   const [head, ...rows] = parsedLines(decoded(bytes));
   if (!head || rows.length === 0)
     throw new InvalidRequest([listEntry('the file has no rows: a line of column names, then one line for each number')]);
+  if (rows.length > LIMITS.batchRows)
+    throw new InvalidRequest([listEntry(`the file has ${rows.length} rows: a batch has at most ${LIMITS.batchRows}`)]);
   const columns = head.cells.map((name) => name.trim());
   const flaws = columnFlaws(columns, head.line);
   if (flaws.length > 0) throw new InvalidRequest(flaws);
   const read = rows.map((row, index) => readRow(columns, row, index));
   const faulty = read.flatMap((result) => ('entries' in result ? result.entries : []));
-  if (faulty.length > 0) throw new InvalidRequest(faulty);
-  return { recipients: read.flatMap((result) => ('recipient' in result ? [result.recipient] : [])), lines: rows.map(({ line }) => line) };
+  const taken = read.flatMap((result) => ('recipient' in result ? [result] : []));
+  if (taken.length === 0) throw new InvalidRequest(faulty);
+  return { rows: taken, faulty };
+}
+
+/** A list that came as JSON: its lines are counted from 1. */
+export function listOfJson(recipients: readonly Recipient[]): RecipientList {
+  return { rows: recipients.map((recipient, index) => ({ recipient, index, line: index + 1 })), faulty: [] };
 }
 
 /** A row that cannot be taken: `index` is its place in the list, `line` what people count. */
 export function faultyRow(index: number, line: number, field: string, text: string): ValidationEntry {
   const loc = ['body', 'recipients', String(index), field];
   return { type: 'value_error', loc, msg: `Value error, line ${line}: ${text}`, ctx: { error: text, line }, in: 'body' };
+}
+
+/** Orders what is wrong with rows as the list does. */
+export function byRow(one: ValidationEntry, other: ValidationEntry): number {
+  return Number(one.loc[2] ?? 0) - Number(other.loc[2] ?? 0);
 }
 
 function listEntry(text: string): ValidationEntry {
@@ -100,11 +121,7 @@ function columnFlaws(columns: readonly string[], line: number): ValidationEntry[
   ];
 }
 
-function readRow(
-  columns: readonly string[],
-  { cells, line }: Line,
-  index: number,
-): { readonly recipient: Recipient } | { readonly entries: ValidationEntry[] } {
+function readRow(columns: readonly string[], { cells, line }: Line, index: number): ListedRow | { readonly entries: ValidationEntry[] } {
   if (cells.length !== columns.length)
     return { entries: [faultyRow(index, line, NUMBER, `has ${cells.length} columns where the first line has ${columns.length}`)] };
   const filled = columns.map((name, column) => [name, (cells[column] ?? '').trim()] as const).filter(([, value]) => value !== '');
@@ -115,7 +132,7 @@ function readRow(
     ...(fixed['metadata'] === undefined ? {} : { metadata: parseJson(jsonObject, fixed['metadata']) ?? fixed['metadata'] }),
     dynamic_variables: Object.fromEntries(filled.filter(([name]) => !FIXED.has(name))),
   });
-  if (parsed.success) return { recipient: parsed.data };
+  if (parsed.success) return { recipient: parsed.data, index, line };
   return {
     entries: invalidFrom(parsed.error, 'body').entries.map(({ loc, msg }) =>
       faultyRow(index, line, loc[1] ?? NUMBER, `${loc.slice(1).join('.')}: ${msg}`),

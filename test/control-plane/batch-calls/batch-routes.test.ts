@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { WEEKDAYS } from '#control-plane/batch-calls/calling-hours.ts';
 import type { TestUser } from '../test-api.ts';
 import { numbersToCall, openTestBatches, type TestBatches } from './test-batches.ts';
 
@@ -119,6 +120,13 @@ describe('POST /v1/agent/batch-calls', () => {
     expect(await stored()).toEqual([0, 0]);
   });
 
+  it('names rows that cannot be read and rows that cannot be called in one answer, in the order of the file', async () => {
+    const { status, body } = await upload(`to_number,metadata\n${A},no json\n+19005550123,{}\n${B},{},more\n${C},{}\n`);
+    expect(status).toBe(422);
+    expect(body.map(({ ctx }: { ctx: { line: number } }) => ctx.line)).toEqual([2, 3, 4]);
+    expect(await stored()).toEqual([0, 0]);
+  });
+
   it('refuses a row whose zones never share a calling hour', async () => {
     const hours = { start: '09:00', end: '10:00' };
     // No area code of the United States: Honolulu and New York do not have 09:00 to 10:00 at the same time.
@@ -185,6 +193,21 @@ describe('batches', () => {
     expect(lines(await rows(`page_size=3&cursor=${first.next_cursor}`))).toEqual([4, 5]);
     expect(lines(await rows('state=calling'))).toEqual([1, 2]);
     expect((await rows('state=waiting&include_total=true')).total).toBe(3);
+  });
+
+  it('have rows that say when their hours open', async () => {
+    const inTwoDays = WEEKDAYS[(new Date(api.at()).getUTCDay() + 1) % 7] as string;
+    const { batch_call_id: id, opens_at } = await api.start([A], { schedule: { calling_hours: { days: [inTwoDays], start: '10:30' } } });
+    const [row] = await api.rows(id);
+    const format = new Intl.DateTimeFormat('en-GB', { timeZone: 'America/Los_Angeles', weekday: 'short', hour: '2-digit', minute: '2-digit' });
+    expect(row.next_at).toBe(opens_at);
+    expect(format.format(new Date(row.next_at)).toLowerCase()).toBe(`${inTwoDays} 10:30`);
+  });
+
+  it('have rows that are due when the batch starts', async () => {
+    const start_at = api.at(86_400_000);
+    const [row] = await api.rows((await api.start([A], { schedule: { calling_hours: null, start_at } })).batch_call_id);
+    expect(row.next_at).toBe(start_at);
   });
 
   it('are deleted, with their rows, once they are over', async () => {

@@ -1,17 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { readRecipientList } from '#control-plane/batch-calls/recipient-list.ts';
-import { InvalidRequest } from '#control-plane/problems.ts';
+import { InvalidRequest, type ValidationEntry } from '#control-plane/problems.ts';
 
-const read = (text: string) => readRecipientList(Buffer.from(text));
+const read = (text: string | Buffer) => {
+  const { rows, faulty } = readRecipientList(Buffer.from(text));
+  return { recipients: rows.map(({ recipient }) => recipient), lines: rows.map(({ line }) => line), faulty };
+};
+const texts = (entries: readonly ValidationEntry[]) => entries.map(({ msg }) => msg.replace('Value error, ', ''));
 
 function flawsOf(text: string | Buffer): string[] {
   try {
-    readRecipientList(Buffer.from(text));
+    return texts(read(text).faulty);
   } catch (error) {
-    if (error instanceof InvalidRequest) return error.entries.map(({ msg }) => msg.replace('Value error, ', ''));
+    if (error instanceof InvalidRequest) return texts(error.entries);
     throw error;
   }
-  return [];
 }
 
 describe('a list of people to call', () => {
@@ -44,7 +47,7 @@ describe('a list of people to call', () => {
       ['\r', '\r'],
       ['\r\n', '\r\n'],
     ])
-      expect(read(`to_number;name${first}+14155550123;Bo${second}+14155550124;Zoë 🎉`)).toEqual({ recipients: people, lines: [2, 3] });
+      expect(read(`to_number;name${first}+14155550123;Bo${second}+14155550124;Zoë 🎉`)).toEqual({ recipients: people, lines: [2, 3], faulty: [] });
     expect(read('\n\nto_number;name\n+14155550123;Bo').lines).toEqual([4]);
   });
 
@@ -56,6 +59,16 @@ describe('a list of people to call', () => {
     expect(flaws[1]).toBe('line 3: to_number: Field required');
     expect(flaws[2]).toMatch(/^line 4: end_user_id: Input is above the maximum of 256/);
     expect(flaws[3]).toBe('line 5: has 2 columns where the first line has 3');
+  });
+
+  it('gives the rows that can be read beside those that cannot', () => {
+    const { recipients, lines, faulty } = read('to_number\n+14155550123,extra\n+14155550124\n');
+    expect([recipients.map(({ to_number }) => to_number), lines]).toEqual([['+14155550124'], [3]]);
+    expect(texts(faulty)).toEqual(['line 2: has 2 columns where the first line has 1']);
+  });
+
+  it('has at most as many rows as a batch', () => {
+    expect(flawsOf(`to_number\n${'+1,\n'.repeat(10_001)}`)).toEqual(['the file has 10001 rows: a batch has at most 10000']);
   });
 
   it('is refused by its first line where that names no columns', () => {
