@@ -17,6 +17,13 @@ export const variableName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]*$/, 'must ma
 export const variables = z.record(variableName, variableValue);
 export type Variables = z.infer<typeof variables>;
 
+/** Names the store's library leaves out of every object: a default called so would be lost. */
+const LOST_NAMES = ['constructor', 'prototype'];
+const storedVariables = variables.refine(
+  (value) => !LOST_NAMES.some((name) => Object.hasOwn(value, name)),
+  `no name may be ${LOST_NAMES.join(' or ')}`,
+);
+
 const promptSection = z.strictObject({
   system_prompt: z.string().max(LIMITS.systemPromptChars).default(''),
   first_message_mode: z.enum(['off', 'fixed', 'prompt']).default('prompt'),
@@ -186,7 +193,7 @@ export const agentConfig = z.strictObject({
         .default(null),
     })
     .prefault({}),
-  variables: z.strictObject({ defaults: variables.default({}), on_missing: z.enum(['keep', 'empty', 'reject']).default('keep') }).prefault({}),
+  variables: z.strictObject({ defaults: storedVariables.default({}), on_missing: z.enum(['keep', 'empty', 'reject']).default('keep') }).prefault({}),
 });
 
 export type AgentConfig = z.output<typeof agentConfig>;

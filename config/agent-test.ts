@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { variables } from './agent-config.ts';
 import { callPlan } from './call-plan.ts';
+import { freeJson } from './free-json.ts';
 import { LIMITS } from './limits.ts';
 import { isLinearPattern } from './linear-pattern.ts';
 
@@ -61,9 +62,7 @@ const assertions = z.strictObject({
 
 const toolMock = z.strictObject({
   tool: toolName,
-  result: z
-    .unknown()
-    .refine((value) => Buffer.byteLength(JSON.stringify(value) ?? '') <= MOCK_RESULT_BYTES, `must be at most ${MOCK_RESULT_BYTES} bytes of JSON`),
+  result: z.unknown().superRefine(freeJson(MOCK_RESULT_BYTES)),
   status: z.number().int().min(100).max(599).nullable().default(null),
   /** Answers only calls with such arguments; null answers every call. */
   when: paramMatchers.nullable().default(null),

@@ -37,6 +37,8 @@ export const LIMITS = {
   llmExtraBodyBytes: 16 * 1024,
   /** supplement 8 */
   metadataBytes: 16 * 1024,
+  /** chosen here: levels of free JSON such as metadata */
+  jsonDepth: 100,
   /** supplement 2.5: stored tool output */
   toolOutputBytes: 256 * 1024,
   /** supplement 5: tool values on the data channel */

@@ -18,7 +18,7 @@ import { createAuthentication } from './auth.ts';
 import type { Context } from './context.ts';
 import { describeApi } from './describe-api.ts';
 import { hasMoreValuesThan } from './json-values.ts';
-import { InvalidRequest, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
+import { InvalidRequest, invalidField, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
 import { traceRequest } from './trace-request.ts';
 
 /** Largest JSON body: session variables (1 MiB, S§8) with room for their escapes. */
@@ -128,8 +128,18 @@ function parseJsonBodies(app: ApiServer): void {
     // An empty body is no body: a bare 415 where one is needed, nothing where it is not.
     if (body.length === 0) done(null, undefined);
     else if (body.length > BODY_LIMIT_BYTES && hasMoreValuesThan(String(body), LARGE_BODY_VALUES)) done(new SyntaxError('too many values'));
-    else void parse(request, String(body), (error, value) => done(error ? new SyntaxError('malformed JSON') : null, value));
+    else void parse(request, String(body), (error, value) => done(error ? refusalOf(String(body)) : null, value));
   });
+}
+
+/** Why a text is not taken: it is no JSON, or a key of it would become an object's prototype. */
+function refusalOf(text: string): Error {
+  try {
+    JSON.parse(text);
+    return invalidField([], 'no key may be called __proto__');
+  } catch {
+    return new SyntaxError('malformed JSON');
+  }
 }
 
 function placeOf(httpPart: string | undefined): ValidationEntry['in'] {

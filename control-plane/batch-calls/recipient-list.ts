@@ -23,7 +23,10 @@ export interface RecipientList {
 const NUMBER = 'to_number';
 /** Every other column is a dynamic variable. */
 const FIXED = new Set([NUMBER, 'metadata', 'end_user_id']);
-const jsonObject = z.record(z.string(), z.unknown());
+/** A record would leave out a key called `__proto__`; here it is refused, as in a JSON body. */
+const jsonObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, '__proto__'),
+);
 /** What people and spreadsheets put between digits. */
 const SEPARATORS = /[\s().-]/g;
 

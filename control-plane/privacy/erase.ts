@@ -34,7 +34,7 @@ const FORGOTTEN = {
   // The person's, whoever dialled (S§2.5).
   caller_number: null,
   sip_call_id: null,
-  metadata: {},
+  metadata: '{}',
 };
 
 /** Erases a team's sessions with this person; again, it finds nothing more. */

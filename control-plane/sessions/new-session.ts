@@ -1,6 +1,7 @@
 /** What a session is stored as when it is opened, and its plan beside it for what comes later (analysis). */
 import { type CallPlan, callPlan } from '#config/call-plan.ts';
 import { type Context, now } from '../context.ts';
+import { toJsonText } from '../store/json-text.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import { type SessionAttachment, type SessionDocument, toBuffer } from '../store/models/session-model.ts';
 import type { VersionDocument } from '../store/models/version-model.ts';
@@ -64,7 +65,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     sip_headers: input.sipHeaders ? sealer.seal(JSON.stringify(input.sipHeaders), 'sip_headers') : null,
     timezone: input.timezone,
     end_user_id: input.endUserId,
-    metadata: input.metadata,
+    metadata: toJsonText(input.metadata),
     created_at: at,
     expires_at: new Date(at.getTime() + context.settings.SESSION_JOIN_SECONDS * 1000),
     started_at: null,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, sessionStatus } from '#config/session-record.ts';
 import type { Context } from '../context.ts';
 import { agentIdentity, callerIdentity } from '../livekit/rooms.ts';
+import { fromJsonText } from '../store/json-text.ts';
 import { type SessionDocument, toBuffer } from '../store/models/session-model.ts';
 import { explainedTurn, explainTurn } from './explain-turn.ts';
 import { turnUsage, usageByTurn } from './llm-usage.ts';
@@ -92,7 +93,7 @@ export function toSessionRecord(session: SessionDocument): z.output<typeof sessi
     participant_identity: session.room === null ? null : callerIdentity(session._id),
     agent_participant_identity: session.room === null ? null : agentIdentity(session._id),
     agent_joined_at: session.started_at?.toISOString() ?? null,
-    metadata: session.metadata,
+    metadata: fromJsonText(session.metadata),
   };
 }
 

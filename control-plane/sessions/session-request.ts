@@ -1,6 +1,7 @@
 /** What a session can be asked for with (supplement 4.1): one schema for keys, public pages and previews, and the checks no schema can make. */
 import { z } from 'zod';
 import { variables } from '#config/agent-config.ts';
+import { freeJson } from '#config/free-json.ts';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
 import { LIMITS } from '#config/limits.ts';
 import { placeholderProblem } from '#config/placeholders.ts';
@@ -20,9 +21,7 @@ export function template(maxChars: number) {
 }
 
 function jsonObject(maxBytes: number) {
-  return z
-    .record(z.string(), z.unknown())
-    .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxBytes, `must be at most ${maxBytes} bytes of JSON`);
+  return z.record(z.string(), z.unknown()).superRefine(freeJson(maxBytes));
 }
 
 /** Dynamic variables of a request (S§8). */

@@ -1,5 +1,6 @@
 /** A session as webhooks tell it (S§2.5), and the payload of each event. */
 import { type WebhookAnalysis, type WebhookEvent, type WebhookSession, webhookEvent } from '#config/webhook-events.ts';
+import { fromJsonText } from '../store/json-text.ts';
 import type { OutboxEvent, SessionDocument } from '../store/models/session-model.ts';
 
 const RANKS = { 'phone_call.dial_finished': 1, 'call.ended': 2, 'call.analyzed': 3 } as const;
@@ -44,7 +45,7 @@ function sessionFacts(session: SessionDocument): WebhookSession {
     conversation_ended_at: session.ended_at?.toISOString() ?? null,
     duration_seconds: session.duration_seconds,
     end_user_id: session.end_user_id ?? '',
-    metadata: session.metadata,
+    metadata: fromJsonText(session.metadata),
     agent_name: session.agent_name,
     config_hash: session.config_hash,
     end_reason: session.end_reason,

@@ -147,7 +147,7 @@ describe('running.md "Order of checks" on every route', () => {
 
   it('S§7 invalid JSON is a 400 with its message before fields and resources are looked at', async () => {
     for (const route of jsonRoutes()) {
-      for (const raw of ['{', '[1,', '{"name":"a",}', "{'name':1}", '{"__proto__":{"a":1}}', 'nonsense']) {
+      for (const raw of ['{', '[1,', '{"name":"a",}', "{'name':1}", 'nonsense']) {
         const answer = await api.request(route.method, route.url, { key: goodKey(route), raw, headers: { 'content-type': 'application/json' } });
         expect([route.name, answer.body]).toEqual([route.name, { status: 400, message: 'Malformed JSON', reason: null }]);
       }

@@ -62,7 +62,7 @@ describe('running.md "Order of checks"', () => {
     expect(text).toBe('');
   });
 
-  it.each(['{', '{"name":', 'nonsense', '{"__proto__":{"a":1}}'])('%s is 400 Malformed JSON', async (raw) => {
+  it.each(['{', '{"name":', 'nonsense'])('%s is 400 Malformed JSON', async (raw) => {
     const { status, body } = await api.request('POST', '/v1/agent/agents', { key: user.key, raw });
     expect(status).toBe(400);
     expect(body).toEqual({ status: 400, message: 'Malformed JSON', reason: null });

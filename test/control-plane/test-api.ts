@@ -18,7 +18,7 @@ import type { Blobs } from '#media/blobs.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { createTestCatalogue } from '#telephony/carriers/test-catalogue.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { openTestStore } from './test-store.ts';
+import { openTestStore, type TestStore } from './test-store.ts';
 
 /** A response, its body parsed. */
 export interface TestResponse {
@@ -57,11 +57,11 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
-/** Opens the API with these settings over the defaults; names under `.example.com` resolve to a public address, `private.example.com` to a private one. */
-export async function openTestApi(environment: Record<string, string> = {}, over: Partial<Context> = {}): Promise<TestApi> {
+/** Opens the API with these settings over the defaults, and over this store, which it then closes; names under `.example.com` resolve to a public address, `private.example.com` to a private one. */
+export async function openTestApi(environment: Record<string, string> = {}, over: Partial<Context> = {}, stored?: TestStore): Promise<TestApi> {
   const settings = readSettings({ DATA_DIR: '/nonexistent', ...environment });
   const clock = over.clock instanceof ManualClock ? over.clock : new ManualClock();
-  const store = await openTestStore();
+  const store = stored ?? (await openTestStore());
   const metrics = createMetrics();
   const rootKey = over.credentials?.rootApiKey ?? `pk_${randomBytes(24).toString('hex')}`;
   const masterKey = randomBytes(32);

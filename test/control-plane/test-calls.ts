@@ -5,6 +5,7 @@ import { createReportSink } from '#control-plane/calls/settle-call.ts';
 import type { Context } from '#control-plane/context.ts';
 import { FakeDispatch } from '#test/fakes/fake-dispatch.ts';
 import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
+import type { TestStore } from './test-store.ts';
 
 /** The API under test, with what stands in for its workers. */
 export interface TestCalls extends TestApi {
@@ -21,9 +22,9 @@ export interface TestCalls extends TestApi {
 }
 
 /** Opens it with these settings over the defaults. */
-export async function openTestCalls(environment: Record<string, string> = {}, over: Partial<Context> = {}): Promise<TestCalls> {
+export async function openTestCalls(environment: Record<string, string> = {}, over: Partial<Context> = {}, stored?: TestStore): Promise<TestCalls> {
   const dispatch = new FakeDispatch();
-  const api = await openTestApi({ EGRESS_ALLOW: '127.0.0.1', ...environment }, { dispatch, ...over });
+  const api = await openTestApi({ EGRESS_ALLOW: '127.0.0.1', ...environment }, { dispatch, ...over }, stored);
   const sink = createReportSink(api.context);
   return {
     ...api,

@@ -6,6 +6,7 @@ import { type Connection, type Model, Schema } from 'mongoose';
 import type { SystemVariables } from '#config/call-plan.ts';
 import type { ParticipantMode } from '#config/session-events.ts';
 import type { DialStatus, EndReason, MediaQuality, ModelUsage, TurnLatency, TurnSilence } from '#config/session-record.ts';
+import type { JsonText } from '../json-text.ts';
 
 /** Bytes as the driver returns them: a Buffer, or its own wrapper in lean results. Read them with `toBuffer`. */
 export type StoredBytes = Uint8Array | { readonly buffer: Uint8Array; readonly position: number };
@@ -115,7 +116,8 @@ export interface SessionDocument {
   sip_headers?: StoredBytes | null;
   timezone: string | null;
   end_user_id: string | null;
-  metadata: Record<string, unknown>;
+  /** Written by whoever asked for the session. */
+  metadata: JsonText;
   created_at: Date;
   /** Join deadline. */
   expires_at: Date;
@@ -205,7 +207,7 @@ const FIELDS = {
   sip_headers: { type: Schema.Types.Mixed, default: null },
   timezone: optionalText,
   end_user_id: optionalText,
-  metadata: { type: Schema.Types.Mixed, default: {} },
+  metadata: { type: Schema.Types.Mixed, default: '{}' },
   created_at: { type: Date, required: true },
   expires_at: { type: Date, required: true },
   started_at: optionalDate,

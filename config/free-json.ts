@@ -1,0 +1,18 @@
+/** JSON that a tenant or a visitor may fill with what they like: its size and depth are limited, its keys are not. Pure. */
+import type { z } from 'zod';
+import { LIMITS } from './limits.ts';
+
+/** A check for a schema: at most so many bytes of JSON, and no deeper than `LIMITS.jsonDepth`. */
+export function freeJson(mostBytes: number): (value: unknown, check: z.RefinementCtx) => void {
+  return (value, check) => {
+    // Depth first: writing out what is nested very deeply overflows the stack.
+    if (isDeeperThan(value, LIMITS.jsonDepth)) check.addIssue({ code: 'custom', message: `must be at most ${LIMITS.jsonDepth} levels deep` });
+    else if (Buffer.byteLength(JSON.stringify(value) ?? '') > mostBytes)
+      check.addIssue({ code: 'custom', message: `must be at most ${mostBytes} bytes of JSON` });
+  };
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+}
