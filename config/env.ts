@@ -129,6 +129,9 @@ const environmentSchema = z.object({
   SIP_TRUSTED: commaList
     .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be a comma list of IP addresses and CIDRs')))
     .prefault('127.0.0.0/8'),
+  SIP_DIGEST: commaList
+    .pipe(z.array(z.enum(['MD5', 'SHA-256'], 'must be a comma list of MD5 and SHA-256')).min(1, 'must name MD5, SHA-256 or both'))
+    .prefault('MD5,SHA-256'),
   SIP_TRUNK_URI: z
     .string()
     .regex(/^[^\s/:;]+(:\d{1,5})?(;transport=(udp|tcp|tls))?$/, 'must be host or host:port, with ;transport=tls for TLS')

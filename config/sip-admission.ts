@@ -17,6 +17,8 @@ export const admissionRequest = z.object({
   from_user: z.string().max(256),
   /** User part of the Request-URI, decoded. */
   to_user: z.string().max(256),
+  /** As it stood in the INVITE; absent where signalling is of a release that does not tell it. */
+  request_uri: z.string().max(MAX_VALUE_CHARS).optional(),
   source_address: z.union([z.ipv4(), z.ipv6()]),
   source_port: z.number().int().min(0).max(65_535),
   transport: z.enum(['udp', 'tcp', 'tls']),
@@ -51,7 +53,12 @@ export const admissionAnswer = z.discriminatedUnion('action', [
   z.object({ action: z.literal('route'), data: z.object({ tag: z.string().min(1) }) }),
   z.object({
     action: z.literal('reject'),
-    data: z.object({ status: z.number().int().min(300).max(699), reason: z.string(), headers: z.record(z.string(), z.string()).optional() }),
+    /** A list of a header's values is one row each. */
+    data: z.object({
+      status: z.number().int().min(300).max(699),
+      reason: z.string(),
+      headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])).optional(),
+    }),
   }),
 ]);
 export type AdmissionAnswer = z.infer<typeof admissionAnswer>;

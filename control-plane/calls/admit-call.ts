@@ -22,13 +22,11 @@ import type { VersionDocument } from '../store/models/version-model.ts';
 import { buildPlan } from './build-plan.ts';
 import { askInitWebhook } from './init-webhook.ts';
 import { sessionTimezone } from './session-timezone.ts';
-import { checkDigest, digestChallenge } from './sip-digest.ts';
+import { checkDigest, type DigestScope, type DigestVerdict, digestChallenges, NONCE_USE_MS } from './sip-digest.ts';
 import { planTransfers } from './transfer-plan.ts';
 
 /** What a caller who is turned away for lack of room is told to wait, seconds. */
 const RETRY_AFTER = '10';
-/** A digest answer may be used once; its nonce lives shorter than this. */
-const NONCE_USE_MS = 120_000;
 
 const REASONS: Readonly<Record<number, string>> = {
   403: 'Forbidden',
@@ -46,6 +44,9 @@ export interface Admission {
   readonly planned: Promise<void>;
 }
 
+/** What a refusal says beside its status; a list is one row each. */
+type RefusalHeaders = Record<string, string | string[]>;
+
 /** A call that may be answered, before it is charged. */
 interface Callee {
   readonly number: NumberDocument;
@@ -60,12 +61,13 @@ interface Callee {
 export async function admitCall(context: Context, request: AdmissionRequest, isAwaited: () => boolean = () => true): Promise<Admission> {
   const number = await findCalledNumber(context, request.to_user);
   if (!number) return refusal(404);
-  const refuse = (reason: Fault, headers?: Record<string, string>) => refuseCall(context, { request, number }, reason, headers);
+  const refuse = (reason: Fault, headers?: RefusalHeaders) => refuseCall(context, { request, number }, reason, headers);
   if (!isSourceAllowed(context, number, request.source_address)) return refuse(fault('source_refused'));
-  if (!(await hasProvenItself(context, number, request))) {
-    const challenge = { 'Proxy-Authenticate': digestChallenge(context.credentials.masterKey, context.clock.wallTime()) };
-    // The first INVITE of every such call is asked for its digest; that is no refusal yet.
-    return digestOf(request) === undefined ? refusal(407, challenge) : refuse(fault('digest_refused'), challenge);
+  const proof = await proofOf(context, number, request);
+  if (proof !== 'right') {
+    const challenge = { 'Proxy-Authenticate': digestChallenges(scopeOf(context, number), proof === 'stale') };
+    // Who was not asked yet, or is right but for the nonce, asks again: that is no refusal.
+    return proof === 'wrong' ? refuse(fault('digest_refused'), challenge) : refusal(407, challenge);
   }
   try {
     const callee = await findCallee(context, number);
@@ -91,14 +93,14 @@ function refuseCall(
   context: Context,
   { request, number }: { request: AdmissionRequest; number: NumberDocument },
   reason: Fault,
-  headers?: Record<string, string>,
+  headers?: RefusalHeaders,
 ): Admission {
   const call = { agentId: number.agent_id, callerNumber: request.from_user, dialedNumber: number.phone_number, sipCallId: request.call_id };
   logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);
   return refusal(reason.sipStatus, headers);
 }
 
-function refusal(status: number, headers?: Record<string, string>): Admission {
+function refusal(status: number, headers?: RefusalHeaders): Admission {
   const data = { status, reason: REASONS[status] ?? 'Refused', ...(headers ? { headers } : {}) };
   return { answer: { action: 'reject', data }, planned: Promise.resolve() };
 }
@@ -110,12 +112,30 @@ function isSourceAllowed(context: Context, number: NumberDocument, address: stri
   return allowed.length === 0 || parseAllowList(allowed).allowsAddress(address, 0);
 }
 
-async function hasProvenItself(context: Context, number: NumberDocument, request: AdmissionRequest): Promise<boolean> {
+/** Whether the caller has proved the number's password, where it has one. Each answer passes once, in the whole deployment. */
+async function proofOf(context: Context, number: NumberDocument, request: AdmissionRequest): Promise<DigestVerdict['is'] | 'none'> {
   const { inbound_auth_username: username, inbound_auth_password: sealed } = number.sip ?? {};
-  if (!username || !sealed) return true;
+  if (!username || !sealed) return 'right';
+  const answer = digestOf(request);
+  if (answer === undefined) return 'none';
   const credentials = { username, password: context.secretBox.open(sealed) };
-  const verdict = checkDigest(digestOf(request), credentials, context.credentials.masterKey, context.clock.wallTime());
-  return verdict.isProven && (await context.coordination.hit(`sip-digest:${verdict.use}`, 1, NONCE_USE_MS)).allowed;
+  const verdict = checkDigest(answer, credentials, { ...scopeOf(context, number), requestUri: request.request_uri });
+  if (verdict.is !== 'right') return verdict.is;
+  return (await isFirstUse(context, verdict.use)) ? 'right' : 'stale';
+}
+
+/** Without the store the replicas share a call goes on, as it does without their limits. */
+async function isFirstUse({ coordination, logger }: Context, use: string): Promise<boolean> {
+  try {
+    return (await coordination.acquire(`sip-digest:${use}`, NONCE_USE_MS)) !== null;
+  } catch (error) {
+    logger.warn({ err: error }, 'the use of a digest could not be noted');
+    return true;
+  }
+}
+
+function scopeOf({ settings, credentials, clock }: Context, number: NumberDocument): DigestScope {
+  return { numberId: number._id, algorithms: settings.SIP_DIGEST, key: credentials.masterKey, wallTimeMs: clock.wallTime() };
 }
 
 function digestOf({ headers }: AdmissionRequest): string | undefined {

@@ -30,6 +30,7 @@ export function readDrachtioQuestion(invite: string, query: z.output<typeof drac
     call_id: first('call-id'),
     from_user: userOf(first('from') ?? ''),
     to_user: userOf(requestUri),
+    request_uri: requestUri,
     source_address: query.source_address,
     // Not told; nothing is decided by it.
     source_port: 0,

@@ -1,11 +1,20 @@
 /**
- * Digest authentication of callers (RFC 3261 §22, RFC 7616): the challenge and its check. Nonces carry their own age and proof, so nothing is stored for a challenge.
+ * Digest authentication of callers (RFC 3261 §22, RFC 7616, RFC 8760): the challenges and the check of an answer.
+ * A nonce is random, carries its own age and proof, and is bound to the number that was called: nothing is stored for a challenge, and no two callers share one.
  */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isSameAddress } from '#telephony/sip-address.ts';
 
 const REALM = 'parley';
 /** Longer than a caller takes to answer a challenge. */
 const NONCE_SECONDS = 60;
+/** A nonce is taken at most this long after it was made, or before it by a replica whose clock is behind; so long its uses are kept. */
+export const NONCE_USE_MS = 2 * NONCE_SECONDS * 1000;
+const NONCE_BYTES = 8;
+
+const HASHES = { MD5: 'md5', 'SHA-256': 'sha256' } as const;
+/** What a password may be proved by. */
+export type DigestAlgorithm = keyof typeof HASHES;
 
 /** What a caller must prove. */
 export interface DigestCredentials {
@@ -13,48 +22,67 @@ export interface DigestCredentials {
   readonly password: string;
 }
 
-/** The `Proxy-Authenticate` value of a fresh challenge. */
-export function digestChallenge(key: Uint8Array, wallTimeMs: number): string {
-  return `Digest realm="${REALM}", nonce="${nonceAt(key, Math.floor(wallTimeMs / 1000))}", algorithm=MD5, qop="auth"`;
+/** What a nonce is made for and checked by. */
+export interface DigestScope {
+  /** The number that was called; a nonce of another one is of no use. */
+  readonly numberId: string;
+  /** What may be used, in the order it is offered (`SIP_DIGEST`). */
+  readonly algorithms: readonly DigestAlgorithm[];
+  readonly key: Uint8Array;
+  readonly wallTimeMs: number;
 }
 
-/** An answer that proves the password; `use` names this one use of the nonce, for whoever keeps it from being replayed. */
-export type DigestVerdict = { readonly isProven: true; readonly use: string } | { readonly isProven: false };
-
-/** Checks a `Proxy-Authorization` value of an INVITE. */
-export function checkDigest(header: string | undefined, credentials: DigestCredentials, key: Uint8Array, wallTimeMs: number): DigestVerdict {
-  const answer = parseDigest(header ?? '');
-  const { username, realm, nonce, uri, response, nc, cnonce } = answer;
-  const isAnswer = username === credentials.username && realm === REALM && answer['qop'] === 'auth' && nonce && uri && response && nc && cnonce;
-  if (!isAnswer || !isFresh(nonce, key, wallTimeMs)) return { isProven: false };
-  const secret = md5(`${username}:${REALM}:${credentials.password}`);
-  const expected = md5(`${secret}:${nonce}:${nc}:${cnonce}:auth:${md5(`INVITE:${uri}`)}`);
-  return equal(expected, response.toLowerCase()) ? { isProven: true, use: `${nonce}:${nc}` } : { isProven: false };
+/** The `Proxy-Authenticate` values of a fresh challenge, one row each (RFC 3261 §7.3.1). `isStale`: the password was right, its nonce was not (RFC 7616 §3.3). */
+export function digestChallenges(scope: DigestScope, isStale = false): string[] {
+  const nonce = newNonce(scope);
+  const stale = isStale ? ', stale=true' : '';
+  return scope.algorithms.map((name) => `Digest realm="${REALM}", nonce="${nonce}", algorithm=${name}, qop="auth"${stale}`);
 }
 
-/** The comma list of `name=value` and `name="value"` after the word Digest. */
+/** What an answer is worth. `use` names this one use of a nonce, for whoever keeps it from being replayed; `stale` is a right password with a nonce that is too old or not ours. */
+export type DigestVerdict = { readonly is: 'right'; readonly use: string } | { readonly is: 'stale' } | { readonly is: 'wrong' };
+
+/** Checks a `Proxy-Authorization` value of an INVITE to `requestUri`; undefined where whoever asks was not told it. */
+export function checkDigest(
+  header: string | undefined,
+  credentials: DigestCredentials,
+  call: DigestScope & { readonly requestUri: string | undefined },
+): DigestVerdict {
+  const { username, realm, nonce, uri, response, nc, cnonce, qop, algorithm = 'MD5' } = parseDigest(header ?? '');
+  const used = call.algorithms.find((name) => name.toLowerCase() === algorithm.toLowerCase());
+  const isAnswer = username === credentials.username && realm === REALM && qop === 'auth' && nonce && uri && response && nc && cnonce;
+  if (!isAnswer || !used) return { is: 'wrong' };
+  const digest = (text: string) => createHash(HASHES[used]).update(text).digest('hex');
+  const secret = digest(`${username}:${REALM}:${credentials.password}`);
+  const expected = digest(`${secret}:${nonce}:${nc}:${cnonce}:auth:${digest(`INVITE:${uri}`)}`);
+  if (!equal(expected, response.toLowerCase())) return { is: 'wrong' };
+  if (call.requestUri !== undefined && !isSameAddress(uri, call.requestUri)) return { is: 'wrong' };
+  return isFresh(nonce, call) ? { is: 'right', use: [call.numberId, nonce, nc, cnonce].join(':') } : { is: 'stale' };
+}
+
+/** The comma list of `name=value` and `name="value"` after the word Digest, as far as it is one. */
 function parseDigest(header: string): Record<string, string | undefined> {
-  const list = /^\s*Digest\s+(.*)$/is.exec(header)?.[1] ?? '';
+  const list = /^\s*Digest\s(.*)$/is.exec(header)?.[1] ?? '';
   const fields: Record<string, string> = {};
-  for (const [, name, quoted, plain] of list.matchAll(/(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))/g)) {
-    fields[(name ?? '').toLowerCase()] = quoted === undefined ? (plain ?? '') : quoted.replace(/\\(.)/g, '$1');
+  // Sticky, so that each character is looked at once.
+  for (const [, name = '', quoted, plain = ''] of list.matchAll(/\s*(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/gy)) {
+    fields[name.toLowerCase()] = quoted === undefined ? plain : quoted.replace(/\\(.)/g, '$1');
   }
   return fields;
 }
 
-function nonceAt(key: Uint8Array, seconds: number): string {
-  const stamp = seconds.toString(36);
-  return `${stamp}.${createHmac('sha256', key).update(`sip-nonce:${stamp}`).digest('base64url')}`;
+function newNonce(scope: DigestScope): string {
+  return nonceOf(scope, Math.floor(scope.wallTimeMs / 1000).toString(36), randomBytes(NONCE_BYTES).toString('base64url'));
 }
 
-function isFresh(nonce: string, key: Uint8Array, wallTimeMs: number): boolean {
-  const seconds = Number.parseInt(nonce.split('.')[0] ?? '', 36);
-  const age = Math.floor(wallTimeMs / 1000) - seconds;
-  return Number.isFinite(seconds) && age >= 0 && age <= NONCE_SECONDS && equal(nonce, nonceAt(key, seconds));
+function nonceOf({ key, numberId }: DigestScope, stamp: string, random: string): string {
+  return `${stamp}.${random}.${createHmac('sha256', key).update(`sip-nonce:${stamp}.${random}.${numberId}`).digest('base64url')}`;
 }
 
-function md5(text: string): string {
-  return createHash('md5').update(text).digest('hex');
+function isFresh(nonce: string, scope: DigestScope): boolean {
+  const [stamp = '', random = ''] = nonce.split('.');
+  const age = Math.floor(scope.wallTimeMs / 1000) - Number.parseInt(stamp, 36);
+  return Math.abs(age) <= NONCE_SECONDS && equal(nonce, nonceOf(scope, stamp, random));
 }
 
 function equal(a: string, b: string): boolean {

@@ -7,10 +7,12 @@ import type { ServerTransaction } from './transaction.ts';
 /** The question. */
 export function admissionRequestOf(transaction: ServerTransaction): AdmissionRequest {
   const { request, peer } = transaction;
+  const requestUri = request.start.kind === 'request' ? request.start.uri : '';
   return {
     call_id: (header(request, 'call-id') ?? '').slice(0, 512),
     from_user: (parseUri(uriOf(header(request, 'from') ?? ''))?.user ?? '').slice(0, 256),
-    to_user: request.start.kind === 'request' ? (parseUri(request.start.uri)?.user ?? '').slice(0, 256) : '',
+    to_user: (parseUri(requestUri)?.user ?? '').slice(0, 256),
+    request_uri: requestUri,
     source_address: peer.address,
     source_port: peer.port,
     transport: peer.transport,

@@ -163,7 +163,7 @@ async function admitInvite(core: Core, transaction: ServerTransaction): Promise<
   if (transaction.isFinal) return;
   core.metrics.refused += 1;
   if (answer?.action === 'reject') {
-    const headers = Object.entries(answer.data.headers ?? {}).map(([name, value]) => ({ name, value }));
+    const headers = Object.entries(answer.data.headers ?? {}).flatMap(([name, values]) => [values].flat().map((value) => ({ name, value })));
     sendResponse(core, transaction, {
       start: { kind: 'response', status: answer.data.status, reason: answer.data.reason },
       headers,

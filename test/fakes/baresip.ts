@@ -47,6 +47,8 @@ export interface PhoneOptions {
   readonly user?: string;
   readonly codec?: PhoneCodec;
   readonly security?: PhoneSecurity;
+  /** What it answers a challenge with. */
+  readonly credentials?: { readonly username: string; readonly password: string };
 }
 
 /** Dials `uri`; `microphone` (8 kHz mono) is spoken once, then silence. */
@@ -75,7 +77,7 @@ async function startListening(microphone: Int16Array, options: PhoneOptions, ord
 
 async function start(
   microphone: Int16Array,
-  { user = 'alice', codec = 'PCMU', security }: PhoneOptions,
+  { user = 'alice', codec = 'PCMU', security, credentials }: PhoneOptions,
   options: readonly string[],
 ): Promise<Baresip> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-baresip-'));
@@ -86,7 +88,8 @@ async function start(
   writeFileSync(join(directory, 'microphone.wav'), wav(speech));
   writeFileSync(join(directory, 'contacts'), '');
   const account = `<sip:${user}@127.0.0.1${security ? ';transport=tls' : ''}>${security && !security.isMediaPlain ? ';mediaenc=srtp-mand' : ''}`;
-  writeFileSync(join(directory, 'accounts'), `${account};regint=0;answermode=auto\n`);
+  const login = credentials ? `;auth_user=${credentials.username};auth_pass=${credentials.password}` : '';
+  writeFileSync(join(directory, 'accounts'), `${account}${login};regint=0;answermode=auto\n`);
   const config = [
     `sip_listen 127.0.0.1:${sipPort}`,
     'net_interface 127.0.0.1',

@@ -31,6 +31,7 @@ describe('the question of drachtio-server', () => {
       call_id: 'abc@203.0.113.9',
       from_user: '+8190123456',
       to_user: '+15550100001',
+      request_uri: 'sip:%2B15550100001@203.0.113.1:5060;transport=udp',
       source_address: '203.0.113.9',
       source_port: 0,
       transport: 'tcp',

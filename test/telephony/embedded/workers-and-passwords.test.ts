@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
-import { checkDigest, digestChallenge } from '#control-plane/calls/sip-digest.ts';
+import { checkDigest, type DigestAlgorithm, digestChallenges } from '#control-plane/calls/sip-digest.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
+import { dial } from '#test/fakes/baresip.ts';
 import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { runSipp } from '#test/fakes/sipp.ts';
 import { startSippPhone } from '#test/fakes/sipp-phone.ts';
@@ -12,8 +13,10 @@ import { describeNeeds } from '#test/needs.ts';
 const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n';
 const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
 
+const PASSWORD = { username: 'trunk', password: 'correct-horse' };
+
 /** What drachtio-server leaves to others (docs/drachtio.md). */
-describeNeeds(['sipp'])('what the embedded server does beyond drachtio-server', () => {
+describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachtio-server', () => {
   let server: EmbeddedSignalling;
   let worker: Signalling;
   let admit: (request: AdmissionRequest) => AdmissionAnswer;
@@ -32,25 +35,40 @@ describeNeeds(['sipp'])('what the embedded server does beyond drachtio-server', 
   });
 
   it('a caller proves the password after a 407', async () => {
-    const key = Buffer.alloc(32, 1);
-    const now = () => systemClock.wallTime();
-    const isProven = ({ headers }: AdmissionRequest) =>
-      checkDigest(headers['proxy-authorization'], { username: 'trunk', password: 'correct horse' }, key, now()).isProven;
-    const challenge = (): AdmissionAnswer => ({
-      action: 'reject',
-      data: { status: 407, reason: 'Proxy Authentication Required', headers: { 'Proxy-Authenticate': digestChallenge(key, now()) } },
-    });
-    admit = (request) => (isProven(request) ? route : challenge());
+    admit = asksForPassword(['MD5', 'SHA-256']);
     let ended = 0;
     worker.onInvite((invite) => {
       void invite.answer(sdp).then((dialog) => {
         dialog.listen({ onEnded: () => (ended += 1), onOffer: () => null, makeOffer: () => sdp, onAnswer: () => undefined, onInfo: () => undefined });
       });
     });
-    const { code, screen } = await runSipp('digest', server.sipPort, ['-m', '1', '-au', 'trunk', '-ap', 'correct horse']);
+    const { code, screen } = await runSipp('digest', server.sipPort, ['-m', '1', '-au', 'trunk', '-ap', 'correct-horse']);
     expect(code, screen).toBe(0);
     await expect.poll(() => ended, { timeout: 10_000 }).toBe(1);
     expect(server.metrics()).toMatchObject({ dialogs: 0, refused: 1 });
+  });
+
+  /** Routes who proves the password, and challenges everybody else. */
+  function asksForPassword(algorithms: readonly DigestAlgorithm[]): typeof admit {
+    const scope = () => ({ key: Buffer.alloc(32, 1), numberId: 'number', algorithms, wallTimeMs: systemClock.wallTime() });
+    return ({ headers, request_uri: requestUri }) => {
+      const verdict = checkDigest(headers['proxy-authorization'], PASSWORD, { ...scope(), requestUri });
+      if (verdict.is === 'right') return route;
+      const challenge = { 'Proxy-Authenticate': digestChallenges(scope()) };
+      return { action: 'reject', data: { status: 407, reason: 'Proxy Authentication Required', headers: challenge } };
+    };
+  }
+
+  it('security 22: a phone that knows MD5 alone proves its password where MD5 alone is asked for', async () => {
+    admit = asksForPassword(['MD5']);
+    const called = Promise.withResolvers<void>();
+    worker.onInvite((invite) => {
+      invite.refuse(486);
+      called.resolve();
+    });
+    const phone = await dial(`sip:+15550100@127.0.0.1:${server.sipPort}`, new Int16Array(0), { credentials: PASSWORD });
+    await called.promise;
+    await phone.close();
   });
 
   it('a worker that dies leaves nobody on an open line: callers whom no other one takes over get a BYE', async () => {
