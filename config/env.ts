@@ -19,7 +19,6 @@ const count = z.coerce
   .number('must be a whole number of at least 1')
   .int('must be a whole number of at least 1')
   .min(1, 'must be a whole number of at least 1');
-const flag = z.enum(['true', 'false', '1', '0', '']).transform((value) => value === 'true' || value === '1');
 const secret = z.string().min(1);
 const host = z.string().regex(/^[A-Za-z0-9._:%-]+$/, 'must be an address or a host name');
 const ipAddress = z.union([z.ipv4(), z.ipv6()], 'must be an IP address');
@@ -28,6 +27,15 @@ const commaList = z.string().transform((value) =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== ''),
+);
+/** `true` believes every proxy, a number so many hops from here, a list the proxies it names. */
+const proxies = z.union(
+  [
+    z.stringbool({ truthy: ['true'], falsy: ['false', '0'], case: 'sensitive' }),
+    z.stringFormat('hops', /^[1-9]\d?$/).transform(Number),
+    commaList.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])).min(1)),
+  ],
+  'must be true, false, a number of hops, or a comma list of addresses and CIDRs of proxies',
 );
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''));
 const vendorUrl = z.url({ protocol: /^(https?|wss?)$/ }).transform((value) => value.replace(/\/+$/, ''));
@@ -172,7 +180,8 @@ const environmentSchema = z.object({
   WORKER_MAX_CALLS: count.optional(),
   CONTROL_PLANE_URL: httpUrl.optional(),
   WORKER_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
-  TRUST_PROXY: flag.prefault('false'),
+  TRUST_PROXY: proxies.prefault('false'),
+  METRICS_TOKEN: secret.optional(),
   TLS_CERT: z.string().min(1).optional(),
   TLS_KEY: z.string().min(1).optional(),
   SIGNUP_URL: httpUrl.optional(),
@@ -220,7 +229,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     throw new SettingsError([...new Set(parsed.error.issues.map((issue) => `${String(issue.path[0] ?? 'environment')}: ${issue.message}`))]);
   }
   const settings = parsed.data;
-  const problems = contradictions(settings);
+  const problems = [...publishedSecrets(given), ...contradictions(settings)];
   if (problems.length > 0) throw new SettingsError(problems);
   const dataDir = resolve(settings.DATA_DIR);
   return {
@@ -262,6 +271,13 @@ export function vendorAccess(
 export function isVendorConfigured(settings: VendorSettings, vendor: Vendor): boolean {
   const access = vendorAccess(settings, vendor);
   return access.apiKey !== undefined || access.baseUrl !== undefined;
+}
+
+/** What an example shows is known to everybody. */
+function publishedSecrets(given: Readonly<Record<string, unknown>>): string[] {
+  return SETTING_NAMES.filter((name) => /_(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) && /^change-?me/i.test(String(given[name] ?? ''))).map(
+    (name) => `${name}: must be a secret of your own, not the published example`,
+  );
 }
 
 function contradictions(settings: z.output<typeof environmentSchema>): string[] {

@@ -30,6 +30,11 @@ export function isPublicAddress(address: string): boolean {
   return parsed.kind() === 'ipv4' || ((parsed as ipaddr.IPv6).parts[0] ?? 0) >> 13 === 1;
 }
 
+/** True for an address of this machine itself, also as an IPv4 address is written in IPv6. */
+export function isLoopback(address: string): boolean {
+  return isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback';
+}
+
 /** Reads `EGRESS_ALLOW` (running.md): names, addresses and CIDRs, each with an optional `:port`; IPv6 with a port stands in brackets. */
 export function parseAllowList(entries: readonly string[]): AllowList {
   const allowances = entries.map(parseAllowance);

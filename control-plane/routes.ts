@@ -99,5 +99,5 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerVerifyRoutes(app, context);
   registerBackupRoutes(app, context);
   registerDemoRoutes(app, context);
-  await registerSiteRoutes(app, WEB_DIST);
+  await registerSiteRoutes(app, context, WEB_DIST);
 }

@@ -40,11 +40,12 @@ export interface ServerOptions {
 
 /** Creates the server; routes are registered on it, then it listens. */
 export async function createServer(context: Context, options: ServerOptions = {}): Promise<ApiServer> {
+  const { TRUST_PROXY: proxies } = context.settings;
   const app = Fastify({
     ...(options.tls ? { https: options.tls } : {}),
     loggerInstance: context.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: context.settings.TRUST_PROXY,
+    trustProxy: typeof proxies === 'number' ? (_address, hop) => hop < proxies : proxies,
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: () => randomBytes(8).toString('hex'),
     routerOptions: { maxParamLength: 256 },

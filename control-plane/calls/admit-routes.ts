@@ -2,11 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import { fault } from '#config/errors.ts';
 import { admissionAnswer, admissionRequest } from '#config/sip-admission.ts';
+import { isBearer } from '../bearer.ts';
 import type { Context } from '../context.ts';
 import { workersOnly } from '../internal-access.ts';
 import { sendBare } from '../problems.ts';
 import type { ApiServer } from '../server.ts';
-import { isWorker } from '../workers/worker-link-server.ts';
 import { admitCall } from './admit-call.ts';
 import { bearerOfBasic, drachtioQuery, readDrachtioQuestion } from './drachtio-question.ts';
 
@@ -35,7 +35,7 @@ function registerDrachtioRoute(app: ApiServer, context: Context): void {
     {
       config: { access: 'none', bodyOptional: true },
       onRequest: async (request, reply) => {
-        if (isWorker(bearerOfBasic(request.headers.authorization), context.credentials.workerToken)) return undefined;
+        if (isBearer(bearerOfBasic(request.headers.authorization), context.credentials.workerToken)) return undefined;
         sendBare(reply, 401);
         return reply;
       },

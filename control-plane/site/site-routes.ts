@@ -2,23 +2,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
+import type { Context } from '../context.ts';
 import { type ApiServer, answerPreflight } from '../server.ts';
+import { consolePolicy } from './console-policy.ts';
 
 const OPEN = { config: { access: 'none' as const }, schema: { hide: true } };
-
-/** Only what the program itself serves may run in the console; a call's audio and its worklets come from blobs. */
-const CONSOLE_POLICY = [
-  "default-src 'self'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "media-src 'self' blob: https:",
-  "worker-src 'self' blob:",
-  "connect-src 'self' ws: wss: https:",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'self'",
-].join('; ');
 
 /** The scripts other sites load, by names that never change. */
 const SCRIPT = /^(?:widget|sdk(?:-[a-z-]+)?)\.js$/;
@@ -29,7 +17,7 @@ const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 const WIDGET_MAX_AGE = '5m';
 
 /** Registers the console, `/sdk.js` with its parts and `/widget.js` from the folder of built web files, which has each also compressed (web/precompressed.ts). */
-export async function registerSiteRoutes(app: ApiServer, distDirectory: string): Promise<void> {
+export async function registerSiteRoutes(app: ApiServer, context: Pick<Context, 'publicUrl' | 'settings'>, distDirectory: string): Promise<void> {
   const consoleDirectory = join(distDirectory, 'console');
   const hasConsole = existsSync(join(consoleDirectory, 'index.html'));
   app.addHook('onRoute', (route) => {
@@ -42,7 +30,8 @@ export async function registerSiteRoutes(app: ApiServer, distDirectory: string):
     acceptRanges: false,
     setHeaders: (reply, path) => {
       if (!path.startsWith(consoleDirectory)) return;
-      reply.headers({ 'Content-Security-Policy': CONSOLE_POLICY, 'Referrer-Policy': 'no-referrer' });
+      const policy = consolePolicy(context.publicUrl(), context.settings.LIVEKIT_URL);
+      reply.headers({ 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' });
       if (path.startsWith(join(consoleDirectory, 'assets'))) reply.headers(FOR_EVER);
     },
   });

@@ -1,7 +1,7 @@
 /** `GET /internal/worker-link`: upgrades an authenticated worker's request to the worker link (design.md §2). */
-import { timingSafeEqual } from 'node:crypto';
 import type { Server } from 'node:http';
 import { WebSocketServer } from 'ws';
+import { isBearer } from '../bearer.ts';
 import { claimUpgrade, refuseUpgrade } from '../upgrades.ts';
 import { MAX_LINK_FRAME_BYTES } from './worker-connection.ts';
 import type { WorkerHub } from './worker-hub.ts';
@@ -12,7 +12,7 @@ const PATH = '/internal/worker-link';
 export function serveWorkerLink(server: Server, hub: WorkerHub, workerToken: string): { close(): Promise<void> } {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_LINK_FRAME_BYTES });
   const unclaim = claimUpgrade(server, PATH, (request, socket, head) => {
-    if (!isWorker(request.headers.authorization, workerToken)) refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
+    if (!isBearer(request.headers.authorization, workerToken)) refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
     else sockets.handleUpgrade(request, socket, head, (connection) => hub.accept(connection));
   });
   return {
@@ -23,11 +23,4 @@ export function serveWorkerLink(server: Server, hub: WorkerHub, workerToken: str
       return closed;
     },
   };
-}
-
-/** True when the header carries the workers' token; compared in constant time. */
-export function isWorker(authorization: string | undefined, workerToken: string): boolean {
-  const given = Buffer.from(authorization ?? '');
-  const expected = Buffer.from(`Bearer ${workerToken}`);
-  return given.length === expected.length && timingSafeEqual(given, expected);
 }

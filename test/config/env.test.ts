@@ -70,6 +70,9 @@ describe('settings', () => {
     ['EGRESS_ALLOW', 'tools.internal other.internal', 'tools.internal,other_one:8080'],
     ['EGRESS_ALLOW', 'http://tools.internal', 'tools.internal'],
     ['EGRESS_ALLOW', 'tools.internal:99999', 'tools.internal:65535'],
+    ['TRUST_PROXY', '-1', '1'],
+    ['TRUST_PROXY', '10.0.0.0/99', '10.0.0.0/9'],
+    ['TRUST_PROXY', 'my-proxy', '192.0.2.1'],
     ['DRAIN_SECONDS', 'soon', '0'],
     ['LLM_DEFAULT', 'nobody/their-model', 'local/demo'],
     ['LLM_DEFAULT', 'local/other', 'local/demo'],
@@ -86,6 +89,28 @@ describe('settings', () => {
     const account = (TWILIO_ACCOUNT_SID: string) => problemsOf({ TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN: 'a-secret' });
     expect(account('SK0123')).toEqual(['TWILIO_ACCOUNT_SID: must be an account id, starting with AC']);
     expect(account('AC0123')).toEqual([]);
+  });
+
+  it.each(['ROOT_API_KEY', 'WORKER_TOKEN', 'DRACHTIO_SECRET', 'METRICS_TOKEN', 'SIP_TRUNK_PASSWORD'])(
+    'security 17: %s as an example publishes it stops the start with one line that names it',
+    (name) => {
+      const others: Record<string, string> = name === 'SIP_TRUNK_PASSWORD' ? { SIP_TRUNK_USERNAME: 'parley' } : {};
+      expect(problemsOf({ ...others, [name]: 'change-me-and-everything-behind' })).toEqual([
+        `${name}: must be a secret of your own, not the published example`,
+      ]);
+      expect(problemsOf({ ...others, [name]: 'a-secret-that-nobody-published' })).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['false', false],
+    ['0', false],
+    ['true', true],
+    ['1', 1],
+    ['2', 2],
+    ['10.0.0.0/8, fd00::1', ['10.0.0.0/8', 'fd00::1']],
+  ])('security 19: TRUST_PROXY takes %s', (value, meant) => {
+    expect(readSettings({ TRUST_PROXY: value }).TRUST_PROXY).toEqual(meant);
   });
 
   it('settings that only work together are asked for together', () => {

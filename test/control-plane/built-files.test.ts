@@ -34,7 +34,7 @@ beforeAll(async () => {
   writeFileSync(join(dist, 'console', 'icon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
   api = await openTestApi();
   app = await createServer(api.context);
-  await registerSiteRoutes(app, dist);
+  await registerSiteRoutes(app, api.context, dist);
 });
 afterAll(async () => {
   await app.close();

@@ -22,7 +22,7 @@ afterAll(async () => {
 
 async function site() {
   const app = await createServer(api.context);
-  await registerSiteRoutes(app, dist);
+  await registerSiteRoutes(app, api.context, dist);
   return app;
 }
 
@@ -76,5 +76,25 @@ describe('the site', () => {
     expect((await app.inject('/../package.json')).statusCode).toBe(404);
     expect((await app.inject('/nothing-here')).json()).toEqual({ status: 404, message: 'Not found', reason: null });
     await app.close();
+  });
+
+  it('security 25: the console connects to the product and its rooms only, and runs nothing but its own scripts', async () => {
+    mkdirSync(join(dist, 'console'), { recursive: true });
+    writeFileSync(join(dist, 'console', 'index.html'), '<!doctype html><title>Console</title>');
+    const settings = { ...api.context.settings, LIVEKIT_URL: 'wss://rooms.example.com' };
+    const app = await createServer(api.context);
+    await registerSiteRoutes(app, { settings, publicUrl: () => 'https://parley.example.com' }, dist);
+    const policy = new Map(
+      String((await app.inject('/')).headers['content-security-policy'])
+        .split('; ')
+        .map((directive) => [directive.split(' ')[0], directive.split(' ').slice(1)]),
+    );
+    await app.close();
+    expect(policy.get('connect-src')).toEqual([
+      "'self'",
+      ...['https://parley.example.com', 'wss://parley.example.com', 'https://rooms.example.com', 'wss://rooms.example.com'],
+    ]);
+    expect(policy.get('script-src')).toEqual(["'self'"]);
+    for (const name of ['object-src', 'worker-src', 'frame-src', 'base-uri']) expect([name, policy.get(name)]).toEqual([name, ["'none'"]]);
   });
 });
