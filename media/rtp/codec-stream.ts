@@ -1,9 +1,9 @@
 /** One codec of one RTP stream joined to its leg: payloads to samples at the leg's rate and back, resampled where the two differ. */
-// Not the native build: it crashed the whole process when the thread that had used it ended.
-import { Decoder as OpusDecoder, Encoder as OpusEncoder } from '@evan/opus/wasm/index.mjs';
+import { Decoder as OpusDecoder } from '@evan/opus/wasm/index.mjs';
 import { decodeG711, encodeG711 } from '../codecs.ts';
 import { G722Decoder, G722Encoder } from '../g722.ts';
 import { FRAME_MS, type RtpCodec } from '../leg.ts';
+import { createOpusEncoder } from '../opus-encoder.ts';
 import { Resampler } from '../pcm.ts';
 import { CODECS } from './codec-table.ts';
 
@@ -89,13 +89,14 @@ function createG722(): Coder {
 }
 
 function createOpus(): Coder {
-  const rate = { channels: 1, sample_rate: CODECS.opus.rateHz } as const;
-  const encoder = new OpusEncoder({ ...rate, application: 'voip' });
-  encoder.bitrate = OPUS_BIT_RATE;
-  encoder.complexity = OPUS_COMPLEXITY;
-  encoder.inband_fec = true;
-  encoder.packet_loss = OPUS_EXPECTED_LOSS;
-  const decoder = new OpusDecoder(rate);
+  const encoder = createOpusEncoder({
+    sampleRateHz: CODECS.opus.rateHz,
+    application: 'voip',
+    bitRate: OPUS_BIT_RATE,
+    complexity: OPUS_COMPLEXITY,
+    expectedLoss: OPUS_EXPECTED_LOSS,
+  });
+  const decoder = new OpusDecoder({ channels: 1, sample_rate: CODECS.opus.rateHz });
   return {
     encode(samples, bytes, offset) {
       const packet = encoder.encode(samples);

@@ -1,7 +1,6 @@
 /** Synthesised audio as the bytes of a file format, made while the audio is made: wav, pcm, mp3 and opus (in Ogg), mono (supplement 4.9). */
-// Not the native build: it crashed the whole process when the thread that had used it ended.
-import { Encoder as OpusCodec } from '@evan/opus/wasm/index.mjs';
 import { createMp3Encoder } from 'wasm-media-encoders';
+import { createOpusEncoder } from '../../opus-encoder.ts';
 import { wavHeader } from '../wav.ts';
 import { OGG_FRAME_SAMPLES, OggOpusWriter } from './ogg-opus.ts';
 
@@ -63,8 +62,7 @@ async function createMp3(sampleRate: number, bitRate: 64_000 | 128_000 | 192_000
 }
 
 function createOpus(bitRate: number | null): AudioEncoder {
-  const codec = new OpusCodec({ channels: 1, sample_rate: 48_000, application: 'audio' });
-  codec.bitrate = bitRate ?? 'auto';
+  const codec = createOpusEncoder({ sampleRateHz: 48_000, application: 'audio', bitRate });
   const writer = new OggOpusWriter();
   const frame = new Int16Array(OGG_FRAME_SAMPLES);
   let filled = 0;

@@ -21,6 +21,8 @@ export async function decodeAudio(
   { longestSeconds, signal }: { longestSeconds: number; signal: AbortSignal },
 ): Promise<Int16Array> {
   const collector = new Collector(longestSeconds * DECODED_RATE_HZ);
+  const foreign = foreignFormat(file);
+  if (foreign !== null) throw new SpeechJobError('audio_unsupported', `${foreign} cannot be read here: ${READABLE}`);
   const blocks = isWav(file) ? readWav(file, longestSeconds) : readWithLibav(file);
   for await (const block of blocks) {
     signal.throwIfAborted();
@@ -28,6 +30,26 @@ export async function decodeAudio(
     await nextRound();
   }
   return collector.samples();
+}
+
+const READABLE = 'send WAV, MP3, FLAC, Ogg (Opus or Vorbis) or WebM';
+
+/** What files of audio that is not read here begin with, and where. */
+const FOREIGN_FORMATS: readonly (readonly [at: number, magic: string, name: string])[] = [
+  [4, 'ftyp', 'MP4 audio (M4A)'],
+  [8, 'AIFF', 'AIFF'],
+  [8, 'AIFC', 'AIFF'],
+  [0, 'caff', 'Core Audio'],
+  [0, '#!AMR', 'AMR'],
+  [0, '.snd', 'AU'],
+  [0, '\x30\x26\xb2\x75', 'Windows Media'],
+  [0, '\xff\xf1', 'AAC'],
+  [0, '\xff\xf9', 'AAC'],
+];
+
+function foreignFormat(file: Uint8Array): string | null {
+  const head = Buffer.from(file.subarray(0, 16)).toString('latin1');
+  return FOREIGN_FORMATS.find(([at, magic]) => head.startsWith(magic, at))?.[2] ?? null;
 }
 
 function isWav(file: Uint8Array): boolean {
@@ -54,10 +76,7 @@ async function* readWithLibav(file: Uint8Array): AsyncGenerator<DecodedBlock> {
 
 async function* readFile(library: Instance, name: string): AsyncGenerator<DecodedBlock> {
   const [container, streams] = await library.ff_init_demuxer_file(name).catch(() => {
-    throw new SpeechJobError(
-      'audio_unsupported',
-      'The audio is of no format that can be read here: send WAV, MP3, FLAC, Ogg (Opus or Vorbis) or WebM',
-    );
+    throw new SpeechJobError('audio_unreadable', `The file is no audio that can be read: ${READABLE}`);
   });
   try {
     const stream = streams.find(({ codec_type }) => codec_type === library.AVMEDIA_TYPE_AUDIO);
