@@ -11,6 +11,9 @@ export interface TimedCharacter {
 /** Gives each character of a spoken text its time once; pieces come in order. */
 export class CharacterTimes {
   #seq = -1;
+  #text = '';
+  /** What stood between the last word told and the chunk that has begun. */
+  #between = '';
   /** Characters of the chunk told so far. */
   #told = 0;
   /** Where the last of them ends, seconds from the beginning of the whole. */
@@ -20,7 +23,11 @@ export class CharacterTimes {
   /** The characters that this piece settles; none where the engine times no words. */
   take({ chunk }: AudioPiece): TimedCharacter[] {
     if (chunk.seq !== this.#seq) {
+      // The engine is given clauses without the blank between them.
+      const rest = this.#between + this.#text.slice(this.#told);
+      this.#between = this.#end > 0 && isBlankBetween(this.#text, chunk.text) ? `${rest} ` : rest;
       this.#seq = chunk.seq;
+      this.#text = chunk.text;
       this.#told = 0;
       this.#words = 0;
     }
@@ -31,12 +38,22 @@ export class CharacterTimes {
       if (at === -1) continue;
       const [start, end] = [Math.max(this.#end, chunk.offsetSeconds + word.start), chunk.offsetSeconds + word.end];
       // What stands between two words fills the time between them.
-      settled.push(...spread(chunk.text.slice(this.#told, at), this.#end, start), ...spread(word.text, start, Math.max(start, end)));
+      const before = this.#between + chunk.text.slice(this.#told, at);
+      settled.push(...spread(before, this.#end, start), ...spread(word.text, start, Math.max(start, end)));
       this.#told = at + word.text.length;
+      this.#between = '';
       this.#end = Math.max(start, end);
     }
     return settled;
   }
+}
+
+/** Scripts that put no blank between sentences. */
+const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Mymr}\u3000-\u303F\uFF00-\uFF60]/u;
+
+function isBlankBetween(before: string, after: string): boolean {
+  const [last, next] = [before.at(-1) ?? ' ', after[0] ?? ' '];
+  return last.trim() !== '' && next.trim() !== '' && !(UNSPACED.test(last) && UNSPACED.test(next));
 }
 
 function spread(text: string, start: number, end: number): TimedCharacter[] {

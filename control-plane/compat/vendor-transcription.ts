@@ -1,4 +1,5 @@
 /** `POST /v1/speech-to-text` of the voice vendor's protocol (supplement 4.13). */
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -47,7 +48,8 @@ export function registerVendorTranscription(scope: ApiServer, context: Context):
     consumes: ['multipart/form-data'],
     body: transcriptionBody,
   };
-  scope.post('/v1/speech-to-text', { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY, schema }, async (request, reply) => {
+  const options = { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY, schema, preValidation: dropNulls };
+  scope.post('/v1/speech-to-text', options, async (request, reply) => {
     const { body, headers } = request;
     requireListeningModel(body.model_id);
     refuseNative({ headers, body });
@@ -67,6 +69,12 @@ export function registerVendorTranscription(scope: ApiServer, context: Context):
       audio_duration_secs: transcript.durationSeconds,
     };
   });
+}
+
+/** The vendor's client for Python writes `null` into the fields of a form that are not set. */
+async function dropNulls(request: FastifyRequest): Promise<void> {
+  if (!request.isMultipart()) return;
+  request.body = Object.fromEntries(Object.entries(request.body as Record<string, unknown>).filter(([, value]) => value !== 'null'));
 }
 
 /** Words and what stands between them, with their times in seconds. */

@@ -69,9 +69,9 @@ const fields = {
     .default(128)
     .meta({ description: 'kbit/s' }),
   opus_bitrate: z
-    .union([z.literal(-1_000), z.literal(24_000), z.literal(32_000), z.literal(48_000), z.literal(64_000)])
+    .literal([-1_000, 24_000, 32_000, 48_000, 64_000, 24, 32, 48, 64])
     .default(-1_000)
-    .meta({ description: 'bit/s; -1000 leaves it to the encoder' }),
+    .meta({ description: 'bit/s, or kbit/s below 1000; -1000 leaves it to the encoder' }),
   latency: z.enum(['low', 'normal', 'balanced']).default('normal'),
   max_new_tokens: z.number().int().min(0).default(1_024).meta({ description: 'As temperature' }),
   repetition_penalty: z.number().min(0).default(1.2).meta({ description: 'As temperature' }),
@@ -115,8 +115,14 @@ export function speakOptions(request: TtsRequest, language: string): SpeakOption
 function output({ format, sample_rate, mp3_bitrate, opus_bitrate }: TtsRequest): AudioOutput {
   const sampleRateHz = sample_rate ?? 44_100;
   if (format === 'mp3') return { format, sampleRateHz, bitRate: (mp3_bitrate * 1_000) as 64_000 | 128_000 | 192_000 };
-  if (format === 'opus') return { format, sampleRateHz: 48_000, bitRate: opus_bitrate === -1_000 ? null : opus_bitrate };
+  if (format === 'opus') return { format, sampleRateHz: 48_000, bitRate: opusBitRate(opus_bitrate) };
   return { format, sampleRateHz };
+}
+
+/** In bit/s; clients of this API send kbit/s as well. */
+function opusBitRate(asked: number): number | null {
+  if (asked < 0) return null;
+  return asked < 1_000 ? asked * 1_000 : asked;
 }
 
 /** Turns text into segments, speaker by speaker; keeps who is speaking from one text to the next. Throws `bad_request` for a speaker without a voice. */

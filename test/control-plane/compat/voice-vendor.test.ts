@@ -83,6 +83,16 @@ describe('supplement 4.13 speech-to-text', () => {
     expect((await hear({ language_code: 'en', timestamps_granularity: 'none' })).body).toMatchObject({ language_code: 'en', words: [] });
   });
 
+  it('a field that says null is not set: the vendor’s client for Python sends it so', async () => {
+    const nulls = Object.fromEntries(
+      ['language_code', 'timestamps_granularity', 'file_format', 'num_speakers', 'webhook', 'entity_detection', 'cloud_storage_url'].map((name) => [
+        name,
+        'null',
+      ]),
+    );
+    expect((await hear(nulls)).body).toMatchObject({ text: HEARD, language_code: '' });
+  });
+
   it('takes raw PCM where it is told so', async () => {
     const pcm = Buffer.from(SPOKEN.samples.buffer, SPOKEN.samples.byteOffset, SPOKEN.samples.byteLength);
     expect((await hear({ file: pcm, file_format: 'pcm_s16le_16' })).body.text).toBe(HEARD);
@@ -140,6 +150,22 @@ describe('formats and times', () => {
       charStartTimesMs: [200, 300, 400, 500],
       charDurationsMs: [100, 100, 100, 100],
     });
-    expect(inMilliseconds(times.take(piece(1, 1, 'Hi', [hi])))?.charStartTimesMs).toEqual([1_000, 1_100]);
+    expect(inMilliseconds(times.take(piece(1, 1, 'Hi', [hi])))).toMatchObject({ chars: [' ', 'H', 'i'], charStartTimesMs: [600, 1_000, 1_100] });
+  });
+
+  it('the characters of two clauses are the text that was sent', () => {
+    const spoken = (...chunks: readonly (readonly string[])[]) => {
+      const times = new CharacterTimes();
+      return chunks
+        .flatMap((words, seq) => {
+          const text = words.join(' ');
+          const timed = words.map((word, index) => ({ text: word, start: index / 10, end: (index + 1) / 10 }));
+          return times.take({ bytes: new Uint8Array(0), durationMs: 0, chunk: { seq, text, offsetSeconds: seq, seconds: 1, words: timed } });
+        })
+        .map(({ character }) => character)
+        .join('');
+    };
+    expect(spoken(['Good', 'morning,'], ['how', 'are', 'you?'])).toBe('Good morning, how are you?');
+    expect(spoken(['こんにちは。'], ['お元気ですか。'])).toBe('こんにちは。お元気ですか。');
   });
 });

@@ -54,6 +54,7 @@ describeNeeds(['ffmpeg', 'ffprobe'])('supplement 4.9: every format is what it sa
     { format: 'mp3', sample_rate: 44_100, mp3_bitrate: 192, codec: 'mp3' },
     { format: 'opus', sample_rate: 48_000, opus_bitrate: -1_000, codec: 'opus' },
     { format: 'opus', sample_rate: 48_000, opus_bitrate: 24_000, codec: 'opus' },
+    { format: 'opus', sample_rate: 48_000, opus_bitrate: 24, codec: 'opus' },
   ];
   let seconds = 0;
   beforeAll(async () => {
@@ -98,6 +99,30 @@ describe('S§4.7 the request', () => {
       payload: Buffer.from(encode({ text: 'Hello.', format: 'wav' })),
     });
     expect([response.statusCode, response.rawPayload.subarray(0, 4).toString()]).toEqual([200, 'RIFF']);
+  });
+
+  it('takes MessagePack with every default spelt out, as the API’s client for Python sends it', async () => {
+    const defaults = {
+      ...{ chunk_length: 200, format: 'mp3', sample_rate: null, mp3_bitrate: 128, opus_bitrate: 32, references: [], reference_id: null },
+      ...{ normalize: true, latency: 'balanced', prosody: null, top_p: 0.7, temperature: 0.7, max_new_tokens: 1_024, repetition_penalty: 1.2 },
+      ...{ min_chunk_length: 50, condition_on_previous_chunks: true, early_stop_threshold: 1 },
+    };
+    for (const over of [{ format: 'wav' }, { format: 'pcm' }, { format: 'opus' }, { prosody: { speed: 1.2, volume: 0 } }]) {
+      const response = await api.app.inject({
+        method: 'POST',
+        url: '/v1/tts',
+        headers: { authorization: `Bearer ${user.key}`, 'content-type': 'application/msgpack', model: 's2-pro' },
+        payload: Buffer.from(encode({ text: 'Hello.', ...defaults, ...over })),
+      });
+      expect([response.statusCode, over]).toEqual([200, over]);
+    }
+  });
+
+  it('a bit rate of Opus is the same in bit/s and in kbit/s', async () => {
+    const sizes = [64, 64_000, 24, 24_000].map(async (opus_bitrate) => (await tts({ text: TEXT, format: 'opus', opus_bitrate })).bytes.length);
+    const [high, alsoHigh, low, alsoLow] = (await Promise.all(sizes)) as [number, number, number, number];
+    expect([high, low]).toEqual([alsoHigh, alsoLow]);
+    expect(low).toBeLessThan(high * 0.7);
   });
 
   it('speed and volume change the audio', async () => {
