@@ -30,7 +30,13 @@ const WORKER_DEATHS = { kills: isQuick ? 2 : 20, calls: 5 };
 const RECORDED_CALLS = 20;
 const NUMBER = '+15550100042';
 /** Nothing is refused for credit or for want of a slot: this is about speed. */
-const AMPLE = { STARTING_CREDIT: '1000000.00', WORKER_MAX_CALLS: '5000', LOG_LEVEL: 'warn' };
+const AMPLE = {
+  STARTING_CREDIT: '1000000.00',
+  WORKER_MAX_CALLS: '5000',
+  LIMIT_UNJOINED_SESSIONS: 'none',
+  LIMIT_SESSIONS_PER_MINUTE: 'none',
+  LOG_LEVEL: 'warn',
+};
 
 async function run(): Promise<void> {
   const standIns = await startStandIns();

@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isCountry } from './countries.ts';
 import { DEMO_MODEL_ID, LANGUAGE_MODELS, vendorOfModel } from './language-models.ts';
+import { limitSettings } from './limit-settings.ts';
 import { parseMoney } from './money.ts';
 import { hostPort, isAllowListEntry, isPort } from './public-address.ts';
 
@@ -176,6 +177,7 @@ const environmentSchema = z.object({
   PRICE_ASR_PER_HOUR: price.prefault('0.36'),
   PUBLIC_RATE_PER_AGENT: count.default(60),
   PUBLIC_RATE_PER_IP: count.default(10),
+  ...limitSettings,
   SESSION_JOIN_SECONDS: count.default(60),
   WORKER_MAX_CALLS: count.optional(),
   CONTROL_PLANE_URL: httpUrl.optional(),

@@ -104,6 +104,16 @@ const FAULTS = {
     message: 'All {limit} concurrent calls of this {of} are in use: try again when one has ended, or raise concurrent_calls',
     sip: 486,
   },
+  too_many_at_once: {
+    status: 429,
+    message: 'This account has {limit} {what}, as many as it may have at once: {remedy}, or try again in {seconds} s',
+    reason: 'too_many_at_once',
+  },
+  too_many_a_minute: {
+    status: 429,
+    message: 'This account may have {limit} {what} a minute: try again in {seconds} s',
+    reason: 'too_many_a_minute',
+  },
   speech_busy: { status: 429, message: 'All {limit} concurrent speech requests of this {of} are in use: try again when one has ended' },
   // 502, 503
   gateway_unreachable: { status: 502, message: 'Agent gateway is unreachable', sip: 503 },

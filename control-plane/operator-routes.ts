@@ -7,7 +7,9 @@ import { accountRecord, toAccountRecord } from './keys/account-record.ts';
 import { createAccount, createKey, listKeys } from './keys/accounts.ts';
 import { createdKey, expiryOf, keyList, newKeyFields, toKeyList } from './keys/key-record.ts';
 import { limitFields, toStoredLimits } from './limits/limit-record.ts';
+import { accountCalls } from './limits/spend-limits.ts';
 import type { ApiServer } from './server.ts';
+import { recountPlaces } from './store/places.ts';
 import { amount, toWalletRecord, walletRecord } from './wallet/wallet-record.ts';
 
 const OPERATOR = { access: 'operator' } as const;
@@ -92,6 +94,7 @@ function registerUserRoutes(app: ApiServer, context: Context): void {
         )
         .lean();
       if (!user) throw fault('not_found');
+      if (request.body.concurrent_calls !== undefined) await recountPlaces(context, accountCalls(user._id));
       return toAccountRecord(user);
     },
   );

@@ -8,6 +8,7 @@ import type { PinnedKnowledge } from '../store/models/version-model.ts';
 import { type AgentSnapshot, type AttachedTool, configHash } from './config-hash.ts';
 import { checkDraft } from './config-rules.ts';
 import { applySecrets } from './config-secrets.ts';
+import { stepBack } from './references.ts';
 
 /** How often a change is tried again when others change the same draft. */
 const DRAFT_ATTEMPTS = 10;
@@ -39,7 +40,8 @@ export async function patchDraft(context: Context, teamId: string, agentId: stri
         { returnDocument: 'after' },
       )
       .lean<AgentDocument>();
-    if (saved) return saved;
+    // What is being deleted does not stay attached: looked at once more, the patch is refused by its name.
+    if (saved && !(await stepBack(context, saved, agent.config))) return saved;
   }
   throw fault('database_unavailable');
 }
@@ -83,10 +85,21 @@ async function snapshotsOf(context: Context, agents: readonly AgentDocument[]): 
 async function attachedTools(context: Context, toolIds: readonly string[]): Promise<AttachedTool[]> {
   if (toolIds.length === 0) return [];
   const tools = await context.models.tools.find({ _id: { $in: toolIds } }).lean();
-  return tools.map(({ _id, team_id: _team, workspace_id: _workspace, rev: _rev, created_at: _created, updated_at: _updated, ...definition }) => ({
-    tool_id: _id,
-    ...definition,
-  }));
+  return tools.map(
+    ({
+      _id,
+      team_id: _team,
+      workspace_id: _space,
+      rev: _rev,
+      created_at: _created,
+      updated_at: _updated,
+      deleting_at: _deleting,
+      ...definition
+    }) => ({
+      tool_id: _id,
+      ...definition,
+    }),
+  );
 }
 
 async function attachedKnowledge(context: Context, sourceIds: readonly string[]): Promise<PinnedKnowledge[]> {

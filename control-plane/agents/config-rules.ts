@@ -14,6 +14,7 @@ import { isTimezone } from '#config/timezones.ts';
 import { countryOf, isE164 } from '#telephony/e164.ts';
 import type { Context } from '../context.ts';
 import { InvalidRequest, invalidField } from '../problems.ts';
+import { attachable } from './references.ts';
 
 interface Problem {
   readonly loc: readonly (string | number)[];
@@ -181,23 +182,13 @@ async function urlProblems(context: Context, url: string, loc: Problem['loc']): 
 
 async function referenceProblems(context: Context, { teamId, patch }: DraftChange): Promise<Problem[]> {
   const problems: Problem[] = [];
-  const toolIds = patch.tools?.tool_ids;
-  if (toolIds && toolIds.length > 0) {
-    const known = new Set((await context.models.tools.find({ team_id: teamId, _id: { $in: toolIds } }, { _id: 1 }).lean()).map((tool) => tool._id));
-    problems.push(...unknownEntries(['tools', 'tool_ids'], toolIds, known, 'unknown tool'));
-  }
-  const sourceIds = patch.knowledge_base?.knowledge_source_ids;
-  if (sourceIds && sourceIds.length > 0) {
-    const found = await context.models.knowledge.find({ team_id: teamId, _id: { $in: sourceIds } }, { _id: 1 }).lean();
-    problems.push(
-      ...unknownEntries(
-        ['knowledge_base', 'knowledge_source_ids'],
-        sourceIds,
-        new Set(found.map((source) => source._id)),
-        'unknown knowledge source',
-      ),
-    );
-  }
+  const { tool_ids: toolIds = [] } = patch.tools ?? {};
+  const { knowledge_source_ids: sourceIds = [] } = patch.knowledge_base ?? {};
+  const [tools, sources] = await Promise.all([attachable(context, 'tools', teamId, toolIds), attachable(context, 'knowledge', teamId, sourceIds)]);
+  problems.push(
+    ...unknownEntries(['tools', 'tool_ids'], toolIds, tools, 'unknown tool'),
+    ...unknownEntries(['knowledge_base', 'knowledge_source_ids'], sourceIds, sources, 'unknown knowledge source'),
+  );
   const defaults = patch.variables?.defaults;
   if (defaults && (Object.keys(defaults).length > LIMITS.variableEntries || Buffer.byteLength(JSON.stringify(defaults)) > LIMITS.variableBytes))
     problems.push({ loc: ['variables', 'defaults'], text: `at most ${LIMITS.variableEntries} entries and ${LIMITS.variableBytes} bytes` });

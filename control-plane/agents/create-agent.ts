@@ -7,6 +7,7 @@ import { InvalidRequest } from '../problems.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import { patchedDraft } from './agent-store.ts';
 import { NO_SECRETS } from './config-secrets.ts';
+import { stepBack } from './references.ts';
 
 /** Who creates the agent, and what it starts with. */
 export interface NewAgent {
@@ -47,7 +48,10 @@ export async function createAgent(context: Context, request: NewAgent): Promise<
     updated_at: at,
   };
   await context.models.agents.create(agent);
-  return agent;
+  if (!(await stepBack(context, agent, null))) return agent;
+  // Looked at once more, what is being deleted is refused by its name.
+  await context.models.agents.deleteOne({ _id: agent._id });
+  return createAgent(context, request);
 }
 
 /** A creation carries the patch in its field `config`; that is where its problems are. */

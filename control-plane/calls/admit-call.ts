@@ -9,7 +9,7 @@ import { isE164 } from '#telephony/e164.ts';
 import { loadPublished } from '../agents/publish.ts';
 import { type Context, newId } from '../context.ts';
 import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
-import { requireWithinLimits } from '../limits/spend-limits.ts';
+import { withinLimits } from '../limits/spend-limits.ts';
 import { findCalledNumber } from '../numbers/number-store.ts';
 import { logRefusal } from '../refusals/log-refusal.ts';
 import { keepPlan, sessionDraft } from '../sessions/new-session.ts';
@@ -71,13 +71,8 @@ export async function admitCall(context: Context, request: AdmissionRequest, isA
   }
   try {
     const callee = await findCallee(context, number);
-    await requireWithinLimits(context, callee.agent, { userId: number.user_id });
-    const placed = await charge(context, { request, callee, isAwaited });
-    const tag = isAwaited() ? placed.placement.sipTag : null;
-    if (tag === null || request.is_answerable === false) {
-      await giveUp(context, placed);
-      throw fault(tag === null ? 'no_capacity' : 'no_common_codec');
-    }
+    const call = { agent: callee.agent, payer: { userId: number.user_id }, sessionId: newId() };
+    const { placed, tag } = await withinLimits(context, call, () => place(context, { request, callee, isAwaited, sessionId: call.sessionId }));
     context.logger.info({ sessionId: placed.session._id, agentId: callee.agent._id }, 'call admitted');
     const planned = plan(context, { request, callee, placed }).catch((error: unknown) => {
       context.logger.error({ err: error, sessionId: placed.session._id }, 'admitted call got no plan');
@@ -151,15 +146,28 @@ async function findCallee(context: Context, number: NumberDocument): Promise<Cal
   return { number, agent: published.agent, version: published.version };
 }
 
-async function charge(
-  context: Context,
-  of: { readonly request: AdmissionRequest; readonly callee: Callee; readonly isAwaited: () => boolean },
-): Promise<PlacedSession> {
+interface AwaitedCall {
+  readonly request: AdmissionRequest;
+  readonly callee: Callee;
+  readonly sessionId: string;
+  readonly isAwaited: () => boolean;
+}
+
+/** Charges the call and finds it a worker; `tag` leads signalling there. */
+async function place(context: Context, of: AwaitedCall): Promise<{ placed: PlacedSession; tag: string }> {
+  const placed = await charge(context, of);
+  const tag = of.isAwaited() ? placed.placement.sipTag : null;
+  if (tag !== null && of.request.is_answerable !== false) return { placed, tag };
+  await giveUp(context, placed);
+  throw fault(tag === null ? 'no_capacity' : 'no_common_codec');
+}
+
+async function charge(context: Context, of: AwaitedCall): Promise<PlacedSession> {
   if (!of.isAwaited()) throw fault('no_capacity');
   const { request, callee } = of;
   const { number, agent, version } = callee;
   const draft = sessionDraft(context, {
-    sessionId: newId(),
+    sessionId: of.sessionId,
     agent,
     version,
     userId: number.user_id,

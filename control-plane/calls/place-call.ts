@@ -3,7 +3,7 @@ import type { CallPlan } from '#config/call-plan.ts';
 import { Fault, fault } from '#config/errors.ts';
 import { type Context, now } from '../context.ts';
 import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
-import { requireWithinLimits } from '../limits/spend-limits.ts';
+import { withinLimits } from '../limits/spend-limits.ts';
 import { carryOn } from '../sessions/carry-on.ts';
 import { sessionDraft } from '../sessions/new-session.ts';
 import { assignSession, openPlacedSession, openSession } from '../sessions/place-session.ts';
@@ -39,11 +39,18 @@ const SINGLE_CALL: BatchTerms = { endUserId: null, outreach: null };
  * nothing stays charged then.
  */
 export async function placeCall(context: Context, caller: OutboundCaller, sessionId: string, request: CallRequest): Promise<void> {
-  const terms = request.batch ?? SINGLE_CALL;
   const allowed = await checkOutbound(context, caller, request);
+  await withinLimits(context, { agent: allowed.agent, payer: caller, sessionId }, () => place(context, { caller, sessionId, request, allowed }));
+}
+
+async function place(
+  context: Context,
+  of: { readonly caller: OutboundCaller; readonly sessionId: string; readonly request: CallRequest; readonly allowed: AllowedCall },
+): Promise<void> {
+  const { caller, sessionId, request, allowed } = of;
+  const terms = request.batch ?? SINGLE_CALL;
   const transport = outboundTransport(context, { ...allowed, sessionId, sipHeaders: request.sip_headers ?? {}, ringSeconds: RING_SECONDS });
   const { agent, version, toNumber } = allowed;
-  await requireWithinLimits(context, agent, caller);
   await requireModestRate(context, caller, allowed.number);
   const timezone = sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber: toNumber });
   const plan = await planOf(context, { sessionId, request, allowed, transport, timezone, terms });

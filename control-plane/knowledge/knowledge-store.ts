@@ -5,6 +5,7 @@
 import { fault } from '#config/errors.ts';
 import { chunkText } from '#config/knowledge-chunks.ts';
 import { LIMITS } from '#config/limits.ts';
+import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { KnowledgeDocument } from '../store/models/knowledge-model.ts';
@@ -81,9 +82,10 @@ export async function patchSource(context: Context, teamId: string, sourceId: st
 /** Deletes a source with all its revisions. Throws `not_found`, or `knowledge_attached` while an agent refers to it (S§4.1). */
 export async function deleteSource(context: Context, teamId: string, sourceId: string): Promise<void> {
   await findSource(context, teamId, sourceId);
-  const agents = await dependentsOf(context, sourceId);
-  if (agents.length > 0) throw fault('knowledge_attached', { count: agents.length });
-  await context.models.knowledge.deleteOne({ _id: sourceId, team_id: teamId });
+  await deleteReferred(context, { of: 'knowledge', teamId, id: sourceId }, async () => {
+    const agents = await dependentsOf(context, sourceId);
+    if (agents.length > 0) throw fault('knowledge_attached', { count: agents.length });
+  });
   await context.models.knowledgeRevisions.deleteMany({ knowledge_source_id: sourceId });
 }
 

@@ -6,7 +6,9 @@ import { callerOf } from '../auth.ts';
 import type { Context } from '../context.ts';
 import type { ApiServer } from '../server.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
+import { recountPlaces } from '../store/places.ts';
 import { limitFields, toLimitRecord, toStoredLimits } from './limit-record.ts';
+import { agentCalls } from './spend-limits.ts';
 
 const agentPath = z.object({ agent_id: z.string() });
 const limitRecord = z.strictObject(limitFields);
@@ -39,6 +41,7 @@ export function registerLimitRoutes(app: ApiServer, context: Context): void {
         )
         .lean<AgentDocument>();
       if (!agent) throw fault('not_found');
+      await recountPlaces(context, agentCalls(agent._id));
       return toLimitRecord(agent.limits ?? {});
     },
   );

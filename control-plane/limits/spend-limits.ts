@@ -1,14 +1,17 @@
 /**
  * Spend guards: daily caps and limits of concurrent calls, of an account and of an agent, looked at before a session is created, admitted or dialled.
- * They hold spending back, they do not account for it: creations at the same moment may pass together, and calls that run are not cut off.
+ * Concurrent calls are counted exactly. Caps hold spending back, they do not account for it: creations at the same moment may pass together, and calls that run are not cut off.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { LedgerDocument } from '../store/models/ledger-model.ts';
+import type { StoredStatus } from '../store/models/session-model.ts';
 import type { SpendLimits } from '../store/models/user-model.ts';
+import { type CountedSessions, holdingPlaces } from './session-places.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+const LIVE: readonly StoredStatus[] = ['creating', 'pending', 'active', 'unknown'];
 
 type Parts = Pick<Context, 'models' | 'clock'>;
 type LimitedAgent = Pick<AgentDocument, '_id' | 'team_id' | 'limits'>;
@@ -19,32 +22,52 @@ export interface Payer {
   readonly spendLimits?: SpendLimits;
 }
 
-/** Throws `daily_cap_reached` or `concurrent_calls_reached` when a further call of this agent is beyond a limit of it or of whoever pays. */
-export async function requireWithinLimits(context: Parts, agent: LimitedAgent, payer: Payer): Promise<void> {
+/** A call that is about to be created. */
+export interface LimitedCall {
+  readonly agent: LimitedAgent;
+  readonly payer: Payer;
+  readonly sessionId: string;
+}
+
+/** Creates a call within the limits of its agent and of whoever pays. Throws `daily_cap_reached`, `concurrent_calls_reached`, and what `create` throws; no place stays taken then. */
+export async function withinLimits<Created>(context: Parts, call: LimitedCall, create: () => Promise<Created>): Promise<Created> {
+  const { agent, payer, sessionId } = call;
   const owner = payer.userId;
   const account = payer.spendLimits ?? (await context.models.users.findById(owner, { daily_cap: 1, concurrent_calls: 1 }).lean());
   await Promise.all([
-    requireCalls(context, { agent_id: agent._id }, { of: 'agent', limit: agent.limits?.concurrent_calls }),
-    requireCalls(context, { user_id: owner }, { of: 'account', limit: account?.concurrent_calls }),
     requireSpend({ of: 'agent', cap: agent.limits?.daily_cap }, () => spentByAgent(context, agent)),
     requireSpend({ of: 'account', cap: account?.daily_cap }, () => spentByAccount(context, owner)),
   ]);
+  const counted = [
+    ...callsOf(context, { id: agentCalls(agent._id), whose: { agent_id: agent._id }, of: 'agent', limit: agent.limits?.concurrent_calls }),
+    ...callsOf(context, { id: accountCalls(owner), whose: { user_id: owner }, of: 'account', limit: account?.concurrent_calls }),
+  ];
+  return holdingPlaces(context, { counted, sessionId }, create);
 }
 
-async function requireCalls(
+/** Where the calls of an agent are counted. */
+export function agentCalls(agentId: string): string {
+  return `agent-calls:${agentId}`;
+}
+
+/** Where the calls of an account are counted. */
+export function accountCalls(userId: string): string {
+  return `account-calls:${userId}`;
+}
+
+function callsOf(
   { models }: Parts,
-  whose: Readonly<Record<string, string>>,
-  { of, limit }: { readonly of: string; readonly limit: SpendLimits['concurrent_calls'] | undefined },
-): Promise<void> {
-  if (limit === null || limit === undefined) return;
-  const live =
-    limit === 0
-      ? []
-      : await models.sessions
-          .find({ ...whose, status: { $in: ['creating', 'pending', 'active', 'unknown'] } }, { _id: 1 })
-          .limit(limit)
-          .lean();
-  if (live.length >= limit) throw fault('concurrent_calls_reached', { of, limit });
+  counting: {
+    readonly id: string;
+    readonly whose: Readonly<Record<string, string>>;
+    readonly of: string;
+    readonly limit: SpendLimits['concurrent_calls'] | undefined;
+  },
+): CountedSessions[] {
+  const { id, whose, of, limit } = counting;
+  if (limit === null || limit === undefined) return [];
+  const earlier = async () => (await models.sessions.find({ ...whose, status: { $in: [...LIVE] } }, { _id: 1 }).lean()).map(({ _id }) => _id);
+  return [{ id, limit, statuses: LIVE, earlier, refusal: fault('concurrent_calls_reached', { of, limit }) }];
 }
 
 async function requireSpend(

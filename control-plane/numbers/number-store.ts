@@ -8,6 +8,7 @@ import type { Caller } from '../auth.ts';
 import { type Context, newId, now } from '../context.ts';
 import { isDuplicateKey } from '../store/duplicate-key.ts';
 import { type NumberDocument, type NumberSip, OCCUPYING_STATUSES } from '../store/models/number-model.ts';
+import { type CountedPlaces, freePlace, takePlace } from '../store/places.ts';
 
 /** What a caller wants to have. */
 export interface WantedNumber {
@@ -37,6 +38,7 @@ export async function buyNumber(context: Context, caller: Caller, wanted: Wanted
     await chargeFirstDay(context, number);
   } catch (error) {
     await context.models.numbers.deleteOne({ _id: number._id, status: 'provisioning' });
+    await freePlace(context, numberPlaces(context, caller).id, number._id);
     throw error;
   }
   let carrierNumberId: string;
@@ -123,7 +125,6 @@ async function occupy(
   { wanted, provider, sip }: { wanted: WantedNumber; provider: NumberDocument['provider']; sip: NumberSip | null },
 ): Promise<NumberDocument> {
   await requireAgent(context, caller.teamId, wanted.agentId);
-  if ((await countOccupied(context, caller.teamId)) >= caller.phoneNumberLimit) throw fault('number_limit', { limit: caller.phoneNumberLimit });
   const at = now(context);
   const number: NumberDocument = {
     _id: newId(),
@@ -143,21 +144,28 @@ async function occupy(
     created_at: at,
     updated_at: at,
   };
+  const places = numberPlaces(context, caller);
+  if (!(await takePlace(context, places, number._id))) throw fault('number_limit', { limit: caller.phoneNumberLimit });
   try {
     await context.models.numbers.create(number);
   } catch (error) {
+    await freePlace(context, places.id, number._id);
     throw isDuplicateKey(error) ? fault('number_taken') : error;
-  }
-  // Counted again with this one in place: two purchases at once must not both take the last slot.
-  if ((await countOccupied(context, caller.teamId)) > caller.phoneNumberLimit) {
-    await context.models.numbers.deleteOne({ _id: number._id });
-    throw fault('number_limit', { limit: caller.phoneNumberLimit });
   }
   return number;
 }
 
-function countOccupied(context: Context, teamId: string): Promise<number> {
-  return context.models.numbers.countDocuments({ team_id: teamId, status: { $in: [...OCCUPYING_STATUSES] } });
+function numberPlaces({ models }: Context, { teamId, phoneNumberLimit }: Caller): CountedPlaces {
+  const occupying = { team_id: teamId, status: { $in: [...OCCUPYING_STATUSES] } };
+  return {
+    id: `numbers:${teamId}`,
+    limit: phoneNumberLimit,
+    statesOf: async (ids) => {
+      const stored = await models.numbers.find({ _id: { $in: ids } }, { status: 1 }).lean<Pick<NumberDocument, '_id' | 'status'>[]>();
+      return new Map(stored.map(({ _id, status }) => [_id, (OCCUPYING_STATUSES as readonly string[]).includes(status)]));
+    },
+    earlier: async () => (await models.numbers.find(occupying, { _id: 1 }).lean()).map(({ _id }) => _id),
+  };
 }
 
 /** Ends the provisioning of a number; null when that was done by somebody else. */

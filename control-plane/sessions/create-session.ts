@@ -4,7 +4,8 @@ import { buildPlan, refuseMissingVariables, sessionSeconds } from '../calls/buil
 import { sessionTimezone } from '../calls/session-timezone.ts';
 import { type Context, newId } from '../context.ts';
 import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
-import { type Payer, requireWithinLimits } from '../limits/spend-limits.ts';
+import { type Payer, withinLimits } from '../limits/spend-limits.ts';
+import { withinShare } from '../limits/web-shares.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import type { VersionDocument } from '../store/models/version-model.ts';
@@ -28,11 +29,18 @@ const joining = { session_id: z.string(), expires_at: z.iso.datetime(), max_dura
 export const webSessionRecord = z.discriminatedUnion('transport', [webGrant.options[0].extend(joining), webGrant.options[1].extend(joining)]);
 export type WebSession = z.output<typeof webSessionRecord>;
 
-/** Creates the session. Throws `InvalidRequest`, `daily_cap_reached`, `concurrent_calls_reached`, `out_of_credit`, `no_capacity`, `draining`, `gateway_unreachable`; nothing stays charged then. */
+/** Creates the session. Throws `InvalidRequest`, `too_many_at_once`, `too_many_a_minute`, `daily_cap_reached`, `concurrent_calls_reached`, `out_of_credit`, `no_capacity`, `draining`, `gateway_unreachable`; nothing stays charged then. */
 export async function createWebSession(context: Context, input: WebSessionInput): Promise<WebSession> {
-  const { agent, version, request } = input;
-  if (!input.isPreview) await requireWithinLimits(context, agent, input.payer);
+  const { agent, payer } = input;
   const sessionId = newId();
+  const kind = input.isPreview ? 'preview' : input.source === 'public' ? 'visitor' : 'own';
+  return withinShare(context, { sessionId, userId: payer.userId, kind }, () =>
+    input.isPreview ? create(context, sessionId, input) : withinLimits(context, { agent, payer, sessionId }, () => create(context, sessionId, input)),
+  );
+}
+
+async function create(context: Context, sessionId: string, input: WebSessionInput): Promise<WebSession> {
+  const { agent, version, request } = input;
   const timezone = sessionTimezone({
     requested: request.timezone ?? null,
     agent: version.config.conversation.timezone,

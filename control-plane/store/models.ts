@@ -10,6 +10,7 @@ import { defineKeys } from './models/key-model.ts';
 import { defineKnowledge, defineKnowledgeRevisions } from './models/knowledge-model.ts';
 import { defineLedger } from './models/ledger-model.ts';
 import { defineNumbers } from './models/number-model.ts';
+import { definePlaces } from './models/place-model.ts';
 import { definePrivacy } from './models/privacy-model.ts';
 import { defineRefusals } from './models/refusal-model.ts';
 import { defineReplicas } from './models/replica-model.ts';
@@ -31,6 +32,7 @@ export function defineModels(connection: Connection) {
     knowledge: defineKnowledge(connection),
     knowledgeRevisions: defineKnowledgeRevisions(connection),
     numbers: defineNumbers(connection),
+    places: definePlaces(connection),
     ledger: defineLedger(connection),
     sessions: defineSessions(connection),
     sessionAttachments: defineSessionAttachments(connection),

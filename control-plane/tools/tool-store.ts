@@ -1,5 +1,6 @@
 /** Tools in the store: created, changed under their `rev`, deleted when no draft refers to them; credential values sealed on the way in. */
 import { fault } from '#config/errors.ts';
+import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
 import { resealed, type SecretBox } from '../secrets/secret-box.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
@@ -64,9 +65,10 @@ export async function patchTool(context: Context, teamId: string, toolId: string
 /** Deletes a tool. Throws `not_found`, or `tool_attached` while a draft refers to it (S§7). */
 export async function deleteTool(context: Context, teamId: string, toolId: string): Promise<void> {
   await findTool(context, teamId, toolId);
-  const agents = await dependentsOf(context, teamId, toolId);
-  if (agents.length > 0) throw fault('tool_attached', { count: agents.length });
-  await context.models.tools.deleteOne({ _id: toolId, team_id: teamId });
+  await deleteReferred(context, { of: 'tools', teamId, id: toolId }, async () => {
+    const agents = await dependentsOf(context, teamId, toolId);
+    if (agents.length > 0) throw fault('tool_attached', { count: agents.length });
+  });
 }
 
 /** Agents whose draft refers to a tool. */

@@ -19,6 +19,8 @@ export interface KnowledgeDocument {
   revision_id: string;
   created_at: Date;
   updated_at: Date;
+  /** Somebody is about to delete it; see `references.ts`. */
+  deleting_at?: Date;
 }
 
 /** The content of one revision; never changed. */
@@ -46,6 +48,7 @@ export function defineKnowledge(connection: Connection): Model<KnowledgeDocument
       revision_id: { type: String, required: true },
       created_at: { type: Date, required: true },
       updated_at: { type: Date, required: true },
+      deleting_at: { type: Date },
     },
     { collection: 'knowledge_sources', versionKey: false },
   );

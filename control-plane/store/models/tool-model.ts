@@ -34,6 +34,8 @@ export interface ToolDocument extends ToolDefinition {
   rev: number;
   created_at: Date;
   updated_at: Date;
+  /** Somebody is about to delete it; see `references.ts`. */
+  deleting_at?: Date;
 }
 
 /** Defines the model on a connection. */
@@ -61,6 +63,7 @@ export function defineTools(connection: Connection): Model<ToolDocument> {
       rev: { type: Number, default: 0 },
       created_at: { type: Date, required: true },
       updated_at: { type: Date, required: true },
+      deleting_at: { type: Date },
     },
     { collection: 'tools', versionKey: false, minimize: false },
   );

@@ -40,6 +40,29 @@ describe('concurrent calls', () => {
     expect((await create()).status).toBe(201);
   });
 
+  it('store 3: eight at once under a limit of three are exactly three, of an agent and of an account', async () => {
+    const eight = async () => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => create()));
+      return answers.filter(({ status }) => status === 201).map(({ body }): string => body.session_id);
+    };
+    await limit({ daily_cap: null, concurrent_calls: 3 });
+    const first = await eight();
+    expect(first).toHaveLength(3);
+    await Promise.all(first.slice(1).map(end));
+    expect(await eight()).toHaveLength(2);
+    await limit({ daily_cap: null, concurrent_calls: null });
+    await account({ concurrent_calls: 5 });
+    expect(await eight()).toHaveLength(2);
+  });
+
+  it('store 3: a creation that fails leaves no place taken', async () => {
+    await limit({ daily_cap: null, concurrent_calls: 1 });
+    api.dispatch.room = 0;
+    expect((await create()).status).toBe(503);
+    api.dispatch.room = Number.POSITIVE_INFINITY;
+    expect((await create()).status).toBe(201);
+  });
+
   it('of an account are limited over all its agents', async () => {
     expect((await account({ concurrent_calls: 1 })).body).toMatchObject({ concurrent_calls: 1, daily_cap: null, beta_access: true });
     const other = await api.publishAgent(user);

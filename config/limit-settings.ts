@@ -1,0 +1,20 @@
+/** What one account may use of what all accounts share: an operator's setting for each, with its default (docs/limits.md). */
+import { z } from 'zod';
+
+const WRONG = 'must be a whole number of at least 1, or none';
+/** `none` is no limit: infinity. */
+const count = z.preprocess(
+  (value) => (value === 'none' ? Number.MAX_SAFE_INTEGER : value),
+  z.coerce
+    .number(WRONG)
+    .int(WRONG)
+    .min(1, WRONG)
+    .transform((limit) => (limit === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : limit)),
+);
+
+export const limitSettings = {
+  LIMIT_PREVIEWS: count.default(10),
+  LIMIT_PREVIEWS_PER_MINUTE: count.default(60),
+  LIMIT_UNJOINED_SESSIONS: count.default(120),
+  LIMIT_SESSIONS_PER_MINUTE: count.default(1_200),
+};
