@@ -97,6 +97,12 @@ export const LIMITS = {
   voiceSamples: 20,
   voiceSampleBytes: 20 * 1_048_576,
   voiceTitleChars: 120,
+  /** chosen here: SIP over TCP and TLS. Idle is longer than any call lasts, so that a call without a word of signalling keeps its connection */
+  sipConnections: 4_096,
+  sipConnectionsPerAddress: 256,
+  sipMessageMs: 30_000,
+  sipIdleMs: 65 * 60_000,
+  sipUnsentBytes: 1_048_576,
   /** supplement 0.1 */
   pageSizeDefault: 30,
   pageSizeMax: 100,

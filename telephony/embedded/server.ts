@@ -52,7 +52,8 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
   const onUnreachable = (peer: Peer) => {
     for (const transaction of [...core.clients.byId.values()]) if (isDeepStrictEqual(transaction.peer, peer)) transaction.unreachable();
   };
-  const transports = await openTransports({ host: options.sipHost, port: options.sipPort, tls: options.tls ?? null, onMessage, onUnreachable });
+  const { clock, sipHost: host, sipPort: port, tls = null } = options;
+  const transports = await openTransports({ host, port, tls, clock, onMessage, onUnreachable });
   const appPort = await openAppPort({
     host: options.appHost,
     port: options.appPort,

@@ -5,7 +5,10 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { connect, createServer, isIP, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, rootCertificates, connect as tlsConnect } from 'node:tls';
-import { MAX_MESSAGE_BYTES } from './message.ts';
+import type { Clock } from '#config/clock.ts';
+import { LIMITS } from '#config/limits.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
+import { MessageStream } from './message-stream.ts';
 
 /** Where a message came from or goes to. */
 export interface Peer {
@@ -32,6 +35,9 @@ export interface TransportOptions {
   readonly port: number;
   /** Null: TLS is not spoken. */
   readonly tls: SipTls | null;
+  readonly clock: Clock;
+  /** Others than the product's, in tests. */
+  readonly limits?: ConnectionLimits;
   /** One message, or whatever came in its place. */
   onMessage(text: string, source: Peer): void;
   /** Nothing could be sent there. */
@@ -48,9 +54,7 @@ export interface Transports {
   close(): Promise<void>;
 }
 
-const HEADER_END = Buffer.from('\r\n\r\n');
 const MAX_PORT = 65_535;
-const MAX_CONNECTIONS = 4_096;
 const CONNECT_MS = 5_000;
 
 /** Opens them all; rejects when an address cannot be bound. */
@@ -86,7 +90,8 @@ class BoundTransports implements Transports {
   readonly #options: TransportOptions;
   readonly #servers: readonly Server[];
   readonly #udp: UdpSocket;
-  readonly #connections = new Map<string, Socket>();
+  readonly #sockets = new Map<string, Socket>();
+  readonly #connections: Connections;
   #isClosed = false;
 
   constructor(
@@ -96,10 +101,16 @@ class BoundTransports implements Transports {
     this.#options = options;
     this.#servers = bound.tls ? [bound.tcp, bound.tls] : [bound.tcp];
     this.#udp = bound.udp;
+    this.#connections = new Connections(options.clock, options.limits);
     this.port = bound.port;
     this.tlsPort = bound.tls && portOf(bound.tls);
-    bound.tcp.on('connection', (socket) => this.#adopt(socket, 'tcp'));
-    bound.tls?.on('secureConnection', (socket: Socket) => this.#adopt(socket, 'tls'));
+    bound.tcp.on('connection', (socket) => {
+      const peer = this.#admit(socket, 'tcp');
+      if (peer) this.#read(socket, peer);
+    });
+    // It takes its place before the handshake, which may never come.
+    bound.tls?.on('connection', (socket: Socket) => this.#admit(socket, 'tls'));
+    bound.tls?.on('secureConnection', (socket: Socket) => this.#read(socket, peerOf(socket, 'tls')));
     this.#udp.on('error', () => undefined);
     this.#udp.on('message', (bytes, from) => {
       const source: Peer = { transport: 'udp', address: from.address, port: from.port };
@@ -118,14 +129,19 @@ class BoundTransports implements Transports {
       });
       return;
     }
-    const socket = this.#connections.get(keyOf(peer)) ?? this.#open(peer);
-    socket?.write(text);
+    const key = keyOf(peer);
+    const socket = this.#sockets.get(key) ?? this.#open(peer);
+    if (!socket) return;
+    this.#connections.used(key);
+    // Who asks and never reads must not have the answers pile up here.
+    if (socket.writableLength > LIMITS.sipUnsentBytes) socket.destroy();
+    else socket.write(text);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    for (const socket of this.#connections.values()) socket.destroy();
+    this.#connections.close();
     const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
     await Promise.all([...closed, new Promise<void>((resolve) => this.#udp.close(resolve))]);
   }
@@ -139,6 +155,7 @@ class BoundTransports implements Transports {
       socket.setTimeout(0);
     });
     socket.once('timeout', () => socket.destroy());
+    this.#connections.add(keyOf(peer), socket);
     this.#read(socket, peer);
     socket.once('close', () => {
       if (!isOpen && !this.#isClosed) this.#options.onUnreachable(peer);
@@ -156,69 +173,33 @@ class BoundTransports implements Transports {
     return tlsConnect({ ...to, ...name, ...ca, cert: tls.certificate, key: tls.key });
   }
 
-  #adopt(socket: Socket, transport: 'tcp' | 'tls'): void {
-    if (this.#connections.size >= MAX_CONNECTIONS) socket.destroy();
-    else this.#read(socket, { transport, address: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''), port: socket.remotePort ?? 0 });
+  /** The peer of a connection that may stay. */
+  #admit(socket: Socket, transport: 'tcp' | 'tls'): Peer | null {
+    const peer = peerOf(socket, transport);
+    return this.#connections.admit(keyOf(peer), socket, peer.address) ? peer : null;
   }
 
   #read(socket: Socket, peer: Peer): void {
     const key = keyOf(peer);
-    this.#connections.set(key, socket);
+    this.#sockets.set(key, socket);
     socket.setNoDelay(true);
     socket.on('error', () => undefined);
     socket.on('close', () => {
-      if (this.#connections.get(key) === socket) this.#connections.delete(key);
+      if (this.#sockets.get(key) === socket) this.#sockets.delete(key);
     });
-    let waiting: Buffer = Buffer.alloc(0);
+    const stream = new MessageStream();
     socket.on('data', (chunk) => {
-      waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]);
-      for (;;) {
-        const framed = takeFrame(waiting);
-        if (framed === 'more') return;
-        waiting = framed.rest;
-        if (framed.message.length > 0) this.#options.onMessage(framed.message.toString('utf8'), peer);
-        if (framed.isBroken) {
-          // Where the next message begins is anybody's guess (RFC 4475 §3.1.2.3).
-          socket.removeAllListeners('data');
-          socket.end();
-          return;
-        }
+      for (const { text, isBroken } of stream.take(chunk)) {
+        this.#connections.heard(key, { isWhole: !isBroken, isPartial: isBroken });
+        this.#options.onMessage(text, peer);
+        if (!isBroken) continue;
+        socket.removeAllListeners('data');
+        socket.resume();
+        socket.end();
       }
+      this.#connections.heard(key, { isWhole: false, isPartial: stream.isPartial });
     });
   }
-}
-
-/** A message at the front of a stream. */
-interface Frame {
-  readonly message: Buffer;
-  readonly rest: Buffer;
-  /** Nothing behind it can be made sense of. */
-  readonly isBroken: boolean;
-}
-
-/** Cuts one message off by its Content-Length (RFC 3261 §18.3); an empty one is a keep-alive. */
-function takeFrame(bytes: Buffer): Frame | 'more' {
-  let from = 0;
-  while (from < bytes.length && (bytes[from] === 13 || bytes[from] === 10)) from += 1;
-  if (from > 0) return { message: Buffer.alloc(0), rest: bytes.subarray(from), isBroken: false };
-  const headEnd = bytes.indexOf(HEADER_END);
-  if (headEnd < 0) return bytes.length > MAX_MESSAGE_BYTES ? broken(bytes, MAX_MESSAGE_BYTES) : 'more';
-  const bodyAt = headEnd + HEADER_END.length;
-  const length = contentLength(bytes.toString('latin1', 0, headEnd));
-  if (length === null || bodyAt + length > MAX_MESSAGE_BYTES) return broken(bytes, bodyAt);
-  const end = bodyAt + length;
-  return bytes.length < end ? 'more' : { message: bytes.subarray(0, end), rest: bytes.subarray(end), isBroken: false };
-}
-
-function broken(bytes: Buffer, end: number): Frame {
-  return { message: bytes.subarray(0, end), rest: Buffer.alloc(0), isBroken: true };
-}
-
-/** The one Content-Length of a head; 0 without one, null when it cannot be told. */
-function contentLength(head: string): number | null {
-  const given = [...head.replace(/\r\n[ \t]+/g, ' ').matchAll(/\r\n(?:content-length|l)[ \t]*:([^\r\n]*)/gi)].map((match) => (match[1] ?? '').trim());
-  if (given.length === 0) return 0;
-  return given.length === 1 && /^\d{1,6}$/.test(given[0] ?? '') ? Number(given[0]) : null;
 }
 
 function listenTcp(options: TransportOptions): Promise<Server> {
@@ -231,7 +212,6 @@ function listenTcp(options: TransportOptions): Promise<Server> {
 function listenTls(host: string, { port, certificate, key }: SipTls): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createTlsServer({ cert: certificate, key, handshakeTimeout: CONNECT_MS }).once('error', reject);
-    server.maxConnections = MAX_CONNECTIONS;
     server.on('tlsClientError', () => undefined);
     server.listen(port, host, () => resolve(server));
   });
@@ -250,6 +230,10 @@ function bindUdp(options: TransportOptions, port: number): Promise<UdpSocket> {
       resolve(socket);
     });
   });
+}
+
+function peerOf(socket: Socket, transport: Peer['transport']): Peer {
+  return { transport, address: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''), port: socket.remotePort ?? 0 };
 }
 
 function keyOf(peer: Peer): string {

@@ -1,0 +1,89 @@
+/** Cuts a byte stream into SIP messages (RFC 3261 §18.3). Each byte is looked at once, however small the pieces are that it comes in. */
+import { MAX_MESSAGE_BYTES } from './message.ts';
+
+const HEADER_END = Buffer.from('\r\n\r\n');
+const FIRST_BYTES = 2_048;
+
+/** One message of a stream. */
+export interface Cut {
+  readonly text: string;
+  /** It has no end that could be told: nothing behind it can be made sense of (RFC 4475 §3.1.2.3). */
+  readonly isBroken: boolean;
+}
+
+/** What has come of a stream and is no whole message yet. */
+export class MessageStream {
+  #bytes = Buffer.alloc(FIRST_BYTES);
+  /** The message begins at `#from`, what has come ends at `#to`; up to `#seen` no end of a head was found. */
+  #from = 0;
+  #to = 0;
+  #seen = 0;
+  /** Where the message ends, once its head is whole. */
+  #end: number | null = null;
+
+  /** True while a message has begun and is not whole. */
+  get isPartial(): boolean {
+    return this.#to > this.#from;
+  }
+
+  /** Takes what came; the messages that are whole by now, in order. Behind a broken one there is none. */
+  take(chunk: Uint8Array): Cut[] {
+    this.#append(chunk);
+    const cuts: Cut[] = [];
+    for (let cut = this.#cut(); cut !== null; cut = this.#cut()) {
+      cuts.push(cut);
+      if (cut.isBroken) break;
+    }
+    return cuts;
+  }
+
+  #append(chunk: Uint8Array): void {
+    const waiting = this.#to - this.#from;
+    if (this.#to + chunk.length > this.#bytes.length) {
+      // What was handed out makes room first; twice the room otherwise, so that each byte is moved once on average.
+      const target =
+        waiting + chunk.length > this.#bytes.length / 2 ? Buffer.alloc(Math.max(2 * this.#bytes.length, waiting + chunk.length)) : this.#bytes;
+      this.#bytes.copy(target, 0, this.#from, this.#to);
+      this.#bytes = target;
+      this.#seen -= this.#from;
+      if (this.#end !== null) this.#end -= this.#from;
+      this.#from = 0;
+      this.#to = waiting;
+    }
+    this.#bytes.set(chunk, this.#to);
+    this.#to += chunk.length;
+  }
+
+  #cut(): Cut | null {
+    if (this.#end === null) {
+      // Empty lines between messages keep a NAT binding open (RFC 5626 §3.5.1).
+      while (this.#seen === this.#from && this.#from < this.#to && (this.#bytes[this.#from] === 13 || this.#bytes[this.#from] === 10))
+        this.#seen = ++this.#from;
+      const headEnd = this.#bytes.subarray(0, this.#to).indexOf(HEADER_END, Math.max(this.#from, this.#seen - HEADER_END.length + 1));
+      if (headEnd < 0) {
+        this.#seen = this.#to;
+        return this.#to - this.#from > MAX_MESSAGE_BYTES ? this.#handOut(this.#from + MAX_MESSAGE_BYTES, true) : null;
+      }
+      const bodyAt = headEnd + HEADER_END.length;
+      const length = contentLength(this.#bytes.toString('latin1', this.#from, headEnd));
+      if (length === null || bodyAt + length - this.#from > MAX_MESSAGE_BYTES) return this.#handOut(bodyAt, true);
+      this.#end = bodyAt + length;
+    }
+    return this.#to < this.#end ? null : this.#handOut(this.#end, false);
+  }
+
+  #handOut(end: number, isBroken: boolean): Cut {
+    const text = this.#bytes.toString('utf8', this.#from, end);
+    this.#from = isBroken ? this.#to : end;
+    this.#seen = this.#from;
+    this.#end = null;
+    return { text, isBroken };
+  }
+}
+
+/** The one Content-Length of a head; 0 without one, null when it cannot be told. */
+function contentLength(head: string): number | null {
+  const given = [...head.replace(/\r\n[ \t]+/g, ' ').matchAll(/\r\n(?:content-length|l)[ \t]*:([^\r\n]*)/gi)].map((match) => (match[1] ?? '').trim());
+  if (given.length === 0) return 0;
+  return given.length === 1 && /^\d{1,6}$/.test(given[0] ?? '') ? Number(given[0]) : null;
+}

@@ -1,0 +1,161 @@
+/** Connections of strangers over TCP and TLS: who may keep one, and for how long. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_MESSAGE_BYTES } from '#telephony/embedded/message.ts';
+import { MessageStream } from '#telephony/embedded/message-stream.ts';
+import { openTransports, type Transports } from '#telephony/embedded/transport.ts';
+import { makeCertificate, type TestCertificate } from '#test/fakes/certificate.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+
+const LIMITS = { sipConnections: 6, sipConnectionsPerAddress: 4, sipMessageMs: 30_000, sipIdleMs: 3_900_000 };
+const OPTIONS = 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: 0\r\n\r\n';
+
+let clock: ManualClock;
+let transports: Transports;
+let sockets: Socket[];
+let certificate: TestCertificate;
+
+beforeAll(() => {
+  certificate = makeCertificate();
+});
+afterAll(() => certificate.remove());
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  sockets = [];
+  transports = await openTransports({
+    ...{ host: '127.0.0.1', port: 0, tls: { ...certificate, port: 0, authorities: null }, clock, limits: LIMITS },
+    onMessage: (text, peer) => transports.send(`${text.slice(0, 7)} answered`, peer),
+    onUnreachable: () => undefined,
+  });
+});
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  await transports.close();
+});
+
+/** Opens a connection from one of the machine's own addresses. */
+async function open(localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port: transports.port, localAddress });
+  socket.on('error', () => undefined);
+  sockets.push(socket);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** True when a whole message is answered; false when the connection is closed instead. */
+function isServed(socket: Socket, text = OPTIONS): Promise<boolean> {
+  if (socket.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    socket.once('close', () => resolve(false)).once('data', () => resolve(true));
+    socket.write(text);
+  });
+}
+
+describe('a connection to the SIP port', () => {
+  it.each([
+    ['says nothing', ''],
+    ['sends empty lines only', '\r\n\r\n\r\n\r\n'],
+    ['sends half a message', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Le'],
+    ['sends a head without its body', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: 10\r\n\r\nabc'],
+    ['sends what has no end', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: x\r\n\r\n'],
+  ])('security 14: that %s is closed after 30 seconds', async (_, text) => {
+    const served = await open();
+    expect(await isServed(served)).toBe(true);
+    const silent = await open();
+    const closed = once(silent, 'close');
+    silent.resume();
+    if (text !== '') silent.write(text);
+    // Heard in the order it was sent: the one before has been taken in by now.
+    expect(await isServed(served)).toBe(true);
+    await clock.advance(29_000);
+    expect(await isServed(served)).toBe(true);
+    await clock.advance(1_000);
+    await closed;
+    expect(await isServed(served)).toBe(true);
+  });
+
+  it('security 14: that has begun a second message and never ends it is closed after 30 seconds', async () => {
+    const socket = await open();
+    expect(await isServed(socket, `${OPTIONS}OPTIONS sip:`)).toBe(true);
+    const closed = once(socket, 'close');
+    await clock.advance(30_000);
+    await closed;
+  });
+
+  it('security 14: that was used stays for as long as a call may last, and is closed when it was silent for longer', async () => {
+    const socket = await open();
+    expect(await isServed(socket)).toBe(true);
+    await clock.advance(3_600_000);
+    expect(await isServed(socket)).toBe(true);
+    const closed = once(socket, 'close');
+    await clock.advance(3_900_000);
+    await closed;
+  });
+
+  it('security 14: is refused when its address has too many, and another address is served all the same', async () => {
+    for (let n = 0; n < 4; n++) await isServed(await open());
+    expect(await isServed(await open())).toBe(false);
+    expect(await isServed(await open('127.0.0.2'))).toBe(true);
+    sockets[0]?.destroy();
+    await expect.poll(async () => isServed(await open())).toBe(true);
+  });
+
+  it('security 14: takes the place of one that never said anything when all are taken', async () => {
+    const used = await open('127.0.0.2');
+    expect(await isServed(used)).toBe(true);
+    for (const address of ['127.0.0.3', '127.0.0.4']) for (let n = 0; n < 4; n++) await open(address);
+    expect(await isServed(await open('127.0.0.5'))).toBe(true);
+    expect(await isServed(used)).toBe(true);
+  });
+
+  it('security 14: takes the place of the one silent for longest when all were used', async () => {
+    const [first, second] = [await open('127.0.0.2'), await open('127.0.0.2')];
+    expect([await isServed(first), await isServed(second)]).toEqual([true, true]);
+    for (let n = 0; n < 4; n++) expect(await isServed(await open('127.0.0.3'))).toBe(true);
+    expect(await isServed(first)).toBe(true);
+    expect(await isServed(await open('127.0.0.4'))).toBe(true);
+    expect([await isServed(first), await isServed(second)]).toEqual([true, false]);
+  });
+
+  it('security 14: over TLS takes its place before the handshake, and is closed when that never comes', async () => {
+    const port = transports.tlsPort ?? 0;
+    const silent = Array.from({ length: 3 }, () => connect({ host: '127.0.0.1', port }));
+    sockets.push(...silent);
+    const closed = Promise.all(silent.map((socket) => once(socket.resume(), 'close')));
+    await Promise.all(silent.map((socket) => once(socket, 'connect')));
+    const secure = () => {
+      const socket = tlsConnect({ host: '127.0.0.1', port, ca: certificate.certificate });
+      socket.on('error', () => undefined);
+      sockets.push(socket);
+      return socket;
+    };
+    expect(await isServed(secure())).toBe(true);
+    expect(await isServed(secure())).toBe(false);
+    await clock.advance(30_000);
+    await closed;
+    expect(await isServed(secure())).toBe(true);
+  });
+});
+
+describe('a byte stream', () => {
+  it('is cut into the same messages however small the pieces are', () => {
+    const message = (body: string) => `INVITE sip:a@b SIP/2.0\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const messages = ['', 'v=0', 'x'.repeat(60_000), ''].map(message);
+    for (const size of [1, 7, 1_460, 200_000]) {
+      const stream = new MessageStream();
+      const bytes = Buffer.from(`\r\n\r\n${messages.join('\r\n')}`);
+      const texts: string[] = [];
+      for (let at = 0; at < bytes.length; at += size) texts.push(...stream.take(bytes.subarray(at, at + size)).map(({ text }) => text));
+      expect([texts, stream.isPartial]).toEqual([messages, false]);
+    }
+  });
+
+  it('without an end is given up at the length of the largest message', () => {
+    const stream = new MessageStream();
+    expect(stream.take(Buffer.alloc(MAX_MESSAGE_BYTES, 'a'))).toEqual([]);
+    expect(stream.take(Buffer.from('aa'))).toMatchObject([{ isBroken: true }]);
+  });
+});
