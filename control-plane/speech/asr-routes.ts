@@ -12,8 +12,8 @@ import type { ApiServer } from '../server.ts';
 import { hearRecording } from './heard-recording.ts';
 import { type RecognitionModel, recognitionModel } from './speech-models.ts';
 
-/** A form has only text: what is not `true` is false (supplement 4.11). */
-const formFlag = z.union([z.boolean(), z.string().transform((text) => text === 'true')]);
+/** A form has only text: what is not `true` is false (supplement 4.11). Null is not sent. */
+const formFlag = z.union([z.boolean(), z.string().transform((text) => text === 'true'), z.null().transform(() => true)]);
 const count = z.coerce.number().int().min(1).nullable().default(null);
 
 const basic = {

@@ -137,6 +137,12 @@ describe('supplement 4.11 refusals, with the pro model’s codes', () => {
     expect(plain.body).toEqual({ status, message: pro.body.message, reason: null });
   });
 
+  it('takes MessagePack in which null is what was not sent', async () => {
+    const raw = Buffer.from(encode({ audio: WAV, language: null, ignore_timestamps: null, num_speakers: null }));
+    const { status, body } = await api.request('POST', '/v1/asr', { key: user.key, headers: { 'content-type': 'application/msgpack' }, raw });
+    expect([status, body.text, body.segments]).toEqual([200, HEARD, []]);
+  });
+
   it('a body of another type is 415, one that is cut short 400, an hour and more 400', async () => {
     const send = (type: string, raw: Buffer) => api.request('POST', '/v1/asr', { key: user.key, headers: { 'content-type': type }, raw });
     expect((await send('application/json', Buffer.from('{}'))).status).toBe(415);
