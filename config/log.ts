@@ -34,9 +34,14 @@ const DIGITS = /(?<![\w.-])\+?\d(?:[ -]?\d){5,18}(?![\w-])/g;
 /** A JSON string, or a bare number as long as a card's. */
 const MAY_HOLD_DIGITS = /"(?:[^"\\]|\\.)*"|(?<=[:,[])\d{14,19}(?=[,}\]])/g;
 
-/** A line of the log without digit sequences. Numbers of the line's own, such as its time, are shorter than a card's. */
-function withoutDigits(line: string): string {
-  return line.replace(MAY_HOLD_DIGITS, (part) => (part.startsWith('"') ? part.replace(DIGITS, '[digits]') : '"[digits]"'));
+/** A signed token (RFC 7519), wherever it got into a line: LiveKit's errors repeat the token they refuse. */
+const SIGNED_TOKEN = /(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g;
+
+/** A line of the log without digit sequences and signed tokens. Numbers of the line's own, such as its time, are shorter than a card's. */
+function withoutSecrets(line: string): string {
+  return line
+    .replace(SIGNED_TOKEN, '[token]')
+    .replace(MAY_HOLD_DIGITS, (part) => (part.startsWith('"') ? part.replace(DIGITS, '[digits]') : '"[digits]"'));
 }
 
 /** Creates the process's logger; `name` tells the processes apart in one stream, standard output unless another is given. */
@@ -48,7 +53,7 @@ export function createLogger(options: { level: string; name: string }, destinati
       level: options.level,
       redact: { paths, censor: '[redacted]' },
       base: { name: options.name, pid: process.pid },
-      hooks: { streamWrite: withoutDigits },
+      hooks: { streamWrite: withoutSecrets },
     },
     destination,
   );

@@ -218,7 +218,10 @@ class LivekitSession implements TransportLeg, Paced {
   }
 
   #subscribe(publication: RemoteTrackPublication, participant: RemoteParticipant): void {
-    if (this.#isCaller(participant) && publication.kind === this.#library.TrackKind.KIND_AUDIO) publication.setSubscribed(true);
+    if (!this.#isCaller(participant) || publication.kind !== this.#library.TrackKind.KIND_AUDIO) return;
+    // One track at a time: a caller may publish any number of them.
+    for (const other of participant.trackPublications.values()) if (other !== publication && other.subscribed) other.setSubscribed(false);
+    publication.setSubscribed(true);
   }
 
   #listenTo(track: RemoteTrack, participant: RemoteParticipant): void {

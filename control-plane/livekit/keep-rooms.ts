@@ -1,6 +1,6 @@
 /**
  * Keeps rooms and sessions in step where no worker watches: a room whose session is over is closed, and a session we lost sight of ends
- * once its caller has left the room. Runs every half minute, and at once when LiveKit's webhooks say that somebody left.
+ * once its caller has left the room. Runs every half minute, and at once when LiveKit's webhooks say that somebody left or came into a room that is over.
  */
 import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import { type Context, now } from '../context.ts';
@@ -23,19 +23,28 @@ export function startRoomKeeper(context: Context): ChoreLoop {
   });
 }
 
+/** Closes a room if its session is over: a token outlives the call it was made for, and LiveKit makes a room for whoever joins. */
+export async function closeIfOver(context: Context, rooms: Rooms, room: string): Promise<void> {
+  await closeRoomsOfEnded(context, rooms, [room]);
+}
+
 /** Rooms of other applications on the same server are none of ours: only those of sessions that are over are touched. */
 async function closeForgottenRooms(context: Context, rooms: Rooms): Promise<void> {
   const names = await rooms.list();
   for (let start = 0; start < names.length; start += BATCH) {
     const some = names.slice(start, start + BATCH);
-    const sessions = await context.models.sessions
-      .find({ _id: { $in: some.map(sessionOfRoom) }, status: { $in: ['completed', 'failed'] } }, { _id: 1, room: 1, participants: 1 })
-      .lean<Pick<SessionDocument, '_id' | 'room' | 'participants'>[]>();
-    const over = new Set(sessions.flatMap(roomsOf));
-    for (const room of some.filter((name) => over.has(name))) {
-      context.logger.info({ room }, 'closing the room of a session that is over');
-      await rooms.remove(room);
-    }
+    await closeRoomsOfEnded(context, rooms, some);
+  }
+}
+
+async function closeRoomsOfEnded(context: Context, rooms: Rooms, names: readonly string[]): Promise<void> {
+  const sessions = await context.models.sessions
+    .find({ _id: { $in: names.map(sessionOfRoom) }, status: { $in: ['completed', 'failed'] } }, { _id: 1, room: 1, participants: 1 })
+    .lean<Pick<SessionDocument, '_id' | 'room' | 'participants'>[]>();
+  const over = new Set(sessions.flatMap(roomsOf));
+  for (const room of names.filter((name) => over.has(name))) {
+    context.logger.info({ room }, 'closing the room of a session that is over');
+    await rooms.remove(room);
   }
 }
 

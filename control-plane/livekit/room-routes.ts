@@ -6,6 +6,7 @@ import { type Context, newId } from '../context.ts';
 import { sendBare } from '../problems.ts';
 import type { ApiServer } from '../server.ts';
 import { findSession } from '../sessions/find-session.ts';
+import { closeIfOver } from './keep-rooms.ts';
 
 const MONITOR_TOKEN_SECONDS = 60;
 const BODY_LIMIT_BYTES = 256 * 1024;
@@ -27,12 +28,13 @@ export async function registerRoomRoutes(app: ApiServer, context: Context): Prom
     scope.post('/webhooks/livekit', { config: { access: 'none' }, schema: { hide: true } }, async (request, reply) => {
       const body = typeof request.body === 'string' ? request.body : '';
       const news = await context.rooms?.readNews(body, request.headers.authorization);
-      if (!news) {
+      if (!context.rooms || !news) {
         sendBare(reply, 401);
         return reply;
       }
       context.logger.debug({ event: news.event, room: news.room, identity: news.identity }, 'LiveKit tells');
       if (DEPARTURES.has(news.event)) context.bell.ring('rooms');
+      if (news.event === 'participant_joined' && news.room !== null) await closeIfOver(context, context.rooms, news.room);
       return reply.code(200).send();
     });
     done();

@@ -1,5 +1,5 @@
 /** `Rooms`: the LiveKit server as the control plane uses it: rooms of sessions, the tokens to them, and its signed webhooks. The only importer of its server SDK. */
-import { AccessToken, RoomServiceClient, type VideoGrant, WebhookReceiver } from 'livekit-server-sdk';
+import { AccessToken, RoomServiceClient, TrackSource, type VideoGrant, WebhookReceiver } from 'livekit-server-sdk';
 import type { Settings } from '#config/env.ts';
 import { fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
@@ -47,9 +47,11 @@ export interface Rooms {
   readNews(body: string, authorization: string | undefined): Promise<RoomNews | null>;
 }
 
+/** Nobody publishes pictures or screens: what is not a microphone is refused by the server. */
+const SPEAKS = { canPublish: true, canPublishSources: [TrackSource.MICROPHONE], canSubscribe: true, canPublishData: true };
 const GRANTS: Record<RoomRole, VideoGrant> = {
-  caller: { canPublish: true, canSubscribe: true, canPublishData: true },
-  agent: { canPublish: true, canSubscribe: true, canPublishData: true, canUpdateOwnMetadata: true },
+  caller: SPEAKS,
+  agent: { ...SPEAKS, canUpdateOwnMetadata: true },
   monitor: { canPublish: false, canSubscribe: true, canPublishData: false, hidden: true },
 };
 

@@ -23,6 +23,15 @@ describe('the log', () => {
     expect(line).toContain('[digits]');
   });
 
+  it('keeps signed tokens out wherever they stand: an error may repeat the one it refuses', () => {
+    const token = `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${Buffer.from('{"video":{"roomAdmin":true}}').toString('base64url')}.Sg5R3FXV-XsRV`;
+    const line = lineOf((logger) =>
+      logger.warn({ err: new Error(`invalid token: ${token}, error`), url: `wss://a.example.com/rtc?access_token=${token}` }),
+    );
+    expect(line).not.toContain(token);
+    expect(line).toContain('invalid token: [token], error');
+  });
+
   it('keeps what it is read for: ids, addresses, ports, dates, times, counts', () => {
     const facts = {
       sessionId: '0123456789abcdef0123456789abcdef',
