@@ -11,6 +11,8 @@ interface FaultEntry {
   readonly reason?: string;
   /** What an INVITE is refused with. */
   readonly sip?: number;
+  /** When asking again may help, s; a fault's own parameter `seconds` goes before it. */
+  readonly retrySeconds?: number;
 }
 
 const FAULTS = {
@@ -114,6 +116,13 @@ const FAULTS = {
     message: 'This account may have {limit} {what} a minute: try again in {seconds} s',
     reason: 'too_many_a_minute',
   },
+  share_of_workers: {
+    status: 429,
+    message:
+      'This account holds more of the workers than any other, and the last tenth is kept for the others: try again in {seconds} s, or end a call',
+    reason: 'share_of_workers',
+    sip: 503,
+  },
   speech_busy: { status: 429, message: 'All {limit} concurrent speech requests of this {of} are in use: try again when one has ended' },
   // 502, 503
   gateway_unreachable: { status: 502, message: 'Agent gateway is unreachable', sip: 503 },
@@ -121,9 +130,9 @@ const FAULTS = {
   provider_silent: { status: 502, message: '{provider} did not answer; the number stays in provisioning until it is known whether it was bought' },
   provider_refused: { status: 502, message: '{provider} refused the request: {detail}' },
   speech_silent: { status: 502, message: 'The speech engine gave nothing for 5 minutes; try again' },
-  no_capacity: { status: 503, message: 'No agent worker is free; try again shortly', sip: 503 },
-  draining: { status: 503, message: 'The service is shutting down; try again shortly', sip: 503 },
-  database_unavailable: { status: 503, message: 'The database is temporarily unavailable; try again shortly', sip: 503 },
+  no_capacity: { status: 503, message: 'No agent worker is free; try again shortly', sip: 503, retrySeconds: 10 },
+  draining: { status: 503, message: 'The service is shutting down; try again shortly', sip: 503, retrySeconds: 10 },
+  database_unavailable: { status: 503, message: 'The database is temporarily unavailable; try again shortly', sip: 503, retrySeconds: 5 },
   speech_unavailable: { status: 503, message: '{detail}' },
   media_relay_unreachable: { status: 503, message: 'The media relay does not answer', sip: 503 },
   no_media_port: { status: 503, message: 'No media port is free', sip: 503 },
@@ -157,7 +166,7 @@ export class Fault extends Error {
     this.status = entry.status;
     this.reason = entry.reason ?? null;
     this.sipStatus = entry.sip ?? 500;
-    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? entry.retrySeconds ?? null;
   }
 }
 

@@ -41,6 +41,7 @@ const OF_ROW: ReadonlySet<FaultCode> = new Set([
 ]);
 const OF_MOMENT: ReadonlySet<FaultCode> = new Set([
   'no_capacity',
+  'share_of_workers',
   'draining',
   'gateway_unreachable',
   'database_unavailable',

@@ -2,7 +2,7 @@
 import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import { type Context, now } from '../context.ts';
 import type { NumberDocument } from '../store/models/number-model.ts';
-import { dayOf, finishProvisioning, rentKey } from './number-store.ts';
+import { dayOf, finishAbandoned, finishProvisioning, rentKey } from './number-store.ts';
 
 const TICK_MS = 60_000;
 /** What another process may still be buying is left alone for this long. */
@@ -28,9 +28,10 @@ export async function keepNumbers(context: Context, before: Date): Promise<void>
     .find({ status: 'provisioning', created_at: { $lt: before } })
     .limit(BATCH)
     .lean<NumberDocument[]>();
-  for (const number of unfinished) {
+  const abandoned = await numbers.find({ is_abandoned: true }).limit(BATCH).lean<NumberDocument[]>();
+  for (const number of [...unfinished, ...abandoned]) {
     try {
-      await finishProvisioning(context, number);
+      await (number.is_abandoned ? finishAbandoned(context, number) : finishProvisioning(context, number));
     } catch (error) {
       // A carrier that cannot be asked today must not hold up the others, nor the rent.
       context.logger.warn({ err: error, phone_number_id: number._id }, 'an unfinished purchase could not be settled');

@@ -10,6 +10,9 @@ import { isDuplicateKey } from '../store/duplicate-key.ts';
 import { type NumberDocument, type NumberSip, OCCUPYING_STATUSES } from '../store/models/number-model.ts';
 import { type CountedPlaces, freePlace, takePlace } from '../store/places.ts';
 
+/** Nobody is still buying a number for longer. */
+const PURCHASE_MS = 60_000;
+
 /** What a caller wants to have. */
 export interface WantedNumber {
   readonly phoneNumber: string;
@@ -91,12 +94,16 @@ async function chargeFirstDay(context: Context, number: NumberDocument): Promise
   if (entry.kind === 'void') throw fault('database_unavailable');
 }
 
-/** A zero entry under the charge's key keeps a late charge out, or finds the one to be given back (store.md). */
 async function failPurchase(context: Context, number: NumberDocument, detail: string): Promise<void> {
+  await refundFirstDay(context, number);
+  await settle(context, number, { status: 'error', status_detail: detail });
+}
+
+/** A zero entry under the charge's key keeps a late charge out, or finds the one to be given back (store.md). */
+async function refundFirstDay(context: Context, number: NumberDocument): Promise<void> {
   const key = rentKey(number._id, dayOf(number.created_at));
   const { amountMicros } = await context.ledger.post({ userId: number.user_id, key, kind: 'void', amountMicros: 0 });
   if (amountMicros < 0) await context.ledger.post({ userId: number.user_id, key: `${key}:refund`, kind: 'refund', amountMicros: -amountMicros });
-  await settle(context, number, { status: 'error', status_detail: detail });
 }
 
 /** Takes in a number that is reached over a SIP trunk of the caller's own. Throws `not_found`, `number_limit`, `number_taken`. */
@@ -108,10 +115,34 @@ export async function importNumber(context: Context, caller: Caller, wanted: Wan
 /** Gives a number back; when the carrier refuses it stays what it was and can be released again (S§3). Throws `not_found`, `conflict`, `provider_refused`, `provider_unreachable`. */
 export async function releaseNumber(context: Context, teamId: string, numberId: string): Promise<void> {
   const number = await findNumber(context, teamId, numberId);
-  // Forgotten now, a purchase in progress would leave a number at the carrier that nobody gives back.
-  if (number.status === 'provisioning') throw fault('conflict', { detail: 'The purchase of this number is not finished; try again shortly' });
+  if (number.status === 'provisioning') {
+    // Forgotten now, a purchase in progress would leave a number at the carrier that nobody gives back.
+    const leftMs = number.created_at.getTime() + PURCHASE_MS - context.clock.wallTime();
+    if (leftMs > 0) throw fault('conflict', { detail: `The purchase of this number is not finished; try again in ${Math.ceil(leftMs / 1_000)} s` });
+    return abandonPurchase(context, number);
+  }
   if (number.carrier_number_id !== '') await context.carrier.release(number.carrier_number_id);
   await context.models.numbers.updateOne({ _id: numberId }, { $set: { status: 'released', agent_id: null, updated_at: now(context) } });
+}
+
+/** Gives up a purchase the carrier has never answered: refunded now, and given back at the carrier should it turn out to be bought. Throws `conflict` when it has just been settled. */
+async function abandonPurchase(context: Context, number: NumberDocument): Promise<void> {
+  if (!(await settle(context, number, { status: 'released', agent_id: null, is_abandoned: true })))
+    throw fault('conflict', { detail: 'The purchase of this number has just been settled; read it again' });
+  await refundFirstDay(context, number);
+  await finishAbandoned(context, number).catch((error: unknown) => {
+    context.logger.warn({ err: error, phone_number_id: number._id }, 'an abandoned purchase is looked at again later');
+  });
+}
+
+/** Asks the carrier about a purchase that was given up; every step can be repeated. */
+export async function finishAbandoned(context: Context, number: NumberDocument): Promise<void> {
+  await refundFirstDay(context, number);
+  const bought = await context.carrier.findBought(number.phone_number);
+  // Somebody may have bought it here since then.
+  const isTaken = await context.models.numbers.exists({ phone_number: number.phone_number, status: { $in: [...OCCUPYING_STATUSES] } });
+  if (bought && !isTaken) await context.carrier.release(bought.carrierNumberId);
+  await context.models.numbers.updateOne({ _id: number._id }, { $unset: { is_abandoned: '' } });
 }
 
 /** Throws `not_found` unless the agent is one of the team's. */

@@ -118,6 +118,7 @@ async function createForVisitor(context: Context, client: Visitor, { agent, vers
   try {
     return await createWebSession(context, { agent, version, payer: { userId: agent.user_id }, source: 'public', isPreview: false, request });
   } catch (error) {
+    if (error instanceof Fault && error.code === 'share_of_workers') throw fault('no_capacity', {}, { cause: error });
     // Why the owner cannot serve is none of the visitor's business (S§7).
     if (error instanceof Fault && OWNERS_REASONS.has(error.code)) throw fault('agent_unavailable', {}, { cause: error });
     throw error;

@@ -5,6 +5,7 @@ import { insertWhole } from '../store/insert-whole.ts';
 import type { SessionDocument, SessionWorker } from '../store/models/session-model.ts';
 import type { JobOffer, Placement } from '../workers/dispatch.ts';
 import { confirmSession, postHold, settleSession } from './charge.ts';
+import { placeFairly } from './fair-slots.ts';
 import { keepPlan } from './new-session.ts';
 import { changeSession } from './session-store.ts';
 
@@ -21,7 +22,7 @@ export async function openSession(context: Context, draft: SessionDocument): Pro
   return confirmSession(context, draft);
 }
 
-/** Stores a session, charged and accepted by a worker, with its plan where there is one by now. Throws `out_of_credit`, `no_capacity` or `draining`; nothing stays charged then. */
+/** Stores a session, charged and accepted by a worker, with its plan where there is one by now. Throws `out_of_credit`, `share_of_workers`, `no_capacity` or `draining`; nothing stays charged then. */
 export async function openPlacedSession(
   context: Context,
   draft: SessionDocument,
@@ -30,7 +31,7 @@ export async function openPlacedSession(
   const { kind, plan } = job;
   const offer = { sessionId: draft._id, epoch: draft.epoch + 1, kind, sipCallId: draft.sip_call_id };
   await insertWhole(context.models.sessions, draft);
-  const [held, accepted] = await Promise.allSettled([postHold(context, draft), context.dispatch.place(offer)]);
+  const [held, accepted] = await Promise.allSettled([postHold(context, draft), placeFairly(context, offer, draft.user_id)]);
   if (accepted.status === 'rejected') {
     if (held.status === 'rejected') throw held.reason;
     await confirmSession(context, draft);

@@ -49,8 +49,17 @@ export interface JoiningParticipant {
   readonly connection: ParticipantConnection;
 }
 
+/** The workers that take one kind of job, together. */
+export interface WorkerSlots {
+  readonly capacity: number;
+  readonly free: number;
+  readonly instanceIds: readonly string[];
+}
+
 /** Reaches the workers. Every method that addresses a session's worker throws `Fault('gateway_unreachable')` when its link is down. */
 export interface Dispatch {
+  /** What the workers that take this kind of job have, as they last said. */
+  slots(kind: JobKind): WorkerSlots;
   /** Offers the job to one worker after another, least loaded first, until one accepts. Throws `Fault('no_capacity')`, or `Fault('draining')` while the program stops. */
   place(offer: JobOffer): Promise<Placement>;
   /** `handover` is what a call has been so far that another worker began. */

@@ -26,7 +26,7 @@ const offerSchema = z.object({ sessionId: z.string(), epoch: z.number().int(), k
 const placementSchema = z.object({ instanceId: z.string(), supervisorRun: z.string().nullable(), sipTag: z.string().nullable() });
 const newsSchema = z.object({
   replica: z.string(),
-  workers: z.array(z.object({ instanceId: z.string(), kinds: z.array(jobKind), freeSlots: z.number() })),
+  workers: z.array(z.object({ instanceId: z.string(), kinds: z.array(jobKind), freeSlots: z.number(), capacity: z.number().default(0) })),
 });
 const letterSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('tell'), instanceId: z.string(), message: controlMessage }),
@@ -56,6 +56,8 @@ export interface OtherReplicas {
   holds(instanceId: string): boolean;
   /** Every worker another replica holds. */
   instanceIds(): readonly string[];
+  /** What each of those has, as its replica last said. */
+  workers(): News['workers'];
   /** Offers a job to the workers of one replica after another, the one with most room first; null when none takes it. */
   place(offer: JobOffer): Promise<Placement | null>;
   /** Passes a message on to a worker. Throws `gateway_unreachable` when no replica holds it. */
@@ -109,7 +111,11 @@ class Replicas implements OtherReplicas {
   }
 
   instanceIds(): readonly string[] {
-    return this.#others().flatMap(({ workers }) => workers.map((worker) => worker.instanceId));
+    return this.workers().map((worker) => worker.instanceId);
+  }
+
+  workers(): News['workers'] {
+    return this.#others().flatMap(({ workers }) => workers);
   }
 
   async place(offer: JobOffer): Promise<Placement | null> {

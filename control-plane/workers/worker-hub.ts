@@ -25,9 +25,10 @@ import {
   type WorkerMessage,
 } from '#config/worker-link.ts';
 import type { ReportSink } from '../calls/report-sink.ts';
-import { ANSWER_MS, type Dispatch, type HeardSoFar, type JobOffer, type JoiningParticipant, type Placement } from './dispatch.ts';
+import { ANSWER_MS, type Dispatch, type HeardSoFar, type JobOffer, type JoiningParticipant, type Placement, type WorkerSlots } from './dispatch.ts';
 import type { OtherReplicas, OwnWorkers } from './other-replicas.ts';
 import { ReportQueue } from './report-queue.ts';
+import { slotsOf } from './slots.ts';
 import { SpeakingAgents } from './speaking-agents.ts';
 import { storeReports } from './store-reports.ts';
 import { type OfferVerdict, openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
@@ -105,14 +106,14 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   }
 
   /** Workers and what they carry, for metrics and the operator. */
-  describe(): { instanceId: string; kinds: JobKind[]; calls: number; freeSlots: number; loopLagMs: number }[] {
-    return [...this.#workers.values()].map((worker) => ({
-      instanceId: worker.registration.instance_id,
-      kinds: worker.registration.kinds,
-      calls: worker.load.calls,
-      freeSlots: worker.load.freeSlots,
-      loopLagMs: worker.load.loopLagMs,
-    }));
+  describe(): { instanceId: string; kinds: JobKind[]; capacity: number; calls: number; freeSlots: number; loopLagMs: number }[] {
+    return [...this.#workers.values()].map(({ registration: { instance_id: instanceId, kinds, capacity }, load }) => {
+      return { instanceId, kinds, capacity, ...load };
+    });
+  }
+
+  slots(kind: JobKind): WorkerSlots {
+    return slotsOf([...this.describe(), ...(this.#others?.workers() ?? [])], kind);
   }
 
   /** From now on no call is placed. Running calls are their workers' business: those may outlive this process. */

@@ -5,7 +5,7 @@ import { type FaultCode, fault } from '#config/errors.ts';
 import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
 import type { EndReason } from '#config/session-record.ts';
 import type { AnalysisJob, Handover, ParticipantChange } from '#config/worker-link.ts';
-import type { Dispatch, HeardSoFar, JobOffer, JoiningParticipant, Placement } from '#control-plane/workers/dispatch.ts';
+import type { Dispatch, HeardSoFar, JobOffer, JoiningParticipant, Placement, WorkerSlots } from '#control-plane/workers/dispatch.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 
@@ -13,6 +13,8 @@ type Key = { readonly sessionId: string; readonly epoch: number };
 export class FakeDispatch implements Dispatch {
   /** Jobs it still takes. */
   room = Number.POSITIVE_INFINITY;
+  /** Jobs its workers take in all. */
+  capacity = 0;
   /** Whether a worker that died is being started again. */
   successorComes = true;
   /** Set: every method that reaches a worker throws it. */
@@ -37,6 +39,7 @@ export class FakeDispatch implements Dispatch {
   /** Forgets everything, with room again. */
   reset(): void {
     this.room = Number.POSITIVE_INFINITY;
+    this.capacity = 0;
     this.unreachable = null;
     this.successorComes = true;
     for (const list of [this.offers, this.plans, this.analyses, this.tests, this.withdrawn, this.ended, this.sdpOffers, this.replays])
@@ -44,6 +47,10 @@ export class FakeDispatch implements Dispatch {
     this.joined.length = 0;
     this.changed.length = 0;
     this.refusal = null;
+  }
+
+  slots(): WorkerSlots {
+    return { capacity: this.capacity, free: this.room, instanceIds: [this.placement.instanceId] };
   }
 
   async place(offer: JobOffer): Promise<Placement> {

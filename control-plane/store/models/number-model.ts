@@ -40,6 +40,8 @@ export interface NumberDocument {
   /** Last day (UTC, `yyyy-mm-dd`) whose rent was taken; empty for numbers that cost none. */
   rent_day: string;
   sip: NumberSip | null;
+  /** Released before it was known whether the carrier had sold it; until that is known. */
+  is_abandoned?: true;
   /** Absent until set. */
   trunk_limits?: TrunkLimits;
   created_at: Date;
@@ -67,6 +69,7 @@ export function defineNumbers(connection: Connection): Model<NumberDocument> {
       carrier_number_id: { type: String, default: '' },
       rent_day: { type: String, default: '' },
       sip: { type: Schema.Types.Mixed, default: null },
+      is_abandoned: { type: Boolean },
       trunk_limits: { type: Schema.Types.Mixed },
       created_at: { type: Date, required: true },
       updated_at: { type: Date, required: true },
@@ -76,6 +79,7 @@ export function defineNumbers(connection: Connection): Model<NumberDocument> {
   schema.index({ phone_number: 1 }, { unique: true, partialFilterExpression: { status: { $in: [...OCCUPYING_STATUSES] } } });
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
   schema.index({ agent_id: 1 });
+  schema.index({ is_abandoned: 1 }, { sparse: true });
   schema.index({ status: 1, rent_day: 1 });
   return connection.model<NumberDocument>('Number', schema);
 }

@@ -117,6 +117,22 @@ describe('a purchase nobody saw the end of', () => {
     expect([(await rows())[0].status, await credit()]).toEqual(['error', '1.00']);
   });
 
+  it('is released a minute later although Twilio never answers: refunded at once, and given back once Twilio turns out to have sold it', async () => {
+    twilio.troubles[BUY] = ['done-then-hang-up'];
+    twilio.troubles[FIND] = Array.from({ length: 8 }, () => ({ status: 500 }));
+    await buy();
+    const [row] = await rows();
+    await api.clock.advance(30_000);
+    expect((await release(row.phone_number_id)).body.message).toContain('try again in 30 s');
+    await api.clock.advance(31_000);
+    expect([(await release(row.phone_number_id)).status, await credit(), (await rows()).length]).toEqual([204, '1.00', 0]);
+    expect(twilio.owned).toHaveLength(1);
+    twilio.troubles[FIND] = [];
+    await keep();
+    await keep();
+    expect([twilio.owned, await credit()]).toEqual([[], '1.00']);
+  });
+
   it('a crash between the purchase and its record is healed by asking Twilio', async () => {
     const { body } = await buy();
     const stored = api.context.models.numbers;

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { isLastTenth, mayTakeLast, slotsOf } from '#control-plane/workers/slots.ts';
+
+const worker = (instanceId: string, kinds: ('web' | 'phone')[], capacity: number, freeSlots: number) => ({ instanceId, kinds, capacity, freeSlots });
+
+describe('slots', () => {
+  it('of a kind are those of the workers that take it', () => {
+    const workers = [worker('a', ['web'], 10, 4), worker('b', ['web', 'phone'], 20, 1), worker('c', ['phone'], 5, 5)];
+    expect(slotsOf(workers, 'web')).toEqual({ capacity: 30, free: 5, instanceIds: ['a', 'b'] });
+  });
+
+  it.each([
+    [100, 11, false],
+    [100, 10, true],
+    [100, 0, true],
+    [4, 2, false],
+    [4, 1, true],
+  ])('security 5: of %i, with %i free, the next is one of the last tenth: %s', (capacity, free, expected) => {
+    expect(isLastTenth({ capacity, free })).toBe(expected);
+  });
+
+  it.each([
+    ['who holds most while another account holds none', { a: 90 }, 2, false],
+    ['who holds most while another holds fewer', { a: 85, b: 5 }, 2, false],
+    ['who holds fewer than another', { a: 5, b: 85 }, 2, true],
+    ['who holds none', { b: 90 }, 2, true],
+    ['who holds as many as the others, when there are no more', { a: 45, b: 45 }, 2, true],
+    ['who holds as many as another, while a third has none', { a: 45, b: 45 }, 3, false],
+    ['who is alone', { a: 99 }, 1, true],
+  ] as const)('security 5: one of them is for an account %s: %o of %i: %s', (_who, held, accounts, expected) => {
+    expect(mayTakeLast('a', new Map(Object.entries(held)), accounts)).toBe(expected);
+  });
+});
