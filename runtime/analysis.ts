@@ -10,6 +10,7 @@ import type { AnalysisResult, SessionItem } from '#config/session-record.ts';
 import type { AnalysisJob } from '#config/worker-link.ts';
 import { extractiveAnalysis } from './extractive-analysis.ts';
 import { type ChatMessage, type LanguageModel, ModelError } from './llm/llm.ts';
+import { shownItems } from './tools/hidden-failure.ts';
 
 type AnalysisConfig = AgentConfig['analysis'];
 type DataField = AnalysisConfig['data_fields'][number];
@@ -121,7 +122,7 @@ function prompt({ plan, items }: AnalysisJob): ChatMessage[] {
   ];
   return [
     { role: 'system', content: instructions.join('\n') },
-    { role: 'user', content: `<transcript>\n${transcript(items)}\n</transcript>` },
+    { role: 'user', content: `<transcript>\n${transcript(shownItems(plan.tools, items))}\n</transcript>` },
   ];
 }
 

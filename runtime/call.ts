@@ -20,6 +20,7 @@ import type { LanguageModel } from './llm/llm.ts';
 import { Participants } from './participants.ts';
 import { stablePrompt } from './prompt.ts';
 import { hangUpCallTool, transferCallTool } from './tools/call-tools.ts';
+import { shownItems } from './tools/hidden-failure.ts';
 import { type PhoneLine, type PlaceCall, startTransfer, type Transfer } from './transfer.ts';
 import { resumedConfig } from './turn/resume.ts';
 import { renderedTexts, turnConfig } from './turn/turn-config.ts';
@@ -126,7 +127,7 @@ class RunningCall implements Call {
     let variables = plan.variables;
     const render = (text: string) => renderText(text, { ...rules, variables });
     const ownConfig = turnConfig(plan, recognizer, render);
-    const config = deps.handover ? resumedConfig(ownConfig, deps.handover) : ownConfig;
+    const config = deps.handover ? resumedConfig(ownConfig, { ...deps.handover, items: shownItems(plan.tools, deps.handover.items) }) : ownConfig;
     this.#flightLog = createFlightLog({ sessionId: plan.session_id, seed: random(), config, clock, save: saveFlightLog });
     this.#recording = createCallRecording({ isWanted: plan.record_audio, clock, save: saveRecording });
     const tools = deps.createTools({

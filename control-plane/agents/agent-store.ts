@@ -54,7 +54,7 @@ export async function patchedDraft(
 ): Promise<Pick<AgentDocument, 'config' | 'secrets'>> {
   const after = patchAgentConfig(agent.config, patch);
   await checkDraft(context, { teamId: agent.team_id, before: agent.config, patch, after });
-  return applySecrets(context.secretBox, agent.secrets, patch, after);
+  return applySecrets(context.secretBox, agent, patch, after);
 }
 
 /** What publishing an agent now would freeze. */

@@ -1,6 +1,7 @@
 /** The secrets of a draft: taken out of a patch, sealed beside the configuration, and told only as `has_secret` (S§2.3, S§6.2). */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
+import { isOtherHost } from '../secrets/credential-host.ts';
 import { resealed, type SecretBox } from '../secrets/secret-box.ts';
 import type { SealedAgentSecrets } from '../store/models/agent-model.ts';
 
@@ -9,20 +10,22 @@ type KeyByUrl = SealedAgentSecrets['post_call'];
 /** The secrets of a new agent. */
 export const NO_SECRETS: SealedAgentSecrets = { post_call: [], conversation_init: [], llm_api_key: null };
 
-/** Applies a patch's secrets; the result's `has_secret` tells what is kept. */
+/** Applies a patch's secrets; the result's `has_secret` tells what is kept. A custom model's key is for the host it was given for. */
 export function applySecrets(
   box: SecretBox,
-  stored: SealedAgentSecrets,
+  draft: { readonly config: AgentConfig; readonly secrets: SealedAgentSecrets },
   patch: AgentConfigPatch,
   config: AgentConfig,
 ): { config: AgentConfig; secrets: SealedAgentSecrets } {
+  const { secrets: stored } = draft;
+  const custom = config.llm.custom;
   const init = config.webhooks.conversation_init;
   const sentInit = patch.webhooks?.conversation_init;
   const sentByUrl = new Map(patch.webhooks?.post_call?.map((entry) => [entry.url, entry.secret]));
   const secrets: SealedAgentSecrets = {
     post_call: config.webhooks.post_call.flatMap(({ url }) => keep(box, stored.post_call, url, sentByUrl.get(url))),
     conversation_init: init ? keep(box, stored.conversation_init, init.url, sentInit?.secret) : [],
-    llm_api_key: config.llm.custom ? keptOrSealed(box, stored.llm_api_key, patch.llm?.custom?.api_key ?? undefined) : null,
+    llm_api_key: custom && keptOrSealed(box, modelKeyFor(custom.base_url, draft), patch.llm?.custom?.api_key ?? undefined),
   };
   const hasKey = (keys: KeyByUrl, url: string) => keys.some((key) => key.url === url);
   return {
@@ -33,9 +36,14 @@ export function applySecrets(
         conversation_init: init && { ...init, has_secret: hasKey(secrets.conversation_init, init.url) },
         post_call: config.webhooks.post_call.map((entry) => ({ ...entry, has_secret: hasKey(secrets.post_call, entry.url) })),
       },
-      llm: { ...config.llm, custom: config.llm.custom && { ...config.llm.custom, has_secret: secrets.llm_api_key !== null } },
+      llm: { ...config.llm, custom: custom && { ...custom, has_secret: secrets.llm_api_key !== null } },
     },
   };
+}
+
+/** The key that is stored, where it was given for the host of this address. */
+function modelKeyFor(baseUrl: string, { config, secrets }: { readonly config: AgentConfig; readonly secrets: SealedAgentSecrets }): string | null {
+  return isOtherHost(config.llm.custom?.base_url ?? '', baseUrl) ? null : secrets.llm_api_key;
 }
 
 /** Nothing said or null keeps the secret stored for the url, an empty one removes it. */

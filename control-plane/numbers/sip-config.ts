@@ -1,18 +1,20 @@
 /** How calls reach and leave an imported number (supplement 4.6): rules across its fields, and its passwords sealed. */
 
 import { InvalidRequest, invalidField } from '../problems.ts';
+import { isOtherHost } from '../secrets/credential-host.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import type { NumberSip } from '../store/models/number-model.ts';
 import type { SipConfigInput } from './number-record.ts';
 
-/** Turns what was sent into what is stored; an empty password beside a set username keeps the stored one. Throws `InvalidRequest` naming what is missing. */
+/** Turns what was sent into what is stored; an empty password beside a set username keeps the stored one, a termination's while its host stays. Throws `InvalidRequest` naming what is missing. */
 export function toStoredSip(box: SecretBox, input: SipConfigInput, stored: NumberSip | null): NumberSip {
   const terminationUri = input.termination_uri || null;
   const inbound = credentials(box, input.inbound_auth_username, input.inbound_auth_password, stored?.inbound_auth_password ?? null);
-  const termination = credentials(box, input.termination_auth_username, input.termination_auth_password, stored?.termination_auth_password ?? null);
+  const kept = keptForTrunk(stored, terminationUri);
+  const termination = credentials(box, input.termination_auth_username, input.termination_auth_password, kept.password);
   const problems: [string, string][] = [];
   if (!inbound.isPair) problems.push(['inbound_auth_password', 'username and password come as a pair']);
-  if (!termination.isPair) problems.push(['termination_auth_password', 'username and password come as a pair']);
+  if (!termination.isPair) problems.push(['termination_auth_password', kept.problem]);
   if (inbound.username === null && input.inbound_allowed_addresses.length === 0)
     problems.push(['inbound_allowed_addresses', 'at least one inbound factor is required: credentials or allowed addresses']);
   if (termination.username !== null && terminationUri === null) problems.push(['termination_uri', 'is required with termination credentials']);
@@ -27,6 +29,13 @@ export function toStoredSip(box: SecretBox, input: SipConfigInput, stored: Numbe
     termination_auth_password: termination.sealed,
     termination_headers: input.termination_headers,
   };
+}
+
+/** The stored password of a trunk is for its host only. */
+function keptForTrunk(stored: NumberSip | null, uri: string | null): { readonly password: string | null; readonly problem: string } {
+  if (stored === null || !isOtherHost(stored.termination_uri ?? '', uri ?? ''))
+    return { password: stored?.termination_auth_password ?? null, problem: 'username and password come as a pair' };
+  return { password: null, problem: 'must be given again for another termination_uri' };
 }
 
 function credentials(box: SecretBox, sentUsername: string | null, sentPassword: string | null, stored: string | null) {

@@ -19,12 +19,17 @@ export function plannedTools(box: SecretBox, tools: readonly AttachedTool[]): Pl
     url: tool.url,
     content_type: tool.content_type,
     body_template: tool.body_template,
-    headers: tool.headers.map(({ name, kind, value }) => ({ name, value: kind === 'custom' ? value : box.open(value) })),
+    headers: tool.headers.filter(isKnown).map(({ name, kind, value }) => ({ name, value: kind === 'custom' ? value : box.open(value) })),
     timeout_seconds: tool.timeout_seconds,
     error_handling: tool.error_handling,
     expects_response: tool.expects_response,
     execution_mode: tool.execution_mode,
   }));
+}
+
+/** False for a credential that was forgotten with the host it was for. */
+function isKnown({ kind, value }: AttachedTool['headers'][number]): boolean {
+  return kind === 'custom' || value !== '';
 }
 
 /** Function names in the order of the tools: a client tool's is its name exactly, a webhook tool's is derived from its name and made unique by a number. */

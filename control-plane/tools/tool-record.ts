@@ -132,7 +132,12 @@ export function toToolRecord(tool: ToolDocument, usedBy: number): z.output<typeo
     error_handling,
     arguments: tool.arguments,
     body_template,
-    headers: tool.headers.map(({ name, kind, value }) => ({ name, kind, value: kind === 'custom' ? value : null, has_secret: kind !== 'custom' })),
+    headers: tool.headers.map(({ name, kind, value }) => ({
+      name,
+      kind,
+      value: kind === 'custom' ? value : null,
+      has_secret: kind !== 'custom' && value !== '',
+    })),
     mock_responses,
     expects_response,
     execution_mode,

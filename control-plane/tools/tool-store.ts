@@ -2,6 +2,7 @@
 import { fault } from '#config/errors.ts';
 import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
+import { isOtherHost } from '../secrets/credential-host.ts';
 import { resealed, type SecretBox } from '../secrets/secret-box.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { ToolDefinition, ToolDocument } from '../store/models/tool-model.ts';
@@ -35,7 +36,7 @@ export async function createTool(context: Context, owner: { teamId: string; work
   return tool;
 }
 
-/** Changes a tool; rules across fields see the whole of it. Throws `not_found`, `InvalidRequest`, `duplicate_client_tool`. */
+/** Changes a tool; rules across fields see the whole of it, and its credentials are forgotten when its url names another host. Throws `not_found`, `InvalidRequest`, `duplicate_client_tool`. */
 export async function patchTool(context: Context, teamId: string, toolId: string, patch: ToolPatch): Promise<ToolDocument> {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Partial<ToolDefinition>;
   for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt++) {
@@ -50,6 +51,7 @@ export async function patchTool(context: Context, teamId: string, toolId: string
           $set: {
             ...given,
             ...(given.headers ? { headers: sealHeaders(context.secretBox, given.headers, tool.headers) } : {}),
+            ...(!given.headers && isOtherHost(tool.url, given.url ?? tool.url) ? { headers: tool.headers.map(forgotten) } : {}),
             updated_at: now(context),
           },
           $inc: { rev: 1 },
@@ -102,9 +104,14 @@ async function refuseTwin(context: Context, tool: ToolDocument, name: string): P
   if (await context.models.tools.exists({ _id: { $in: others }, tool_type: 'client', name })) throw fault('duplicate_client_tool', { name });
 }
 
+/** A credential header without its value, which is not sent until it is given again. */
+function forgotten(header: ToolDefinition['headers'][number]): ToolDefinition['headers'][number] {
+  return header.kind === 'custom' ? header : { ...header, value: '' };
+}
+
 function sealHeaders(box: SecretBox, headers: ToolDefinition['headers'], stored: ToolDefinition['headers']): ToolDefinition['headers'] {
   const sealed = new Map(stored.filter(({ kind }) => kind !== 'custom').map(({ name, value }) => [name, value]));
   return headers.map((header) =>
-    header.kind === 'custom' ? header : { ...header, value: resealed(box, sealed.get(header.name) ?? null, header.value) },
+    header.kind === 'custom' ? header : { ...header, value: resealed(box, sealed.get(header.name) || null, header.value) },
   );
 }

@@ -74,7 +74,7 @@ async function testNextReply(
 ): Promise<AgentTestResult> {
   agent.remember(test.conversation);
   const reply = await agent.reply();
-  const { result, reasoning } = await judgeReply(judge, { test, reply: reply.text, calls: tools.calls }, context);
+  const { result, reasoning } = await judgeReply(judge, { test, reply: reply.text, calls: tools.shown(tools.calls) }, context);
   return {
     ...settled(reply, tools),
     ...verdictOf({ assertions: [], conditions: [{ result }], gaps: tools.gaps.length }),

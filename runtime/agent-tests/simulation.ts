@@ -56,7 +56,11 @@ export async function simulate(parts: SimulationParts, context: TestContext): Pr
     return { status: 'error', needs_review: false, error: outcome.error, judge_reasoning: null, ...facts, simulation_result };
   }
   const assertions = checkAssertions(simulation.assertions, { calls, endedBy: outcome.endedBy, tools });
-  const judged = await judgeConversation(parts.judge, { simulation, turns: conversation.turns, calls, endedBy: outcome.endedBy }, context);
+  const judged = await judgeConversation(
+    parts.judge,
+    { simulation, turns: conversation.turns, calls: tools.shown(calls), endedBy: outcome.endedBy },
+    context,
+  );
   const verdict = verdictOf({ assertions, conditions: judged.conditions, gaps: tools.gaps.length });
   const simulation_result = { transcript: conversation.turns, tool_calls: calls, assertions, ...judged, passed: verdict.status === 'passed' };
   return { ...verdict, error: null, judge_reasoning: judged.summary, ...facts, simulation_result };

@@ -7,6 +7,7 @@ import type { PlannedTool } from '#config/call-plan.ts';
 import type { EgressGuard } from '#config/egress.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
+import { shownCalls } from '#runtime/tools/hidden-failure.ts';
 import { createToolRunner, type ToolRunner, worded } from '#runtime/tools/tool-runner.ts';
 import type { TestContext } from './ask.ts';
 import { argumentsMatch, parsedArguments } from './patterns.ts';
@@ -25,6 +26,8 @@ export interface TestTools {
   /** Calls so far, in order. */
   readonly calls: readonly RecordedCall[];
   readonly gaps: readonly Gap[];
+  /** Calls as a model that judges may see them. */
+  shown(calls: readonly RecordedCall[]): readonly RecordedCall[];
   /** Answers a call; never rejects but by its signal. Returns what the model is told. */
   answer(call: ToolCall, signal: AbortSignal): Promise<string>;
   /** True when `name` (id, function name or display name) means the tool of this function name. */
@@ -70,6 +73,10 @@ class MockedTools implements TestTools {
 
   get gaps(): readonly Gap[] {
     return [...this.#gaps.values()];
+  }
+
+  shown(calls: readonly RecordedCall[]): readonly RecordedCall[] {
+    return shownCalls([...this.#tools.values()], calls);
   }
 
   isNamed(functionName: string, name: string): boolean {

@@ -11,6 +11,7 @@ import type { EgressGuard } from '#config/egress.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import type { ClientTools } from './client-tool.ts';
+import { HIDDEN_FAILURE } from './hidden-failure.ts';
 import type { RawOutcome } from './raw-outcome.ts';
 import { runWebhookTool } from './webhook-tool.ts';
 
@@ -57,8 +58,6 @@ export interface ToolRunnerOptions {
   readonly clientTools: ClientTools | null;
   readonly clock: Clock;
 }
-
-const HIDDEN_FAILURE = 'The tool failed.';
 
 /** Creates the tools of one conversation. */
 export function createToolRunner(options: ToolRunnerOptions): ToolRunner {

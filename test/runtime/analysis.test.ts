@@ -7,7 +7,7 @@ import { analyse } from '#runtime/analysis.ts';
 import { createDemoModel } from '#runtime/llm/demo.ts';
 import { type ChatRequest, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
-import { callPlanOf } from './call-plan-of.ts';
+import { callPlanOf, toolOf } from './call-plan-of.ts';
 
 const created_at = '2026-01-01T00:00:00.000Z';
 const said = (role: 'user' | 'assistant', content: string): SessionItem => ({ type: 'message', role, content, turn_id: 1, created_at, id: 'i' });
@@ -72,6 +72,21 @@ it('S§2.6 gives the summary, every field in its own type and every criterion', 
     ],
     error: null,
   });
+});
+
+it('security 20: shows the model nothing of a failure its tool hides', async () => {
+  const failed = (call_id: string, tool_name: string): SessionItem => ({
+    ...{ type: 'tool_result', call_id, tool_name, tool_source: 'webhook', status: 'failed', output: `stack of ${tool_name}` },
+    ...{ output_truncated: false, error: 'HTTP 500', latency_ms: 1, turn_id: 1, created_at },
+  });
+  const { plan, ...rest } = job([...conversation, failed('1', 'hidden'), failed('2', 'open')]);
+  const tools = [toolOf({ function_name: 'hidden', error_handling: 'hide' }), toolOf({ function_name: 'open' })];
+  const model = scripted('{"summary": "x"}');
+  await run({ ...rest, plan: { ...plan, tools } }, model);
+  const shown = String(model.requests[0]?.messages[1]?.content);
+  expect(shown).toContain('Tool hidden failed: The tool failed.');
+  expect(shown).not.toContain('stack of hidden');
+  expect(shown).toContain('stack of open');
 });
 
 it('shows the model the conversation as data, with what the agent asks for', async () => {

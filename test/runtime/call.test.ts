@@ -12,6 +12,7 @@ import type { ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
 import { replay } from '#runtime/replay.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
+import { toolOf } from './call-plan-of.ts';
 import { testPlan } from './test-plan.ts';
 
 const FIXED = { prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}, how are you?' } };
@@ -502,6 +503,22 @@ describe('recording and flight log', () => {
     expect(readFlightLog([...lost.flightLog, ...successor.flightLog])).toEqual(alone.flat());
     expect(readFlightLog([...lost.flightLog, torn, ...successor.flightLog])).toEqual(alone.flat());
     for (const part of alone.flat()) expect([...replay(part)]).toHaveLength(part.inputs.length);
+  });
+
+  it('security 20: the model of a call that goes on learns nothing of a failure its tool hides', async () => {
+    const about = { call_id: 'c1', tool_name: 'look_up', tool_source: 'webhook', turn_id: 1, created_at: '2026-01-01T00:00:00.000Z' };
+    const items: Handover['items'] = [
+      { type: 'tool_call', input: '{}', ...about },
+      { type: 'tool_result', status: 'failed', output: 'planted', output_truncated: false, error: 'planted', latency_ms: 1, ...about },
+    ];
+    const handover = { items, was_cut_off: false, elapsed_ms: 5_100, lost_at: '2026-01-01T00:00:05.000Z', dialog: null, person: null };
+    const plan = testPlan(FIXED);
+    const successor = setUp({ ...plan, tools: [toolOf({ function_name: 'look_up', error_handling: 'hide' })] }, null, null, handover);
+    successor.openLeg();
+    await successor.run(5_100);
+    const [log] = readFlightLog(successor.flightLog);
+    expect(JSON.stringify(log.header.config)).toContain('The tool failed.');
+    expect(JSON.stringify(log.header.config)).not.toContain('planted');
   });
 
   it('how the media of a phone call travelled is reported when its leg has closed, and nothing of a browser’s', async () => {

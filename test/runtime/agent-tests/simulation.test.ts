@@ -218,6 +218,15 @@ describe('tools of a simulation', () => {
     }
   });
 
+  it('security 20: the judge learns nothing of a failure its tool hides, and the result has it whole', async () => {
+    const bench = await open(booking);
+    const tool_mocks = { tools: [mock({ status: 503, error: true, result: 'planted stack trace' })] };
+    const result = await bench.run(simulationOf({ tool_mocks }), { tools: [toolOf({ error_handling: 'hide' })] });
+    expect(bench.asked('judge')[0]).toContain('failed, The tool failed.');
+    expect(bench.asked('judge').join()).not.toContain('planted');
+    expect(JSON.stringify(result.simulation_result?.tool_calls)).toContain('planted stack trace');
+  });
+
   it('S§8 a background tool that is really called is waited for', async () => {
     const receiver = await openWebhookReceiver();
     opened.push(receiver);
