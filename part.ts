@@ -4,6 +4,7 @@
  */
 import { flushCompileCache } from 'node:module';
 import type { Logger } from '#config/log.ts';
+import { DOING_FD, tellDoing } from './doing.ts';
 import type { ChildMessage, SupervisorMessage } from './supervisor.ts';
 
 /** A running part. */
@@ -24,8 +25,8 @@ const ALIVE_MS = 500;
 /** A terminal sends Ctrl-C to the whole group and people press it twice: a repeat this soon is the same signal (running.md, "Stopping"). */
 export const SAME_SIGNAL_MS = 2_000;
 
-/** Runs one part until it is stopped; never returns. */
-export async function runPart(logger: Logger, start: () => Promise<Part>): Promise<never> {
+/** Runs one part until it is stopped; never returns. `start` is handed what it tells with what the process is doing. */
+export async function runPart(logger: Logger, start: (doing: (what: string) => void) => Promise<Part>): Promise<never> {
   const isSupervised = process.send !== undefined;
   const tell = (message: ChildMessage) => process.send?.(message, () => undefined);
   if (isSupervised) {
@@ -34,7 +35,7 @@ export async function runPart(logger: Logger, start: () => Promise<Part>): Promi
   }
   // One forgotten rejection must not take every call of the process with it.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
-  const part = await start();
+  const part = await start(tellDoing(isSupervised ? DOING_FD : null));
   // Now, as a killed process would keep nothing; after the first start there is nothing to write.
   flushCompileCache();
   let drained: Promise<void> | null = null;

@@ -55,10 +55,10 @@ export async function startControlPlanePart(settings: Settings): Promise<void> {
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'control-plane' });
   // Under a supervisor it is the supervisor that holds the data directory.
   if (settings.SUPERVISOR_RUN === undefined) lockDataDir(settings.DATA_DIR);
-  await runPart(logger, () => compose(settings, logger));
+  await runPart(logger, (doing) => compose(settings, logger, doing));
 }
 
-async function compose(settings: Settings, logger: Logger): Promise<Part> {
+async function compose(settings: Settings, logger: Logger, doing: Context['doing']): Promise<Part> {
   const clock = systemClock;
   const credentials = loadCredentials(settings);
   const database = await openDatabase({
@@ -74,7 +74,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
   let others: OtherReplicas | null = null;
   const hub = new WorkerHub({ clock, logger, sink: () => sink, others: () => others });
   let url = '';
-  const context = await buildContext(settings, { clock, logger, credentials, database, dispatch: hub, publicUrl: () => url });
+  const context = await buildContext(settings, { clock, logger, credentials, database, dispatch: hub, doing, publicUrl: () => url });
   // The data directory is locked: whoever comes back to it is the same replica again.
   const enrolled = await enrol(context, { id: `${hostname()}:${settings.DATA_DIR}`, isShared: settings.REDIS_URL !== undefined });
   const sink = createReportSink(context);
@@ -136,7 +136,7 @@ async function compose(settings: Settings, logger: Logger): Promise<Part> {
 
 async function buildContext(
   settings: Settings,
-  parts: Pick<Context, 'clock' | 'logger' | 'credentials' | 'dispatch' | 'publicUrl'> & { readonly database: Database },
+  parts: Pick<Context, 'clock' | 'logger' | 'credentials' | 'dispatch' | 'doing' | 'publicUrl'> & { readonly database: Database },
 ): Promise<Context> {
   const { clock, logger, credentials, database } = parts;
   const models = defineModels(database.connection);

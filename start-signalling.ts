@@ -15,7 +15,7 @@ export async function startSignallingPart(settings: Settings): Promise<void> {
   if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
     throw new Error('CONTROL_PLANE_URL, WORKER_TOKEN: must be set for the signalling');
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'signalling' });
-  await runPart(logger, async (): Promise<Part> => {
+  await runPart(logger, async (doing): Promise<Part> => {
     const server = await startEmbeddedSignalling({
       sipHost: settings.SIP_HOST,
       sipPort: settings.SIP_PORT,
@@ -26,6 +26,7 @@ export async function startSignallingPart(settings: Settings): Promise<void> {
       secret: settings.DRACHTIO_SECRET,
       clock: systemClock,
       logger,
+      doing,
       admit: createHttpAdmission(CONTROL_PLANE_URL, WORKER_TOKEN),
     }).catch((error: unknown) => {
       throw explainListenError(error, { setting: 'SIP_HOST, SIP_PORT, SIP_TLS_PORT', host: settings.SIP_HOST, port: settings.SIP_PORT });

@@ -28,7 +28,7 @@ import { adoptSpools, openSpool } from '#runtime/spool.ts';
 import { createClientTools } from '#runtime/tools/client-tool.ts';
 import { createToolRunner } from '#runtime/tools/tool-runner.ts';
 import { createUploads } from '#runtime/uploads.ts';
-import { Worker, type WorkerIdentity } from '#runtime/worker.ts';
+import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker.ts';
 import { createSrvLookUp } from '#telephony/next-hops.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';
 import { createMediaRelay } from '#telephony/relay/media-relay.ts';
@@ -55,10 +55,10 @@ export async function startWorkerPart(settings: Settings): Promise<void> {
     );
   favourThisThread();
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'worker' });
-  await runPart(logger, () => compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN }));
+  await runPart(logger, (doing) => compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN, doing }));
 }
 
-async function compose(settings: Settings, logger: Logger, link: { readonly controlPlaneUrl: string; readonly token: string }): Promise<Part> {
+async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps, 'controlPlaneUrl' | 'token' | 'doing'>): Promise<Part> {
   const clock = systemClock;
   const vendorClock = attentiveClock(clock);
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;

@@ -8,6 +8,7 @@ import { execArgv } from 'node:process';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import { BEHIND_FAVOURED, FAVOURED, favourProcess } from '#media/thread-priority.ts';
+import { closeDoing, openDoing, readDoing } from './doing.ts';
 import { processorWaitMs, Standstill } from './standstill.ts';
 
 /** The processes of one machine. */
@@ -76,6 +77,8 @@ interface Child {
   failedStarts: number;
   startedMs: number;
   standstill: Standstill;
+  /** File in which the process says what it is doing. */
+  doing: number | null;
   backoffMs: number;
 }
 
@@ -106,6 +109,7 @@ export class Supervisor {
       failedStarts: 0,
       startedMs: now,
       standstill: new Standstill(now),
+      doing: null,
       backoffMs: BACKOFF_FIRST_MS,
     };
     this.#children.push(child);
@@ -147,7 +151,9 @@ export class Supervisor {
     child.isReady = false;
     child.startedMs = clock.now();
     child.standstill = new Standstill(child.startedMs);
+    child.doing = openDoing();
     const process = fork(program, [child.spec.role], {
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.doing ?? 'ignore'],
       execArgv: [...execArgv, ...(child.spec.nodeOptions ?? [])],
       env: { ...baseEnvironment, ...child.spec.environment(child.instanceId) },
       // A terminal's Ctrl-C reaches the supervisor alone, which then stops the others in order.
@@ -178,6 +184,8 @@ export class Supervisor {
     if (child.process !== process) return;
     const { clock, logger } = this.#deps;
     child.process = null;
+    if (child.doing !== null) closeDoing(child.doing);
+    child.doing = null;
     if (!child.isReady) child.failedStarts += 1;
     if (child.spec.role === 'worker') {
       const dead = { instanceId: child.instanceId, child };
@@ -217,7 +225,11 @@ export class Supervisor {
     if (child.process !== process) return;
     const stoodMs = child.standstill.look(clock.now(), waitedMs);
     if (stoodMs < (child.isReady ? HANG_MS : START_MS)) return;
-    logger.error({ name: child.spec.name, stoodMs: Math.round(stoodMs) }, 'process stands still; killing it');
+    const doing = (child.doing === null ? null : readDoing(child.doing)) ?? 'nothing it had told of';
+    logger.error(
+      { name: child.spec.name, stoodMs: Math.round(stoodMs), doing },
+      `${child.spec.name} stood still for ${Math.round(stoodMs).toLocaleString('en')} ms in ${doing}; killing it`,
+    );
     process.kill('SIGKILL');
   }
 

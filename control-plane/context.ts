@@ -101,6 +101,8 @@ export interface Context {
   readonly metrics: Metrics;
   /** Null where nothing is traced. */
   readonly tracing: Tracing | null;
+  /** Says what this process begins to do, for whoever has to kill it while it stands still. */
+  doing(what: string): void;
   /** Base of links; known once the server listens. */
   publicUrl(): string;
 }

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyRequest,
   LogController,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
@@ -78,7 +79,13 @@ function addHooks(app: ApiServer, context: Context): void {
   app.decorateRequest('caller', null);
   app.decorateRequest('createdSession', null);
   const authenticate = createAuthentication(context);
+  // Told again where a body has been read meanwhile: other requests have begun since then.
+  const tellDoing = (request: FastifyRequest) => context.doing(`${request.method} ${request.routeOptions.url ?? 'no route'} (request ${request.id})`);
+  app.addHook('preParsing', async (request) => tellDoing(request));
+  app.addHook('preValidation', async (request) => tellDoing(request));
+  app.addHook('preHandler', async (request) => tellDoing(request));
   app.addHook('onRequest', async (request, reply) => {
+    tellDoing(request);
     reply.header('X-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
     if (request.routeOptions.config?.anyOrigin) allowAnyOrigin(reply);

@@ -59,6 +59,8 @@ export interface WorkerDeps {
   /** What dead predecessors left, by instance. */
   readonly adopted: ReadonlyMap<string, Spool>;
   readonly uploads: Uploads;
+  /** Says which session the worker turns to, for whoever has to kill it while it stands still. */
+  readonly doing?: ((what: string) => void) | undefined;
   readonly media: MediaHost;
   /** Null where nothing is traced. */
   readonly tracing: Tracing | null;
@@ -145,6 +147,7 @@ export class Worker {
       handover,
       report: (report) => {
         trace.note(report);
+        this.#deps.doing?.(`session ${session.sessionId} (after ${report.type})`);
         this.#client.report(session, report);
       },
       live: (event) => {
@@ -199,6 +202,7 @@ export class Worker {
   }
 
   #receive(message: ControlMessage): void {
+    if ('session_id' in message) this.#deps.doing?.(`session ${message.session_id} (${message.type})`);
     switch (message.type) {
       case 'offer':
         this.#offered(message);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import { type Role, Supervisor } from '../supervisor.ts';
+import { type Role, Supervisor, type SupervisorDeps } from '../supervisor.ts';
 
 const program = new URL('./fakes/part-program.ts', import.meta.url).pathname;
 
@@ -28,7 +28,7 @@ describe('supervisor', () => {
   function start(
     roles: readonly Role[],
     environment: (role: Role, starts: number) => Record<string, string> = () => ({}),
-    processorWait: { readonly processorWaitMs?: (pid: number) => Promise<number | null> } = {},
+    over: Partial<Pick<SupervisorDeps, 'processorWaitMs' | 'logger'>> = {},
   ): Started {
     const started: Started = { ready: [], failed: [] };
     const starts = new Map<Role, number>();
@@ -39,7 +39,7 @@ describe('supervisor', () => {
       baseEnvironment: { ...process.env, TOLD_FILE: toldFile },
       onReady: ({ name, facts }) => started.ready.push({ name, facts }),
       onStartFailed: (name) => started.failed.push(name),
-      ...processorWait,
+      ...over,
     });
     for (const role of roles) {
       supervisor.start({
@@ -87,10 +87,14 @@ describe('supervisor', () => {
     ).toEqual([false, false, true]);
   });
 
-  it('kills a process whose event loop stands still, and starts it again', async () => {
-    const started = start(['worker'], (_, starts) => ({ BEHAVIOUR_worker: 'hang', ...(starts === 1 ? { HANG_ONCE: '1' } : {}) }));
+  it('security 3: kills a process whose event loop stands still, says what it was at, and starts it again', async () => {
+    const errors: string[] = [];
+    const silent = createLogger({ level: 'silent', name: 'test' });
+    const logger = Object.assign(Object.create(silent), { error: (_: object, text: string) => errors.push(text) });
+    const started = start(['worker'], (_, starts) => ({ BEHAVIOUR_worker: 'hang', ...(starts === 1 ? { HANG_ONCE: '1' } : {}) }), { logger });
     // Time in which a busy machine does not let it run is not counted against it.
     await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 60_000 });
+    expect(errors[0]).toMatch(/^worker stood still for \d,\d{3} ms in POST \/v1\/agent\/tools \(request 0123\); killing it$/);
   }, 70_000);
 
   it('leaves a process alone that the machine does not let run', async () => {

@@ -4,10 +4,13 @@ import { type Context, now } from '../context.ts';
 import { carryOn } from '../sessions/carry-on.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
-import { placeAgain, takeOver } from './take-over.ts';
+import { type Left, placeAgain, takeOver } from './take-over.ts';
 
 /** A worker that is back gets this long to send what it had spooled before a session it no longer runs is given up. */
 const SPOOL_GRACE_MS = 3_000;
+
+/** A session this many workers have died with is not given to another. */
+const MOST_DEATHS = 2;
 
 type SessionKey = { readonly sessionId: string; readonly epoch: number };
 
@@ -37,16 +40,36 @@ export async function workerBack(context: Context, instanceId: string, sessions:
 export async function workerDead(context: Context, instanceId: string, diedAt: Date): Promise<void> {
   await loseTestRuns(context, instanceId);
   const sessions = await sessionsOf(context, instanceId, ['pending', 'active', 'unknown']);
-  await Promise.all(
-    sessions.map(
-      async ({ _id, epoch }) => (await takeOver(context, { sessionId: _id, epoch, diedAt })) || replaceOrGiveUp(context, _id, epoch, diedAt),
-    ),
-  );
+  await Promise.all(sessions.map(({ _id, epoch }) => handOn(context, { sessionId: _id, epoch, diedAt })));
   const analyses = await context.models.sessions
     .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
     .lean();
   for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context) });
   if (analyses.length > 0) context.bell.ring('analysis');
+}
+
+/** The call goes to another worker, unless it may be what kills them. */
+async function handOn(context: Context, left: Left): Promise<void> {
+  const { sessionId, epoch, diedAt } = left;
+  if ((await countDeaths(context, left)) >= MOST_DEATHS) await giveUpForGood(context, left);
+  else if (!(await takeOver(context, left))) await replaceOrGiveUp(context, sessionId, epoch, diedAt);
+}
+
+/** How many workers have died with a session, this one included, however often it is told. */
+async function countDeaths({ models }: Context, { sessionId, epoch }: Left): Promise<number> {
+  const session = await models.sessions
+    .findOneAndUpdate({ _id: sessionId, epoch }, { $addToSet: { died_epochs: epoch } }, { returnDocument: 'after', projection: { died_epochs: 1 } })
+    .lean<Pick<SessionDocument, 'died_epochs'>>();
+  return session?.died_epochs?.length ?? 0;
+}
+
+async function giveUpForGood(context: Context, { sessionId }: Left): Promise<void> {
+  const ended = await changeSession(context, sessionId, { type: 'given_up', at: now(context) });
+  if (!ended) return;
+  context.metrics.sessionsGivenUp.inc();
+  const { team_id: teamId, agent_id: agentId, end_reason: endReason } = ended;
+  context.logger.error({ sessionId, teamId, agentId, endReason }, 'two workers died with this session; it goes to no third');
+  await carryOn(context, ended);
 }
 
 /** A session that was settled while its worker was out of reach is over: the worker is told so. */

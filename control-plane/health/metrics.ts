@@ -13,6 +13,8 @@ export interface Metrics {
   readonly callsCreated: Counter<'channel'>;
   /** Sessions that ended, each once. */
   readonly callsEnded: Counter<'reason'>;
+  /** Sessions two workers died with, which were given to no third. */
+  readonly sessionsGivenUp: Counter;
   /** Webhooks that are over: delivered, or dropped after their last attempt. */
   readonly webhooks: Counter<'outcome'>;
   /** Entries of the wallets. */
@@ -46,6 +48,7 @@ export function createMetrics(): Metrics {
     refusals: counter('refusals', 'Refused calls, sessions and dials.', 'kind', 'reason'),
     callsCreated: counter('calls_created', 'Sessions opened.', 'channel'),
     callsEnded: counter('calls_ended', 'Sessions ended.', 'reason'),
+    sessionsGivenUp: counter('sessions_given_up', 'Sessions that ended as internal_error because two workers had died with them.'),
     webhooks: counter('webhooks', 'Webhooks delivered or dropped.', 'outcome'),
     postings: counter('wallet_postings', 'Entries of the wallets.', 'kind'),
     lowCredit: counter('wallet_low_credit', 'Wallets that fell below one dollar.'),

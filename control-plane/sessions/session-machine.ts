@@ -33,6 +33,8 @@ export type SessionEvent =
   | { readonly type: 'taken_over'; readonly at: Date; readonly taken: TakenBy }
   | { readonly type: 'dialled'; readonly at: Date; readonly dialStatus: DialStatus }
   | { readonly type: 'ended'; readonly at: Date; readonly reason: EndReason }
+  /** Two workers have died with it: it goes to no third, whether somebody had joined it or not. */
+  | { readonly type: 'given_up'; readonly at: Date }
   | { readonly type: 'settled'; readonly at: Date }
   /** Somebody asked for the analysis again. */
   | { readonly type: 'analysis.requested'; readonly at: Date }
@@ -87,6 +89,8 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
       return dialled(session, event);
     case 'ended':
       return ended(session, event);
+    case 'given_up':
+      return givenUpAfterDeaths(session, at);
     case 'settled':
       return when(billing.state === 'settle_due', { billing: { ...billing, state: 'settled', at } });
     case 'analysis.requested':
@@ -152,27 +156,34 @@ function dialFields(dialStatus: DialStatus): Partial<SessionDocument> {
 function ended(session: SessionFacts, event: Extract<SessionEvent, { type: 'ended' }>): SessionChange | null {
   if (!isLive(session.status)) return null;
   if (session.started_at !== null && JOIN_DEADLINE.has(event.reason)) return null;
-  return session.started_at === null && event.reason !== 'agent_join_timeout' ? neverJoined(session, event) : joinedAndEnded(session, event);
+  return session.started_at === null && event.reason !== 'agent_join_timeout'
+    ? neverJoined(session, event.at, NEVER_JOINED.has(event.reason) ? event.reason : 'cancelled')
+    : joinedAndEnded(session, event);
 }
 
-function neverJoined(session: SessionFacts, event: Extract<SessionEvent, { type: 'ended' }>): SessionChange {
+function givenUpAfterDeaths(session: SessionFacts, at: Date): SessionChange | null {
+  if (!isLive(session.status)) return null;
+  const event = { at, reason: 'internal_error' } as const;
+  return session.started_at === null ? neverJoined(session, at, event.reason) : joinedAndEnded(session, event);
+}
+
+function neverJoined(session: SessionFacts, at: Date, reason: EndReason): SessionChange {
   const isUnresolvedDial = session.direction === 'outbound' && session.dial_status === null;
-  const reason = NEVER_JOINED.has(event.reason) ? event.reason : 'cancelled';
   return {
     set: {
       status: 'failed',
-      status_at: event.at,
+      status_at: at,
       end_reason: reason,
-      ended_at: event.at,
-      billing: dueBilling(session.billing, event.at, session.billing.hold),
-      ...(isUnresolvedDial ? dialFields(reason === 'dial_failed' ? 'failed' : 'no_answer') : {}),
+      ended_at: at,
+      billing: dueBilling(session.billing, at, session.billing.hold),
+      ...(isUnresolvedDial ? dialFields(reason === 'dial_failed' || reason === 'internal_error' ? 'failed' : 'no_answer') : {}),
     },
     events: session.direction === 'outbound' && session.dial_status !== 'answered' ? tell(session, ['phone_call.dial_finished']) : [],
   };
 }
 
 /** Somebody was there: charged to the second, told to the webhooks, to be analysed. */
-function joinedAndEnded(session: SessionFacts, event: Extract<SessionEvent, { type: 'ended' }>): SessionChange {
+function joinedAndEnded(session: SessionFacts, event: { readonly at: Date; readonly reason: EndReason }): SessionChange {
   const startedAt = session.started_at ?? event.at;
   const endedAt = new Date(Math.max(event.at.getTime(), startedAt.getTime()));
   const seconds = Math.ceil((endedAt.getTime() - startedAt.getTime()) / 1000);

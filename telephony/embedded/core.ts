@@ -15,6 +15,8 @@ import { defaultPort } from './via.ts';
 
 /** What the embedded signalling is started with. */
 export interface SignallingOptions {
+  /** Says which message it turns to, for whoever has to kill it while it stands still. */
+  readonly doing?: ((what: string) => void) | undefined;
   readonly sipHost: string;
   /** 0 takes a free one. */
   readonly sipPort: number;

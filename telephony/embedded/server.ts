@@ -37,6 +37,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       metrics.flooded += 1;
       return;
     }
+    options.doing?.(`a SIP message of ${text.length} characters from ${source.address}`);
     try {
       const received = readMessage(text);
       if (received.is !== 'message') metrics.malformed += 1;

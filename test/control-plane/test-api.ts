@@ -91,6 +91,7 @@ export async function openTestApi(environment: Record<string, string> = {}, over
     carrier: createTestCatalogue(),
     metrics,
     tracing: null,
+    doing: () => undefined,
     publicUrl: () => settings.PUBLIC_URL ?? 'http://127.0.0.1:8080',
     ...over,
   };

@@ -7,13 +7,17 @@ const role = process.argv[2] ?? '';
 const behaviour = process.env[`BEHAVIOUR_${role.replace('-', '_')}`] ?? '';
 
 if (behaviour === 'fail') process.exit(3);
-void runPart(createLogger({ level: 'silent', name: role }), async () => ({
+const part = {
   facts: { pid: process.pid, role, outlivesDrain: role === 'control-plane' },
   lines: [],
   drain: async () => undefined,
   close: async () => undefined,
   workerDied: (instanceId: string, isReplaced: boolean) => tell(isReplaced ? instanceId : `${instanceId} for good`),
-}));
+};
+void runPart(createLogger({ level: 'silent', name: role }), async (doing) => {
+  if (behaviour === 'hang') doing('POST /v1/agent/tools (request 0123)');
+  return part;
+});
 if (behaviour === 'hang' && process.env['HANG_ONCE'] !== undefined) setTimeout(() => standFor(Number.POSITIVE_INFINITY), 200);
 if (behaviour === 'hang' && process.env['HANG_MS'] !== undefined) {
   setTimeout(() => {

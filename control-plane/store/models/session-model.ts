@@ -141,6 +141,8 @@ export interface SessionDocument {
   usage: ModelUsage[];
   /** Each time another worker took the call over; absent from sessions of an earlier version. */
   takeovers?: Takeover[];
+  /** Epochs whose worker died with it. */
+  died_epochs?: number[];
   /** Of a phone call that is over; absent from sessions of an earlier version. */
   media_quality?: MediaQuality | null;
   record_audio: boolean;
@@ -226,6 +228,7 @@ const FIELDS = {
   silences: list,
   usage: list,
   takeovers: list,
+  died_epochs: { type: [Number], default: undefined } as never,
   media_quality: { type: Schema.Types.Mixed, default: null },
   record_audio: { type: Boolean, default: false },
   tracks: list,

@@ -1,18 +1,23 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ReportedDialog } from '#config/worker-link.ts';
 import { loadSession } from '#control-plane/sessions/session-store.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 
 let api: TestCalls;
+let next = 1_000;
 beforeAll(async () => {
   api = await openTestCalls({ SIP_TRUNK_URI: 'trunk.example.com:5080' });
 });
 afterAll(() => api.close());
+beforeEach(async () => {
+  await api.context.models.sessions.deleteMany({});
+  api.dispatch.reset();
+});
 
 /** A call of ours that was answered. */
 async function answeredCall(): Promise<string> {
   const user = await api.createUser();
-  const body = { provider: 'managed', phone_number: '+15550141000' };
+  const body = { provider: 'managed', phone_number: `+1555014${next++}` };
   const number = await api.request('POST', '/v1/agent/phone-numbers', { key: user.key, body });
   const { phone_number_id } = number.body;
   const agent_id = await api.publishAgent(user);
@@ -32,23 +37,74 @@ function dialogOf(sip_call_id: string): ReportedDialog {
   return { sip_call_id, ...party, ...sdp, route_set: [], local_cseq: 1, remote_target: `sip:${sip_call_id}@192.0.2.2` };
 }
 
+const workerDies = (instanceId = 'worker-1') => api.sink.workerDead(instanceId, new Date(api.clock.wallTime()));
+
 /** What the successor is told when the call's worker dies. */
 async function handedOver(): Promise<{ readonly caller: string | undefined; readonly person: unknown }> {
-  await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()));
+  await workerDies();
   const { dialog, person } = api.dispatch.plans.at(-1)?.handover ?? {};
   return { caller: dialog?.sip_call_id, person: person && [person.dialog.sip_call_id, person.is_joined] };
 }
 
-it('design §2 a phone call goes to another worker with its dialog, and with that of the person its caller is handed to, for as long as they are there', async () => {
+it.each([
+  ['with its dialog', null],
+  ['with that of the person its caller is being handed to', false],
+  ['with that of the person its caller talks with', true],
+])('design §2 a phone call goes to another worker %s', async (_with, is_joined) => {
   const id = await answeredCall();
   await api.report(id, { type: 'dialog', ...dialogOf('caller') });
-  expect(await handedOver()).toEqual({ caller: 'caller', person: null });
-  for (const is_joined of [false, true]) {
-    await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined } });
-    expect(await handedOver()).toEqual({ caller: 'caller', person: ['person', is_joined] });
-  }
+  if (is_joined !== null) await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined } });
+  expect(await handedOver()).toEqual({ caller: 'caller', person: is_joined === null ? null : ['person', is_joined] });
   expect(JSON.stringify(await loadSession(api.context, id))).not.toContain('sip:person@192.0.2.2');
+  expect((await loadSession(api.context, id))?.epoch).toBe(2);
+});
+
+it('design §2 a person who has gone again is not handed over', async () => {
+  const id = await answeredCall();
+  await api.report(id, { type: 'dialog', ...dialogOf('caller') });
+  await api.report(id, { type: 'person', person: { dialog: dialogOf('person'), is_joined: true } });
   await api.report(id, { type: 'person', person: null });
   expect(await handedOver()).toEqual({ caller: 'caller', person: null });
-  expect((await loadSession(api.context, id))?.epoch).toBe(5);
+});
+
+describe('a session two workers have died with', () => {
+  const read = async (id: string, key: string) => (await api.request('GET', `/v1/agent/sessions/${id}`, { key })).body;
+  const givenUp = async () => (await api.context.metrics.sessionsGivenUp.get()).values[0]?.value ?? 0;
+
+  it('security 3: goes to no third: it ends as internal_error, its webhook says so, and it is counted', async () => {
+    const user = await api.createUser();
+    const agent_id = await api.publishAgent(user, { webhooks: { post_call: [{ url: 'https://hooks.example.com/' }] } });
+    const { session_id: id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body;
+    await api.report(id, { type: 'joined', at: api.at() });
+    const before = await givenUp();
+    await workerDies();
+    expect(await read(id, user.key)).toMatchObject({ status: 'active' });
+    await workerDies();
+    expect(await read(id, user.key)).toMatchObject({ status: 'completed', end_reason: 'internal_error' });
+    expect(api.dispatch.offers.filter(({ sessionId }) => sessionId === id)).toHaveLength(2);
+    const [told] = await api.context.models.deliveries.find({ session_id: id }).lean();
+    expect(told?.event).toBe('call.ended');
+    expect((await givenUp()) - before).toBe(1);
+  });
+
+  it('security 3: before anybody joined, it fails as internal_error and costs nothing', async () => {
+    const user = await api.createUser();
+    const agent_id = await api.publishAgent(user);
+    const { session_id: id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body;
+    await workerDies();
+    await workerDies();
+    expect(await read(id, user.key)).toMatchObject({ status: 'failed', end_reason: 'internal_error' });
+    expect(await api.balance(user.userId)).toBe(10_000_000);
+  });
+
+  it('a death that is told twice counts once', async () => {
+    const user = await api.createUser();
+    const agent_id = await api.publishAgent(user);
+    const { session_id: id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body;
+    api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'worker-2' };
+    await workerDies('worker-1');
+    await workerDies('worker-1');
+    api.dispatch.placement = { ...api.dispatch.placement, instanceId: 'worker-1' };
+    expect((await read(id, user.key)).status).toBe('pending');
+  });
 });
