@@ -8,7 +8,7 @@ const mayImport = {
   // The command line: the API over HTTP; of the program only what reads settings, locks and blobs, the engines, relays and the caller the doctor tries out,
   // and the turn machine calls are replayed on.
   deploy: ['media/speech', 'media/blobs', 'runtime/(replay|replay-settings|what-if|tuning|flight-log|turn/turn-config).ts', 'bench/caller', 'telephony/relay/ng-client.ts', 'config'],
-  'control-plane': ['telephony/carriers', 'telephony/(e164|sip-address)', 'media/speech', 'media/blobs', 'config'],
+  'control-plane': ['telephony/carriers', 'telephony/(e164|sip-address|tenant-hosts)', 'media/speech', 'media/blobs', 'config'],
 };
 const layers = Object.keys(mayImport);
 const only = (name, library, home) => ({ name, severity: 'error', from: { pathNot: `^(${home}|test/|bench/)` }, to: { path: `node_modules/${library}/` } });

@@ -74,7 +74,7 @@ async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps
   const adopted = await adoptSpools(spoolRoot);
   const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
   const knowledge = createKnowledgeSearch({ clock, logger });
-  const phone = { clock, logger, media, ...phoneSettings(settings) };
+  const phone = { clock, logger, media, egress, ...phoneSettings(settings) };
   const worker = new Worker({
     identity: identityOf(settings, instanceId, signalling !== null),
     ...link,

@@ -40,12 +40,18 @@ export const systemVariables = z.object({
 });
 export type SystemVariables = z.infer<typeof systemVariables>;
 
+/** Set where a tenant has named the host: it passes the egress guard when it is dialled, and is not the operator's trunk, which is told here as `SIP_TRUNK_URI` has it. */
+const hostGuard = z.object({ trunk: z.string() }).nullable().default(null);
+
 /** The way to one transfer destination. */
 export const transferRoute = z.object({
   /** E.164; null for a SIP URI. */
   number: z.string().nullable(),
   /** URI of a call to it, through the trunk where it is a number; empty where calls cannot be placed. */
   dial_uri: z.string(),
+  guard: hostGuard,
+  /** False: the carrier of this call is not to be sent there; it is dialled from here instead. */
+  is_referable: z.boolean().default(true),
   headers: z.record(z.string(), z.string()),
   username: z.string().nullable(),
   password: z.string().nullable(),
@@ -103,10 +109,18 @@ export const callPlan = z.object({
     z.object({ type: z.literal('webrtc') }),
     /** The worker joins the room at once, with a token of its own. */
     z.object({ type: z.literal('livekit'), url: z.string(), token: z.string(), caller_identity: z.string() }),
-    z.object({ type: z.literal('sip_inbound'), sip_call_id: z.string(), from_number: z.string(), to_number: z.string() }),
+    z.object({
+      type: z.literal('sip_inbound'),
+      sip_call_id: z.string(),
+      from_number: z.string(),
+      to_number: z.string(),
+      /** It came over a tenant's own trunk: where its audio goes passes the egress guard. */
+      is_tenants: z.boolean().default(false),
+    }),
     z.object({
       type: z.literal('sip_outbound'),
       to_uri: z.string(),
+      guard: hostGuard,
       from_number: z.string(),
       to_number: z.string(),
       headers: z.record(z.string(), z.string()),

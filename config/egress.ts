@@ -10,7 +10,7 @@ import type { Clock } from './clock.ts';
 import { isPublicAddress, parseAllowList } from './public-address.ts';
 
 /** Why a destination was refused. */
-export type EgressRefusal = 'malformed' | 'scheme' | 'credentials' | 'numeric_host' | 'not_public' | 'unresolvable';
+export type EgressRefusal = 'malformed' | 'scheme' | 'credentials' | 'numeric_host' | 'not_public' | 'unresolvable' | 'operators_trunk';
 
 /** Thrown for a destination that may not be connected to; the message is fit for a tenant's eyes. */
 export class EgressRefused extends Error {
@@ -54,6 +54,14 @@ export interface EgressGuard {
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** One bounded request. Throws `EgressRefused`, the abort reason, or the network's error. */
   request(url: string, request: GuardedRequest): Promise<GuardedResponse>;
+  /** Every address of a host, for a connection to `port` that is not HTTP. Throws `EgressRefused` unless all of them may be used. */
+  addressesOf(host: string, port: number): Promise<readonly string[]>;
+  /** The addresses of a host the operator has named: nothing is checked. */
+  resolve(host: string): Promise<readonly string[]>;
+  /** True when the operator has named this host in `EGRESS_ALLOW`. */
+  isNamed(host: string, port: number): boolean;
+  /** True for an address that is public or allowed. */
+  allowsAddress(address: string, port: number): boolean;
   close(): Promise<void>;
 }
 
@@ -78,16 +86,16 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
   const allowed = parseAllowList(options.allow);
   const resolve = options.resolve ?? systemResolve;
 
-  /** The address to connect to; throws unless every address the host has may be used. */
-  async function checkedAddress(host: string, port: number): Promise<string> {
+  const addressesIn = async (bare: string) => (isIP(bare) === 0 ? await resolve(bare) : [bare]);
+  const allowsAddress = (address: string, port: number) => isPublicAddress(address) || allowed.allowsAddress(address, port);
+
+  /** The addresses to connect to, at least one; throws unless every address the host has may be used. */
+  async function addressesOf(host: string, port: number): Promise<readonly string[]> {
     const bare = host.replace(/^\[|\]$/g, '');
-    const addresses = isIP(bare) === 0 ? await resolve(bare) : [bare];
-    const first = addresses[0];
-    if (first === undefined) throw new EgressRefused('unresolvable', 'The host does not resolve');
-    if (allowed.allowsName(bare, port)) return first;
-    if (!addresses.every((address) => isPublicAddress(address) || allowed.allowsAddress(address, port)))
-      throw new EgressRefused('not_public', 'The host is not a public address');
-    return first;
+    const addresses = await addressesIn(bare);
+    if (addresses.length === 0) throw new EgressRefused('unresolvable', 'The host does not resolve');
+    if (allowed.allowsName(bare, port) || addresses.every((address) => allowsAddress(address, port))) return addresses;
+    throw new EgressRefused('not_public', 'The host is not a public address');
   }
 
   function checkText(text: string): URL {
@@ -106,8 +114,8 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
   const agent = new Agent({
     connect(target, callback) {
       const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
-      checkedAddress(target.hostname, port).then(
-        (address) => connectTo({ ...target, hostname: address }, callback),
+      addressesOf(target.hostname, port).then(
+        ([address = '']) => connectTo({ ...target, hostname: address }, callback),
         (error: Error) => callback(error, null),
       );
     },
@@ -122,7 +130,7 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
     checkText,
     check: async (text) => {
       const url = checkText(text);
-      await checkedAddress(url.hostname, portOf(url));
+      await addressesOf(url.hostname, portOf(url));
     },
     allowsPlainHttp: async (text) => {
       const url = parseUrl(text);
@@ -133,6 +141,10 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
     },
     fetch: guardedFetch,
     request: (url, request) => boundedRequest(guardedFetch, options.clock, url, request),
+    addressesOf,
+    resolve: addressesIn,
+    isNamed: (host, port) => allowed.allowsName(host, port),
+    allowsAddress,
     close: () => agent.destroy(),
   };
 }

@@ -77,6 +77,8 @@ export interface RtpRemote {
   readonly isRtcpMuxed?: boolean;
   /** Both streams are protected (SRTP); absent when they are plain. */
   readonly srtp?: SrtpKeys;
+  /** Nothing is sent there before something was heard from there. */
+  readonly isHeardFirst?: boolean;
   /** False while the far end put us on hold (sendonly/inactive). */
   readonly sending: boolean;
 }

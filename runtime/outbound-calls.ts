@@ -33,9 +33,10 @@ export async function dialJob(deps: OutboundJobDeps, job: Job, plan: CallPlan, t
 }
 
 function requestOf(plan: CallPlan, transport: Transport) {
-  const { to_uri, from_number, headers, username, password, ring_seconds } = transport;
+  const { to_uri, guard, from_number, headers, username, password, ring_seconds } = transport;
   return {
     toUri: to_uri,
+    guard,
     fromNumber: from_number,
     headers,
     credentials: username === null || password === null ? null : { username, password },

@@ -44,7 +44,7 @@ async function answer(deps: PhoneCallDeps, job: Job): Promise<void> {
       failure = error;
       throw error;
     }
-    return { recordAudio: plan.record_audio };
+    return { recordAudio: plan.record_audio, isTenants: plan.transport.type === 'sip_inbound' && plan.transport.is_tenants };
   });
   const result = await answerInboundCall(deps, invite, ready);
   if (failure !== null) throw failure;

@@ -23,7 +23,7 @@ const PERSON_ANSWERS_MS = 3_000;
 export async function resumeJob(deps: ResumedJobDeps, job: Job, plan: CallPlan, handover: PhoneHandover): Promise<void> {
   const { worker, logger } = deps;
   const [caller, person] = await Promise.all([
-    resumeSipCall(deps, dialogFacts(handover.dialog), { recording: plan.record_audio ? { firstSegment: 0 } : null }),
+    resumeSipCall(deps, dialogFacts(handover.dialog), { recording: plan.record_audio ? { firstSegment: 0 } : null, isTenants: isTenants(plan) }),
     resumePerson(deps, plan, handover),
   ]);
   if (caller.outcome !== 'answered') {
@@ -58,14 +58,24 @@ async function resumePerson(
 ): Promise<Extract<ResumedCall, { outcome: 'answered' }> | null> {
   if (!person) return null;
   if (!person.is_joined) {
-    void resumeSipCall(deps, dialogFacts(person.dialog), { recording: null }).then((result) => {
+    void resumeSipCall(deps, dialogFacts(person.dialog), { recording: null, isTenants: false }).then((result) => {
       if (result.outcome === 'answered') result.leg.send({ do: 'close' });
     });
     return null;
   }
   const recording = plan.record_audio ? ({ firstSegment: 0, of: 'human' } as const) : null;
-  const result = await resumeSipCall(deps, dialogFacts(person.dialog), { recording, withinMs: PERSON_ANSWERS_MS });
+  const result = await resumeSipCall(deps, dialogFacts(person.dialog), { recording, isTenants: mayBeTenants(plan), withinMs: PERSON_ANSWERS_MS });
   if (result.outcome === 'answered') return result;
   deps.logger.warn({ err: result.error, sessionId: plan.session_id, outcome: result.outcome }, 'a joined person was not taken over');
   return null;
+}
+
+/** True for a call over a tenant's own trunk. */
+function isTenants({ transport }: CallPlan): boolean {
+  return transport.type === 'sip_outbound' ? transport.guard !== null : transport.type === 'sip_inbound' && transport.is_tenants;
+}
+
+/** Which destination the person is at was not kept: they are a tenant's where any of them could be. */
+function mayBeTenants({ transfer }: CallPlan): boolean {
+  return transfer?.routes.some(({ guard }) => guard !== null) ?? false;
 }

@@ -5,6 +5,7 @@
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
 import type { Clock } from '#config/clock.ts';
+import { EgressRefused } from '#config/egress.ts';
 import type { Logger } from '#config/log.ts';
 import type { Leg, LegEvent } from '#media/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
@@ -118,10 +119,10 @@ class RunningTransfer implements Transfer {
     }
   }
 
-  /** Asks the carrier; without a dialog to ask in, that is a refusal. */
+  /** Asks the carrier; without a dialog to ask in, or where the carrier is not to be sent, that is a refusal. */
   async #refer(route: TransferRoute): Promise<ReferOutcome> {
     const { clock, line, logger } = this.#deps;
-    if (!line) return { is: 'refused', status: 0 };
+    if (!line || !route.is_referable) return { is: 'refused', status: 0 };
     const target = route.dial_uri || `sip:${route.number}@${hostOf(line.dialog.remoteTarget)}`;
     const outcome = await referCall({ clock, refer: line.refer }, { target, headers: route.headers, credentials: credentialsOf(route) });
     logger.info({ outcome }, 'referred');
@@ -155,6 +156,7 @@ class RunningTransfer implements Transfer {
     const result = await placeCall(
       {
         toUri: route.dial_uri,
+        guard: route.guard,
         fromNumber: plan.transfer?.from_number ?? '',
         headers: route.headers,
         credentials: credentialsOf(route),
@@ -169,7 +171,9 @@ class RunningTransfer implements Transfer {
           ? unreached(486)
           : result.outcome === 'no_answer' || result.outcome === 'cancelled'
             ? unreached(408)
-            : unreached(statusOf(result.error)),
+            : result.error instanceof EgressRefused
+              ? `The destination cannot be called: ${result.error.message}.`
+              : unreached(statusOf(result.error)),
       );
       return null;
     }

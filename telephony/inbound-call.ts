@@ -3,11 +3,13 @@
  * It knows nothing of agents: when to answer, and whether to record, is handed in.
  */
 import type { Clock } from '#config/clock.ts';
+import type { EgressGuard } from '#config/egress.ts';
 import { Fault } from '#config/errors.ts';
 import type { Leg } from '#media/leg.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { localAddressFor } from './local-address.ts';
+import { guardMedia, type MediaGuard, unguarded } from './media-guard.ts';
 import { answerAudio, newSession, offerAudio, readRemote } from './sdp.ts';
 import { type DialogFacts, type IncomingInvite, InviteCancelled, type SipDialog } from './signalling.ts';
 import { createSipLeg } from './sip-leg.ts';
@@ -25,6 +27,15 @@ export interface InboundCallDeps {
   readonly offersSrtp?: boolean;
   /** Uniform in [0, 1). */
   readonly random: () => number;
+  /** Where the audio of tenants' trunks may go; without it, only where something was heard from. */
+  readonly egress?: EgressGuard;
+}
+
+/** What is known of a call once its agent is ready. */
+export interface ReadyCall {
+  readonly recordAudio: boolean;
+  /** It came over a tenant's own trunk. */
+  readonly isTenants?: boolean;
 }
 
 /** An answered call, or why there is none. */
@@ -36,14 +47,10 @@ export type InboundCall =
   | { readonly outcome: 'refused'; readonly status: number };
 
 /**
- * Rings, waits for `ready` (which says whether to record), answers and returns the leg.
+ * Rings, waits for `ready`, answers and returns the leg.
  * A `ready` that rejects refuses the call: with its fault's SIP status, 480 otherwise.
  */
-export async function answerInboundCall(
-  deps: InboundCallDeps,
-  invite: IncomingInvite,
-  ready: Promise<{ readonly recordAudio: boolean }>,
-): Promise<InboundCall> {
+export async function answerInboundCall(deps: InboundCallDeps, invite: IncomingInvite, ready: Promise<ReadyCall>): Promise<InboundCall> {
   const cancelled = new Promise<'cancelled'>((resolve) => invite.onCancel(() => resolve('cancelled')));
   // Nobody waits for a call that is refused here.
   ready.catch(() => undefined);
@@ -56,9 +63,10 @@ export async function answerInboundCall(
     const first = await Promise.race([ready, cancelled]);
     if (first === 'cancelled') return { outcome: 'cancelled' };
     const bound = localAddressFor(remote?.address ?? deps.relayHost ?? invite.sourceAddress, { boundHost: deps.sipHost, publicIp: undefined });
+    const guard = guardOf(deps, first, invite.sourceAddress);
     const { leg: rtp, localPort } = await deps.media.openRtpLeg({
       localAddress: bound,
-      remote,
+      remote: remote && guard(remote),
       recording: first.recordAudio ? { firstSegment: 0 } : null,
     });
     const local = {
@@ -72,11 +80,22 @@ export async function answerInboundCall(
       rtp.send({ do: 'close' });
       throw error;
     });
-    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local, isLateOffer: offer === null });
+    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local, isLateOffer: offer === null, guard });
     return { outcome: 'answered', leg, dialog: dialog.facts, refer: (request, listener) => dialog.refer(request, listener) };
   } catch (error) {
     return error instanceof InviteCancelled ? { outcome: 'cancelled' } : refuse(invite, error);
   }
+}
+
+/** What the audio of a call passes. */
+export function guardOf(
+  { egress, relayHost }: Pick<InboundCallDeps, 'egress' | 'relayHost'>,
+  { isTenants = false }: Pick<ReadyCall, 'isTenants'>,
+  signallingAddress: string | null,
+): MediaGuard {
+  // A relay's own address is the operator's.
+  if (relayHost !== undefined) return unguarded;
+  return isTenants ? guardMedia(egress ?? { allowsAddress: () => false }, signallingAddress) : unguarded;
 }
 
 function refuse(invite: IncomingInvite, error: unknown): InboundCall {

@@ -2,15 +2,21 @@
  * The worker's side of an outbound phone call (running.md "Phone calls"): an INVITE with our offer, ringing until somebody answers or the time is over, a leg out of the answered dialog.
  * Early media is taken as it is offered (announcements, ringing of the far network), and never recorded: nobody has answered.
  */
+import { isIP } from 'node:net';
 import type { Clock } from '#config/clock.ts';
+import { type EgressGuard, EgressRefused } from '#config/egress.ts';
 import type { Leg, LegEvent, RtpRemote } from '#media/leg.ts';
 import type { LegRecording, MediaHost } from '#media/media-host.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
+import { guardOf } from './inbound-call.ts';
 import { localAddressFor } from './local-address.ts';
+import type { MediaGuard } from './media-guard.ts';
 import { type LookUpSrv, nextHops } from './next-hops.ts';
 import { type LocalAudio, newSession, offerAudio, readAnswer } from './sdp.ts';
 import { type DialogFacts, type DialRequest, InviteRefused, type OutgoingInvite, type Signalling, type SipDialog } from './signalling.ts';
+import { readSipUri } from './sip-address.ts';
 import { createSipLeg } from './sip-leg.ts';
+import { tenantHops } from './tenant-hosts.ts';
 
 /** What dialling needs. */
 export interface OutboundCallDeps {
@@ -28,11 +34,15 @@ export interface OutboundCallDeps {
   readonly random: () => number;
   /** Names of trunks are looked up by it; without it a name is an address like any other. */
   readonly lookUpSrv?: LookUpSrv;
+  /** Hosts that tenants have named pass it; without it none is dialled. */
+  readonly egress?: EgressGuard;
 }
 
 /** Who is called, and how. */
 export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer' | 'nextHop'> {
   readonly recording: LegRecording | null;
+  /** Set where a tenant has named the host; `trunk` is the operator's, which it must not be. */
+  readonly guard?: { readonly trunk: string } | null;
   /** How long it may ring, ms. */
   readonly ringMs: number;
   /** What comes from the far network before anybody answers; nobody listens without it. */
@@ -48,14 +58,27 @@ export type OutboundCall =
 
 /** Dials; never rejects. A server of the trunk that cannot be reached, or takes no calls, is passed over for the next one. `signal` gives the call up while it rings. */
 export async function dialOutboundCall(deps: OutboundCallDeps, request: OutboundCallRequest, signal: AbortSignal): Promise<OutboundCall> {
-  const { lookUpSrv, random } = deps;
-  const [first = null, ...others] = lookUpSrv ? await nextHops(request.toUri, { lookUpSrv, random }) : [];
+  let hops: readonly string[];
+  try {
+    hops = await hopsOf(deps, request);
+  } catch (error) {
+    return { outcome: 'failed', error };
+  }
+  const [first = null, ...others] = hops;
   let call = await dialBy(deps, { ...request, nextHop: first }, signal);
   for (const nextHop of others) {
     if (!isOutOfService(call) || signal.aborted) break;
     call = await dialBy(deps, { ...request, nextHop }, signal);
   }
   return call;
+}
+
+/** The servers to try; none where the URI is sent where it says itself. Throws `EgressRefused`. */
+async function hopsOf(deps: OutboundCallDeps, { toUri, guard }: OutboundCallRequest): Promise<string[]> {
+  const { lookUpSrv, random, egress, sipHost } = deps;
+  if (!guard) return lookUpSrv ? nextHops(toUri, { lookUpSrv, random }) : [];
+  if (!egress) throw new EgressRefused('not_public', 'Hosts of tenants are not dialled here');
+  return tenantHops(toUri, isIP(sipHost) === 6, { ...guard, egress, lookUpSrv, random });
 }
 
 /** RFC 3263 §4.3: a 503, which stands for a server that was not reached as well. */
@@ -70,7 +93,9 @@ async function dialBy(
 ): Promise<OutboundCall> {
   let rtp: Leg | null = null;
   try {
-    const bound = localAddressFor(deps.relayHost ?? hostOf(request.toUri), { boundHost: deps.sipHost, publicIp: undefined });
+    const host = readSipUri(request.nextHop ?? request.toUri)?.host ?? '';
+    const guard = guardOf(deps, { isTenants: Boolean(request.guard) }, host);
+    const bound = localAddressFor(deps.relayHost ?? host, { boundHost: deps.sipHost, publicIp: undefined });
     const opened = await deps.media.openRtpLeg({ localAddress: bound, remote: null, recording: request.recording });
     rtp = opened.leg;
     const local: LocalAudio = {
@@ -81,14 +106,14 @@ async function dialBy(
       isSecure: deps.offersSrtp !== false && isOverTls(request.toUri),
     };
     const invite = deps.signalling.dial({ ...request, sdpOffer: offerAudio(local) });
-    const early = listenEarly(rtp, invite, { local, listener: request.onEarlyMedia });
+    const early = listenEarly(rtp, invite, { local, guard, listener: request.onEarlyMedia });
     const end = await ring(deps, invite, { ringMs: request.ringMs, signal });
     if (end === 'cancelled' || end === 'no_answer') {
       rtp.send({ do: 'close' });
       return end === 'cancelled' ? { outcome: end } : { outcome: end, error: null };
     }
-    rtp.send({ do: 'setRemote', remote: await remoteOf(end, local, early) });
-    const leg = createSipLeg({ clock: deps.clock, dialog: end, rtp, local });
+    rtp.send({ do: 'setRemote', remote: guard(await remoteOf(end, local, early)) });
+    const leg = createSipLeg({ clock: deps.clock, dialog: end, rtp, local, guard });
     return { outcome: 'answered', leg, dialog: end.facts, refer: (referRequest, listener) => end.refer(referRequest, listener) };
   } catch (error) {
     rtp?.send({ do: 'close' });
@@ -130,13 +155,13 @@ interface Early {
 function listenEarly(
   rtp: Leg,
   invite: OutgoingInvite,
-  { local, listener }: { readonly local: LocalAudio; readonly listener: OutboundCallRequest['onEarlyMedia'] },
+  { local, guard, listener }: { readonly local: LocalAudio; readonly guard: MediaGuard; readonly listener: OutboundCallRequest['onEarlyMedia'] },
 ): Early {
   const early: Early = { sdp: '' };
   rtp.listen((events) => listener?.(events));
   invite.onEarlyMedia((sdp) => {
     try {
-      rtp.send({ do: 'setRemote', remote: readAnswer(sdp, local), isEarly: true });
+      rtp.send({ do: 'setRemote', remote: guard(readAnswer(sdp, local)), isEarly: true });
       early.sdp = sdp;
     } catch {
       // Audio we cannot carry before the answer: it rings in silence, and the answer decides.
@@ -165,8 +190,4 @@ function outcomeOf(status: number): 'busy' | 'no_answer' | 'failed' {
 /** What a URI asks for (RFC 3261 §19.1.1, §26.2.2). */
 function isOverTls(uri: string): boolean {
   return /^sips:/i.test(uri) || /;transport=tls(?=[;?>]|$)/i.test(uri);
-}
-
-function hostOf(uri: string): string {
-  return /@\[?([^\]:;]+)/.exec(uri)?.[1] ?? '';
 }

@@ -2,7 +2,7 @@
 import type { Leg } from '#media/leg.ts';
 import type { LegRecording } from '#media/media-host.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
-import type { InboundCallDeps } from './inbound-call.ts';
+import { guardOf, type InboundCallDeps } from './inbound-call.ts';
 import { localAddressFor } from './local-address.ts';
 import { remoteOf } from './outbound-call.ts';
 import { isProtected, type LocalAudio, newSession, offerAudio } from './sdp.ts';
@@ -29,7 +29,7 @@ const VERSION_LEAP = 100;
 export async function resumeSipCall(
   deps: ResumedCallDeps,
   facts: DialogFacts,
-  options: { readonly recording: LegRecording | null; readonly withinMs?: number },
+  options: { readonly recording: LegRecording | null; readonly isTenants?: boolean; readonly withinMs?: number },
 ): Promise<ResumedCall> {
   let rtp: Leg | null = null;
   try {
@@ -43,8 +43,10 @@ export async function resumeSipCall(
       ...keysLike(facts.localSdp),
     };
     const dialog = await inTime(deps, deps.signalling.resume(facts, offerAudio(local)), options.withinMs ?? ANSWER_MS);
-    rtp.send({ do: 'setRemote', remote: await remoteOf(dialog, local) });
-    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local });
+    // Whoever is there sends, and is heard at once: no address of theirs is believed that was not before.
+    const guard = guardOf(deps, options, null);
+    rtp.send({ do: 'setRemote', remote: guard(await remoteOf(dialog, local)) });
+    const leg = createSipLeg({ clock: deps.clock, dialog, rtp, local, guard });
     return { outcome: 'answered', leg, dialog: dialog.facts, refer: (request, listener) => dialog.refer(request, listener) };
   } catch (error) {
     rtp?.send({ do: 'close' });

@@ -1,6 +1,7 @@
 /** An answered dialog as a `Leg`: the RTP leg with SIP around it. A BYE closes it, closing it sends a BYE, INFO digits and re-INVITEs become the leg's own. */
 import type { Clock } from '#config/clock.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg.ts';
+import { type MediaGuard, unguarded } from './media-guard.ts';
 import { answerAudio, type LocalAudio, offerAudio, readAnswer } from './sdp.ts';
 import type { SipDialog } from './signalling.ts';
 
@@ -12,11 +13,13 @@ export interface SipLegParts {
   readonly local: LocalAudio;
   /** The far end is told by the answer to our offer, which comes in the ACK. */
   readonly isLateOffer?: boolean;
+  /** Each description of the far end passes it; those of an operator's trunk need none. */
+  readonly guard?: MediaGuard;
 }
 
 /** Joins a dialog and its RTP leg. */
 export function createSipLeg(deps: SipLegParts): Leg {
-  const { clock, dialog, rtp, local } = deps;
+  const { clock, dialog, rtp, local, guard = unguarded } = deps;
   let listener: ((events: readonly LegEvent[]) => void) | null = null;
   // Whoever answered or acknowledged our answer is there, whether or not they send a sound.
   const early: LegEvent[] = [{ type: 'connected', atMs: clock.now() }];
@@ -45,7 +48,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
         const { sdp: answer, remote } = answerAudio(sdp, { ...local, version: version + 1 });
         version += 1;
         isSecure = remote.srtp !== undefined;
-        rtp.send({ do: 'setRemote', remote });
+        rtp.send({ do: 'setRemote', remote: guard(remote) });
         return answer;
       } catch {
         // No audio we could carry: the change is refused and the call goes on as it was.
@@ -58,7 +61,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
     },
     onAnswer(sdp) {
       try {
-        rtp.send({ do: 'setRemote', remote: readAnswer(sdp, { ...local, isSecure }) });
+        rtp.send({ do: 'setRemote', remote: guard(readAnswer(sdp, { ...local, isSecure })) });
         hasRemote = true;
       } catch {
         // Nobody to talk to: the call is over. A change that failed leaves it as it was.

@@ -12,7 +12,9 @@ import type { OfferedModel } from '#config/platform-models.ts';
 import { systemPromptProblem } from '#config/prompt-tokens.ts';
 import { isTimezone } from '#config/timezones.ts';
 import { countryOf, isE164 } from '#telephony/e164.ts';
+import { readSipUri } from '#telephony/sip-address.ts';
 import type { Context } from '../context.ts';
+import { tenantHostProblem } from '../numbers/sip-config.ts';
 import { InvalidRequest, invalidField } from '../problems.ts';
 import { attachable } from './references.ts';
 
@@ -87,7 +89,7 @@ function addressProblems(
   loc: Problem['loc'],
 ): Problem[] {
   if (destination.type === 'sip') {
-    return /^sips?:[^\s@;?]+(@[^\s@;?]+)?$/i.test(destination.sip_uri)
+    return /^sips?:[^\s@;?]+(@[^\s@;?]+)?$/i.test(destination.sip_uri) && readSipUri(destination.sip_uri)
       ? []
       : [{ loc: [...loc, 'sip_uri'], text: 'must be a SIP URI such as sip:desk@example.com' }];
   }
@@ -156,9 +158,23 @@ async function endpointProblems(context: Context, { patch, after }: DraftChange)
   if (patch.webhooks?.conversation_init) {
     checks.push(urlProblems(context, after.webhooks.conversation_init?.url ?? '', ['webhooks', 'conversation_init', 'url']));
   }
+  if (patch.conversation?.transfer_destinations) {
+    checks.push(...after.conversation.transfer_destinations.map((destination, index) => sipHostProblems(context, destination, index)));
+  }
   const baseUrl = after.llm.custom?.base_url ?? '';
   if (patch.llm?.custom && baseUrl !== '') checks.push(baseUrlProblems(context, baseUrl));
   return (await Promise.all(checks)).flat();
+}
+
+/** A destination by SIP address must not be the operator's own trunk, nor a machine of the operator's network. */
+async function sipHostProblems(
+  context: Context,
+  { type, sip_uri: uri }: AgentConfig['conversation']['transfer_destinations'][number],
+  index: number,
+): Promise<Problem[]> {
+  // What is no SIP address at all is said elsewhere.
+  const problem = type === 'sip' && readSipUri(uri) ? await tenantHostProblem(context, uri) : null;
+  return problemIf(['conversation', 'transfer_destinations', index, 'sip_uri'], problem);
 }
 
 async function baseUrlProblems(context: Context, baseUrl: string): Promise<Problem[]> {

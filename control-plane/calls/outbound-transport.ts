@@ -25,6 +25,7 @@ export function outboundTransport(
   return {
     type: 'sip_outbound',
     to_uri: address === '' ? '' : `sip:${toNumber}@${address}${parameters}`,
+    guard: guardOf(context, number),
     from_number: number.phone_number,
     to_number: toNumber,
     headers: { ...merged(number.sip?.termination_headers ?? {}, call.sipHeaders), [SESSION_HEADER]: call.sessionId },
@@ -32,6 +33,16 @@ export function outboundTransport(
     password,
     ring_seconds: call.ringSeconds,
   };
+}
+
+/** What a host its owner has named is held to; the platform's own trunk is the operator's. */
+export function guardOf(context: Pick<Context, 'settings'>, { provider }: Pick<NumberDocument, 'provider'>): OutboundTransport['guard'] {
+  return provider === 'managed' ? null : tenantGuard(context);
+}
+
+/** What every host that a tenant has named is held to when it is dialled. */
+export function tenantGuard({ settings }: Pick<Context, 'settings'>): NonNullable<OutboundTransport['guard']> {
+  return { trunk: settings.SIP_TRUNK_URI ?? '' };
 }
 
 /** The trunk calls of this number leave by. */

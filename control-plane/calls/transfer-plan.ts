@@ -1,12 +1,13 @@
 /** What a phone call can be transferred with (supplement 4.7): for each destination of its agent the way there, or the reason why there is none. */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
-import { Fault } from '#config/errors.ts';
+import { Fault, fault } from '#config/errors.ts';
 import { isE164 } from '#telephony/e164.ts';
+import { numberOf, readSipUri, telephoneOf } from '#telephony/sip-address.ts';
 import type { Context } from '../context.ts';
 import type { NumberDocument } from '../store/models/number-model.ts';
 import { checkDestination, refuseHostedNumber } from './check-outbound.ts';
-import { SESSION_HEADER, trunkOf } from './outbound-transport.ts';
+import { guardOf, SESSION_HEADER, tenantGuard, trunkOf } from './outbound-transport.ts';
 
 type Destination = AgentConfig['conversation']['transfer_destinations'][number];
 
@@ -35,16 +36,45 @@ async function routeTo(
   const session = { [SESSION_HEADER]: sessionId };
   try {
     if (destination.type === 'sip') {
-      // Whoever is named by a URI is none of the trunk's: neither its password nor its headers are theirs to see.
-      await refuseHostedNumber(context, /^sips?:([^@]*)@/i.exec(destination.sip_uri)?.[1] ?? '');
-      return { number: null, dial_uri: destination.sip_uri, headers: session, username: null, password: null, error: null };
+      await checkAddress(context, number, destination.sip_uri);
+      return {
+        number: null,
+        dial_uri: destination.sip_uri,
+        guard: tenantGuard(context),
+        // The platform's carrier would go there at the platform's cost, past every rule for what it may dial.
+        is_referable: number.provider !== 'managed',
+        // Whoever is named by a URI is none of the trunk's: neither its password nor its headers are theirs to see.
+        headers: session,
+        username: null,
+        password: null,
+        error: null,
+      };
     }
     const { address, parameters, username, password } = trunkOf(context, number);
     const toNumber = await checkDestination(context, number, destination.phone_number);
-    const headers = { ...number.sip?.termination_headers, ...session };
-    return { number: toNumber, dial_uri: address === '' ? '' : `sip:${toNumber}@${address}${parameters}`, headers, username, password, error: null };
+    return {
+      number: toNumber,
+      dial_uri: address === '' ? '' : `sip:${toNumber}@${address}${parameters}`,
+      guard: guardOf(context, number),
+      is_referable: true,
+      headers: { ...number.sip?.termination_headers, ...session },
+      username,
+      password,
+      error: null,
+    };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return { number: null, dial_uri: '', headers: {}, username: null, password: null, error: `${error.code}: ${error.message}` };
+    const nowhere = { number: null, dial_uri: '', guard: null, is_referable: false, headers: {}, username: null, password: null };
+    return { ...nowhere, error: `${error.code}: ${error.message}` };
   }
+}
+
+/** A SIP address is held to the rules of the number it stands for, however that is spelt. Throws `destination_invalid` and what `checkDestination` does. */
+async function checkAddress(context: Pick<Context, 'settings' | 'models'>, number: NumberDocument, uri: string): Promise<void> {
+  const address = readSipUri(uri);
+  if (!address) throw fault('destination_invalid');
+  const itsNumber = numberOf(address.user);
+  if (itsNumber !== null) await refuseHostedNumber(context, itsNumber);
+  const dialled = telephoneOf(address);
+  if (dialled !== null) await checkDestination(context, number, dialled);
 }

@@ -1,6 +1,7 @@
 /** A phone number as callers write it and as the API shows it (supplement 2.8, 4.6). Passwords are never shown. */
 import { z } from 'zod';
 import { isE164 } from '#telephony/e164.ts';
+import { readHostPort } from '#telephony/sip-address.ts';
 import type { NumberDocument } from '../store/models/number-model.ts';
 
 /** An E.164 number. */
@@ -31,6 +32,7 @@ const sipFields = {
     .string()
     .max(256)
     .regex(/^([A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?)?$/)
+    .refine((value) => value === '' || readHostPort(value) !== null, 'must be host or host:port with a port from 1 to 65535')
     .nullable()
     .default(null),
   termination_transport: z.enum(['auto', 'udp', 'tcp', 'tls']).default('auto'),

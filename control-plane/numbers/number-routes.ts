@@ -12,7 +12,7 @@ import { findPage } from '../store/find-page.ts';
 import { type NumberDocument, OCCUPYING_STATUSES } from '../store/models/number-model.ts';
 import { numberCreate, numberPatch, numberRecord, sipConfig, toNumberRecord } from './number-record.ts';
 import { buyNumber, findNumber, importNumber, releaseNumber, requireAgent } from './number-store.ts';
-import { toStoredSip } from './sip-config.ts';
+import { checkedSip } from './sip-config.ts';
 
 const OFFERED = 30;
 const DAYS_PER_MONTH = 30;
@@ -58,7 +58,7 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
               { kind: 'phone_number', teamId: caller.teamId, agentId: body.agent_id, dialedNumber: body.phone_number },
               () => buyNumber(context, caller, wanted),
             )
-          : await importNumber(context, caller, wanted, toStoredSip(context.secretBox, body, null));
+          : await importNumber(context, caller, wanted, await checkedSip(context, body, null));
       return reply.code(201).send(toNumberRecord(number));
     },
   );
@@ -152,7 +152,7 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
     async (request) => {
       const number = await findNumber(context, callerOf(request).teamId, request.params.phone_number_id);
       if (number.provider !== 'sip') throw invalidField(['provider'], 'only imported numbers have a SIP configuration');
-      return toNumberRecord(await changeNumber(context, number, { sip: toStoredSip(context.secretBox, request.body, number.sip) }));
+      return toNumberRecord(await changeNumber(context, number, { sip: await checkedSip(context, request.body, number.sip) }));
     },
   );
 }

@@ -1,13 +1,39 @@
 /** How calls reach and leave an imported number (supplement 4.6): rules across its fields, and its passwords sealed. */
 
+import { EgressRefused } from '#config/egress.ts';
+import { checkTenantHost } from '#telephony/tenant-hosts.ts';
+import type { Context } from '../context.ts';
 import { InvalidRequest, invalidField } from '../problems.ts';
 import { isOtherHost } from '../secrets/credential-host.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import type { NumberSip } from '../store/models/number-model.ts';
 import type { SipConfigInput } from './number-record.ts';
 
+/** Turns what was sent into what is stored, once its host may be dialled. Throws `InvalidRequest` naming what is wrong. */
+export async function checkedSip(
+  context: Pick<Context, 'secretBox' | 'egress' | 'settings'>,
+  input: SipConfigInput,
+  stored: NumberSip | null,
+): Promise<NumberSip> {
+  const sip = toStoredSip(context.secretBox, input, stored);
+  const problem = sip.termination_uri === null ? null : await tenantHostProblem(context, `sip:${sip.termination_uri}`);
+  if (problem !== null) throw invalidField(['termination_uri'], problem);
+  return sip;
+}
+
+/** Why a SIP address that a tenant has named cannot be kept; null when it can. */
+export async function tenantHostProblem({ egress, settings }: Pick<Context, 'egress' | 'settings'>, uri: string): Promise<string | null> {
+  try {
+    await checkTenantHost(uri, { egress, trunk: settings.SIP_TRUNK_URI ?? '', random: Math.random });
+    return null;
+  } catch (error) {
+    if (error instanceof EgressRefused) return error.message;
+    throw error;
+  }
+}
+
 /** Turns what was sent into what is stored; an empty password beside a set username keeps the stored one, a termination's while its host stays. Throws `InvalidRequest` naming what is missing. */
-export function toStoredSip(box: SecretBox, input: SipConfigInput, stored: NumberSip | null): NumberSip {
+function toStoredSip(box: SecretBox, input: SipConfigInput, stored: NumberSip | null): NumberSip {
   const terminationUri = input.termination_uri || null;
   const inbound = credentials(box, input.inbound_auth_username, input.inbound_auth_password, stored?.inbound_auth_password ?? null);
   const kept = keptForTrunk(stored, terminationUri);

@@ -21,12 +21,14 @@ export interface Source {
 /** Follows one stream's source. */
 export class Latch {
   #negotiated: Source | null = null;
+  #isHeardFirst = false;
   #latched: Source | null = null;
   #lastMs = 0;
   #candidate: (Source & { readonly ssrc: number; packets: number }) | null = null;
 
-  /** Takes over the address of the answer or re-offer. */
-  negotiate(remote: Source): void {
+  /** Takes over the address of the answer or re-offer; with `isHeardFirst` nothing is sent there before something came from there. */
+  negotiate(remote: Source & { readonly isHeardFirst?: boolean }): void {
+    this.#isHeardFirst = remote.isHeardFirst ?? false;
     const canonical = { address: canonicalAddress(remote.address), port: remote.port };
     if (this.#negotiated && isSame(this.#negotiated, canonical)) return;
     this.#negotiated = canonical;
@@ -34,9 +36,9 @@ export class Latch {
     this.#candidate = null;
   }
 
-  /** Where to send: the latched source, else the negotiated one. */
+  /** Where to send: the latched source, else the negotiated one where that may be. */
   get target(): Source | null {
-    return this.#latched ?? this.#negotiated;
+    return this.#latched ?? (this.#isHeardFirst ? null : this.#negotiated);
   }
 
   /** True when a packet of this source belongs to the call. */

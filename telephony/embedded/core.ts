@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
-import { hostPort } from '#config/public-address.ts';
+import { hostPort, isPublicAddress } from '#config/public-address.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
 import { localAddressFor } from '../local-address.ts';
 import type { App } from './app-protocol.ts';
@@ -101,25 +101,31 @@ export function passedHeaders(message: SipMessage, alsoOwn: readonly string[] = 
   return headers;
 }
 
-/** Where a URI is reached; null when it is none, or asks for TLS where that is not spoken. A name stays a name: the socket resolves it. */
+/**
+ * Where a URI is reached; null when it is none, or asks for TLS where that is not spoken. A name stays a name: the socket resolves it.
+ * `tls-name`, a parameter of our own, says who must be at an address.
+ */
 export function peerOf(core: Core, uri: string): Peer | null {
   const parsed = parseUri(uri);
   if (!parsed) return null;
   const isSecure = /^sips:/i.test(uri) || parsed.transport === 'tls';
   if (isSecure && core.tlsPort === null) return null;
   const transport = isSecure ? 'tls' : parsed.transport === 'tcp' ? 'tcp' : 'udp';
-  return { transport, address: parsed.host, port: parsed.port ?? defaultPort(transport) };
+  const name = isSecure ? /;tls-name=([^;?>\s]+)/i.exec(uri)?.[1] : undefined;
+  return { transport, address: parsed.host, port: parsed.port ?? defaultPort(transport), ...(name === undefined ? {} : { name }) };
 }
 
 /**
  * Where a request inside a dialog goes: the first route, or the target; back over the connection it came by where there is one to that address.
- * A name, or what is no address at all, is not looked up: the request goes where the other side was last heard from.
+ * A name, or what is no address at all, is not looked up: the request goes where the other side was last heard from. So it does where a peer on the public
+ * internet names an address that is not public: that is behind its NAT, or a machine of our own network that it has no business with.
  */
 export function dialogPeer(core: Core, dialog: Dialog): Peer {
   const first = dialog.routes[0];
   const next = peerOf(core, first === undefined ? dialog.target : uriOf(first));
   if (dialog.peer.transport !== 'udp' && (first === undefined || next?.address === dialog.peer.address)) return dialog.peer;
-  return next && isIP(next.address) !== 0 ? next : dialog.peer;
+  const isReachable = next !== null && isIP(next.address) !== 0 && (isPublicAddress(next.address) || !isPublicAddress(dialog.peer.address));
+  return isReachable ? next : dialog.peer;
 }
 
 /** A request inside a dialog. */

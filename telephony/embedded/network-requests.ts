@@ -5,6 +5,7 @@ import type { App } from './app-protocol.ts';
 import { type Core, deliver, loseDialog, newTag, ownHostPort } from './core.ts';
 import type { Dialog } from './dialog.ts';
 import { contactUri, formatMessage, header, headerList, longName, parameter, parseCseq, type SipHeader, type SipMessage, uriOf } from './message.ts';
+import { isOwnInvite } from './own-calls.ts';
 import { EXTENSIONS, REASONS, SUPPORTED, sendResponse } from './responses.ts';
 import { isTooShort, MIN_SESSION_SECONDS } from './session-timer.ts';
 import { ServerTransaction } from './transaction.ts';
@@ -58,8 +59,8 @@ function withContact(request: SipMessage): SipMessage {
 function onNew(core: Core, request: SipMessage, from: { readonly source: Peer; readonly key: string; readonly method: string }): void {
   const transaction = openTransaction(core, request, { ...from, app: null, dialog: null });
   const isMerged = from.method === 'INVITE' && !isFirst(core, transaction);
-  // The same request by another way (RFC 3261 §8.2.2.2): whoever forked it gets one answer.
-  if (isMerged) reply(core, transaction, 482);
+  // The same request by another way (RFC 3261 §8.2.2.2): whoever forked it gets one answer. One of our own has gone round in a circle.
+  if (isMerged || (from.method === 'INVITE' && isOwnInvite(core, transaction))) reply(core, transaction, 482);
   else if (isRefused(core, transaction)) return;
   else if (from.method === 'INVITE') onInvite(core, transaction);
   else if (from.method === 'OPTIONS')

@@ -15,6 +15,8 @@ export interface Peer {
   readonly transport: 'udp' | 'tcp' | 'tls';
   readonly address: string;
   readonly port: number;
+  /** Over TLS: who must be there, where that is not the address itself. */
+  readonly name?: string;
 }
 
 /** How TLS is spoken. All in PEM. */
@@ -169,7 +171,8 @@ class BoundTransports implements Transports {
     const { tls } = this.#options;
     if (tls === null) return null;
     const ca = tls.authorities === null ? {} : { ca: [...rootCertificates, tls.authorities] };
-    const name = isIP(peer.address) === 0 ? { servername: peer.address } : {};
+    const servername = peer.name ?? peer.address;
+    const name = isIP(servername) === 0 ? { servername } : {};
     return tlsConnect({ ...to, ...name, ...ca, cert: tls.certificate, key: tls.key });
   }
 
@@ -237,5 +240,5 @@ function peerOf(socket: Socket, transport: Peer['transport']): Peer {
 }
 
 function keyOf(peer: Peer): string {
-  return `${peer.transport}:${peer.address}:${peer.port}`;
+  return `${peer.transport}:${peer.address}:${peer.port}${peer.name === undefined ? '' : `/${peer.name}`}`;
 }

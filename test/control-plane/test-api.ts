@@ -57,6 +57,13 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
+/** What names resolve to; every other one is somewhere on the public internet. */
+const ADDRESSES: Readonly<Record<string, string>> = {
+  'private.example.com': '10.0.0.1',
+  'trunk.example.com': '93.184.215.77',
+  'alias-of-the-trunk.example.com': '93.184.215.77',
+};
+
 /** Opens the API with these settings over the defaults, and over this store, which it then closes; names under `.example.com` resolve to a public address, `private.example.com` to a private one. */
 export async function openTestApi(environment: Record<string, string> = {}, over: Partial<Context> = {}, stored?: TestStore): Promise<TestApi> {
   const settings = readSettings({ DATA_DIR: '/nonexistent', ...environment });
@@ -83,7 +90,7 @@ export async function openTestApi(environment: Record<string, string> = {}, over
     egress: createEgressGuard({
       allow: settings.EGRESS_ALLOW,
       clock,
-      resolve: async (host) => (host === 'private.example.com' ? ['10.0.0.1'] : ['93.184.215.14']),
+      resolve: async (host) => [ADDRESSES[host] ?? '93.184.215.14'],
     }),
     platform: platformModels(settings, { localRecognition: [] }),
     rooms: null,

@@ -37,6 +37,6 @@ export function testPlan(changes: Readonly<Record<string, object>> = {}): CallPl
     is_preview: false,
     traceparent: null,
     transfer: null,
-    transport: { type: 'sip_inbound', sip_call_id: 'x', from_number: '', to_number: '' },
+    transport: { type: 'sip_inbound', sip_call_id: 'x', from_number: '', to_number: '', is_tenants: false },
   };
 }

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { agentConfig } from '#config/agent-config.ts';
-import type { CallPlan } from '#config/call-plan.ts';
+import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
 import { systemClock } from '#config/clock.ts';
+import { createEgressGuard } from '#config/egress.ts';
 import { createLogger } from '#config/log.ts';
 import { decodeG711 } from '#media/codecs.ts';
 import type { Leg, LegEvent } from '#media/leg.ts';
@@ -42,6 +43,7 @@ const heardBy = (peer: RtpPeer) =>
       return [...samples];
     }),
   );
+const egress = createEgressGuard({ allow: [], clock: systemClock });
 const isLoud = (peer: RtpPeer) => peer.heard.some(({ peak }) => peak > 1_000);
 
 /** An engine that hears one sentence whenever somebody has spoken; the voice itself is found by the real detector. */
@@ -99,7 +101,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
 
   const place = (request: OutboundCallRequest, signal: AbortSignal) =>
     dialOutboundCall(
-      { clock: systemClock, media, signalling: worker, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random },
+      { clock: systemClock, media, signalling: worker, egress, sipHost: '127.0.0.1', sipPublicIp: undefined, random: Math.random },
       request,
       signal,
     );
@@ -114,6 +116,8 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     caller?: PhoneManner | { readonly uri: string };
     human?: PhoneManner | { readonly uri: string };
     destination?: object;
+    /** What the way to it says otherwise. */
+    route?: Partial<TransferRoute>;
     recognizer?: Recognizer;
     notes?: string;
     /** Waited for between the answer and the transfer. */
@@ -136,7 +140,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     void peers.caller.speak(portOf(call.dialog.localSdp), tone(CALLER_HZ, 120_000));
     await of.talk?.();
     return startTransfer({
-      plan: planOf(of.destination ?? {}, human),
+      plan: planOf(of.destination ?? {}, { dial_uri: human, ...of.route }),
       clock: systemClock,
       logger,
       caller: call.leg,
@@ -157,13 +161,23 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
   }
   let humanDialog: DialogFacts | null = null;
 
-  function planOf(destination: object, dialUri: string): CallPlan {
+  function planOf(destination: object, way: Partial<TransferRoute>): CallPlan {
     const plan = testPlan({ voice: { speed: 2 } });
     const config = agentConfig.parse({
       ...plan.config,
       conversation: { ...plan.config.conversation, transfer_destinations: [{ phone_number: SALES, ...destination }] },
     });
-    const route = { number: SALES, dial_uri: dialUri, headers: { 'X-Service-Session-Id': 's1' }, username: null, password: null, error: null };
+    const route = {
+      number: SALES,
+      dial_uri: '',
+      guard: null,
+      is_referable: true,
+      headers: { 'X-Service-Session-Id': 's1' },
+      username: null,
+      password: null,
+      error: null,
+      ...way,
+    };
     return { ...plan, config, transfer: { from_number: '+15550100001', routes: [route] } };
   }
 
@@ -259,6 +273,24 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
     expectHumanRecorded();
     await expectOver();
   }, 60_000);
+
+  it('security 4: cold, to a host that the carrier is not to be sent to: the carrier is not asked, the worker dials and joins the two', async () => {
+    const running = await transfer({ caller: { does: 'answer' }, human: { does: 'answer' }, route: { is_referable: false } });
+    await expectJoined();
+    await running.stop();
+    await expectOver();
+  }, 40_000);
+
+  it('security 12: cold, to a host that may not be dialled: nobody is called, the model is told why, and the agent has the caller back', async () => {
+    const route = { dial_uri: 'sip:desk@127.0.0.1:9', is_referable: false, guard: { trunk: '' } };
+    await transfer({ caller: { does: 'answer' }, route });
+    await finished();
+    expect(facts).toEqual([
+      { type: 'transfer.finished', isDone: false, message: 'The destination cannot be called: The host is not a public address.' },
+    ]);
+    await expectWithAgent();
+    await expectOver();
+  }, 40_000);
 
   it('cold: the carrier refuses and no call can be placed', async () => {
     await transfer({ caller: { does: 'refer', to: SALES.slice(1), status: 603, notifies: [] } });

@@ -7,9 +7,10 @@ type Channel = CallPlan['channel'];
 
 const TRANSPORTS: Readonly<Record<Channel, CallPlan['transport']>> = {
   web_voice: { type: 'webrtc' },
-  phone_inbound: { type: 'sip_inbound', sip_call_id: 'x', from_number: '', to_number: '' },
+  phone_inbound: { type: 'sip_inbound', sip_call_id: 'x', from_number: '', to_number: '', is_tenants: false },
   phone_outbound: {
     type: 'sip_outbound',
+    guard: null,
     ...{ to_uri: 'sip:x@127.0.0.1', from_number: '', to_number: '', username: null, password: null, headers: {}, ring_seconds: 30 },
   },
 };
@@ -51,7 +52,18 @@ export function simulatedPlan(random: Random): CallPlan {
     transfer: canTransfer
       ? {
           from_number: '+15550100001',
-          routes: [{ number: '+15550100002', dial_uri: 'sip:sales@127.0.0.1', headers: {}, username: null, password: null, error: null }],
+          routes: [
+            {
+              number: '+15550100002',
+              dial_uri: 'sip:sales@127.0.0.1',
+              guard: null,
+              is_referable: true,
+              headers: {},
+              username: null,
+              password: null,
+              error: null,
+            },
+          ],
         }
       : null,
     transport: TRANSPORTS[channel],

@@ -159,7 +159,17 @@ describe('supplement 2.3 S§8 the bounds of a configuration', () => {
       [destination({ warm_briefing_instructions: 'x'.repeat(1_000) })],
       [destination({ warm_briefing_instructions: 'x'.repeat(1_001) })],
     ],
-    ['conversation.transfer_destinations', [[{ type: 'sip', sip_uri: 'sip:desk@pbx.example.com' }]], [[{ type: 'sip', sip_uri: 'desk' }]]],
+    [
+      'conversation.transfer_destinations',
+      [[{ type: 'sip', sip_uri: 'sip:desk@pbx.example.com' }]],
+      [[{ type: 'sip', sip_uri: 'desk' }], [{ type: 'sip', sip_uri: 'sip:desk@pbx.example.com:99999' }]],
+    ],
+    // security 12: a machine of the operator's network is no destination.
+    [
+      'conversation.transfer_destinations',
+      [],
+      ['10.0.0.7', '127.0.0.1:15999', 'private.example.com'].map((host) => [{ type: 'sip', sip_uri: `sip:desk@${host}` }]),
+    ],
     ['tools.system_tools.hang_up_call_farewell_mode', ['generated', 'fixed', 'off'], ['loud']],
     ['tools.system_tools.hang_up_call_farewell_message', ['x'.repeat(500)], ['x'.repeat(501)]],
     ['webhooks.post_call', [texts(5).map((name) => ({ url: `https://${name}.example.com` }))], [[{ url: endpoint(4_001) }], [{}]]],

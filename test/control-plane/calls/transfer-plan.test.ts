@@ -58,6 +58,8 @@ describe('supplement 4.7 the way to a transfer destination', () => {
         {
           number: '+14155550123',
           dial_uri: 'sip:+14155550123@trunk.example.com',
+          guard: null,
+          is_referable: true,
           headers: { 'X-Service-Session-Id': 's1' },
           username: 'parley',
           password: 'a trunk password',
@@ -78,6 +80,8 @@ describe('supplement 4.7 the way to a transfer destination', () => {
     expect((await plan(imported(), [{ type: 'sip', sip_uri: 'sip:desk@example.com' }]))?.routes[0]).toEqual({
       number: null,
       dial_uri: 'sip:desk@example.com',
+      guard: { trunk: 'trunk.example.com' },
+      is_referable: true,
       headers: { 'X-Service-Session-Id': 's1' },
       username: null,
       password: null,
@@ -92,6 +96,37 @@ describe('supplement 4.7 the way to a transfer destination', () => {
     expect(await errorOf(number(), to('+493012345'))).toBe('destination_not_allowed');
     expect(await errorOf(number(), to('+19005550123'))).toBe('premium_destination_blocked');
     expect(await errorOf(number(), to('12345'))).toBe('destination_invalid');
+  });
+
+  it.each(['sip:15550190001@', 'sip:%2B15550190001@', 'sip:+15550190001:x@', 'sip:+1-555-019-0001@', 'sips:+1(555)0190001@'])(
+    'security 11: is closed to a number hosted here, spelt %s',
+    async (spelt) => {
+      for (const from of [number(), imported()])
+        expect(await errorOf(from, { type: 'sip', sip_uri: `${spelt}example.com` })).toBe('self_call_blocked');
+    },
+  );
+
+  it.each([
+    ['sip:+5352001234@example.com', 'destination_not_allowed'],
+    ['sip:005352001234@example.com', 'destination_not_allowed'],
+    ['sip:%2B1-900-555-0123@example.com', 'premium_destination_blocked'],
+    ['sip:+14155550123@example.com', undefined],
+    ['sip:200@example.com', undefined],
+    ['sip:desk@example.com', undefined],
+    ['sip:a@b@example.com', 'destination_invalid'],
+  ])('security 4: of a managed number by SIP address obeys country and premium rules for the number it stands for: %s', async (sip_uri, error) => {
+    expect(await errorOf(number(), { type: 'sip', sip_uri })).toBe(error);
+    if (error !== 'destination_invalid') expect(await errorOf(imported(), { type: 'sip', sip_uri })).toBe(undefined);
+  });
+
+  it('security 4: of a managed number by SIP address is dialled from here, never by the platform’s carrier', async () => {
+    const [route] = (await plan(number(), [{ type: 'sip', sip_uri: 'sip:desk@example.com' }]))?.routes ?? [];
+    expect(route).toMatchObject({ is_referable: false, guard: { trunk: 'trunk.example.com' } });
+  });
+
+  it('security 12: over a trunk of the tenant’s own passes the egress guard when it is dialled', async () => {
+    const [route] = (await plan(imported(), [to('+493012345')]))?.routes ?? [];
+    expect(route?.guard).toEqual({ trunk: 'trunk.example.com' });
   });
 
   it('shows the caller’s own number where the number says so, and the agent’s for one who withholds it', async () => {

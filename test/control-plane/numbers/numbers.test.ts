@@ -23,7 +23,7 @@ let next = 15_550_120_000;
 const fresh = () => `+${next++}`;
 
 beforeAll(async () => {
-  api = await openTestApi({}, { carrier });
+  api = await openTestApi({ SIP_TRUNK_URI: 'trunk.example.com:5080' }, { carrier });
 });
 beforeEach(async () => {
   user = await api.createUser({ credit: '1.00' });
@@ -284,6 +284,29 @@ describe('supplement 4.6 an imported number', () => {
     ['a long password', { ...trunk, inbound_auth_password: 'x'.repeat(129) }],
   ])('with %s is 422', async (_name, body) => {
     expect((await create({ ...body, phone_number: fresh() })).status).toBe(422);
+  });
+
+  it.each(['sip.example.com:0', 'sip.example.com:65536', 'sip.example.com:99999', '[::1', '[1.2.3.4]'])(
+    'security 4: with the termination uri %s, which has no such port or address, is 422',
+    async (termination_uri) => {
+      expect((await create({ ...trunk, termination_uri, phone_number: fresh() })).status).toBe(422);
+    },
+  );
+
+  it.each([
+    ['security 4: is its name', 'trunk.example.com', "The host is the operator's own trunk"],
+    ['security 4: is its name in other letters', 'Trunk.Example.com:5090', "The host is the operator's own trunk"],
+    ['security 4: resolves to it', 'alias-of-the-trunk.example.com', "The host is the operator's own trunk"],
+    ['security 4: is its address', '93.184.215.77:5061', "The host is the operator's own trunk"],
+    ['security 12: is a machine of the operator’s network', '127.0.0.1:15999', 'The host is not a public address'],
+    ['security 12: resolves to a machine of the operator’s network', 'private.example.com', 'The host is not a public address'],
+  ])('%s: its trunk is refused when it is imported and when it is changed', async (_, termination_uri, text) => {
+    const imported = await create({ ...trunk, termination_uri, phone_number: fresh() });
+    expect([imported.status, imported.text]).toEqual([422, expect.stringContaining(text)]);
+    const { phone_number_id } = (await create({ ...trunk, phone_number: fresh() })).body;
+    const body = { ...trunk, termination_uri, provider: undefined };
+    const changed = await api.request('PUT', `${numbers}/${phone_number_id}/sip-config`, { key: user.key, body });
+    expect([changed.status, changed.text]).toEqual([422, expect.stringContaining(text)]);
   });
 
   it('is replaced whole; an empty password keeps the stored one, an empty uri makes it inbound-only', async () => {

@@ -22,6 +22,16 @@ describe('the RTP latch', () => {
     expect(latch.accepts(carrier, 1, 0)).toBe(true);
   });
 
+  it('security 12: sends nothing to an address that must be heard first, until a packet has come from it', () => {
+    const latch = new Latch();
+    latch.negotiate({ ...carrier, isHeardFirst: true });
+    expect(latch.target).toBeNull();
+    expect(latch.accepts(carrier, 1, 0)).toBe(true);
+    expect(latch.target).toEqual(carrier);
+    latch.negotiate({ ...other, isHeardFirst: true });
+    expect(latch.target).toBeNull();
+  });
+
   it('never takes another host of a public peer, however long it tries', () => {
     const latch = latched();
     expect(Array.from({ length: 50 }, (_, n) => latch.accepts(other, 7, n * 20)).some(Boolean)).toBe(false);

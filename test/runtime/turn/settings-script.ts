@@ -20,7 +20,16 @@ type Sections = Readonly<Record<string, object>>;
 export function planOf(changes: Sections, channel: CallPlan['channel'] = 'phone_inbound'): CallPlan {
   const plan = testPlan({ ...changes, prompt: { first_message_mode: 'off', ...changes['prompt'] } });
   const { max_duration_seconds, transfer_destinations } = plan.config.conversation;
-  const route = { number: null, dial_uri: 'sip:desk@example.com', headers: {}, username: null, password: null, error: null };
+  const route = {
+    number: null,
+    dial_uri: 'sip:desk@example.com',
+    guard: null,
+    is_referable: true,
+    headers: {},
+    username: null,
+    password: null,
+    error: null,
+  };
   return { ...plan, channel, max_duration_seconds, transfer: { from_number: '', routes: transfer_destinations.map(() => route) } };
 }
 

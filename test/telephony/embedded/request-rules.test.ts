@@ -53,6 +53,16 @@ describe('requests the embedded signalling refuses by rule', () => {
     expect(asked).toBe(0);
   });
 
+  it.each([
+    ['Via', (port: number): RawRequest => ({ sentBy: `127.0.0.1:${port}` })],
+    ['Contact', (port: number): RawRequest => ({ contact: `<sip:agent@127.0.0.1:${port}>` })],
+  ])('security 11: a call of its own that has come back, by its %s, is refused before anybody is asked', async (_, own) => {
+    // Responses to a Via of the server's own port would go to the server itself.
+    caller.request({ ...own(server.sipPort), lines: [] });
+    await expect.poll(() => server.metrics().transactions).toBe(1);
+    expect([asked, server.metrics().invites]).toEqual([0, 0]);
+  });
+
   it('RFC 4475 §3.3.3 Max-Forwards is for those who pass a request on: with none left it is answered', async () => {
     caller.send(
       caller

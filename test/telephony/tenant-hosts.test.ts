@@ -1,0 +1,185 @@
+/** Hosts of phone calls that a tenant has named: dialled by the address that was checked, or not at all. */
+import type { SrvRecord } from 'node:dns';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createEgressGuard } from '#config/egress.ts';
+import type { Core } from '#telephony/embedded/core.ts';
+import { dialogPeer } from '#telephony/embedded/core.ts';
+import type { Dialog } from '#telephony/embedded/dialog.ts';
+import { guardMedia } from '#telephony/media-guard.ts';
+import { dialOutboundCall } from '#telephony/outbound-call.ts';
+import { checkTenantHost, tenantHops } from '#telephony/tenant-hosts.ts';
+import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
+import { SilentMedia } from '#test/fakes/silent-media.ts';
+import { startSippPhone } from '#test/fakes/sipp-phone.ts';
+import { itNeeds } from '#test/needs.ts';
+
+const NAMES: Readonly<Record<string, string[]>> = {
+  'pbx.example': ['2606:4700::7', '203.0.114.7'],
+  'trunk.example': ['203.0.114.9'],
+  'gateway.trunk.example': ['203.0.114.10'],
+  'alias.example': ['203.0.114.9'],
+  'inside.example': ['10.0.0.5'],
+  'mixed.example': ['203.0.114.7', '10.0.0.5'],
+  localhost: ['127.0.0.1'],
+};
+const SRV: Readonly<Record<string, readonly SrvRecord[]>> = {
+  '_sip._udp.domain.example': [{ name: 'pbx.example', port: 5_080, priority: 1, weight: 1 }],
+  '_sip._udp.to-inside.example': [{ name: 'inside.example', port: 5_060, priority: 1, weight: 1 }],
+  '_sip._udp.to-trunk.example': [{ name: 'alias.example', port: 5_060, priority: 1, weight: 1 }],
+  '_sip._udp.trunk.example': [{ name: 'gateway.trunk.example', port: 5_060, priority: 1, weight: 1 }],
+};
+
+function guardOf(allow: readonly string[] = [], names = NAMES) {
+  return createEgressGuard({ allow, clock: systemClock, resolve: async (host) => names[host] ?? [] });
+}
+
+function deps(trunk = 'trunk.example', allow: readonly string[] = []) {
+  const lookUpSrv = async (name: string) => SRV[name] ?? [];
+  return { egress: guardOf(allow), trunk, lookUpSrv, random: () => 0.5 };
+}
+
+const hops = (uri: string, of = deps()) => tenantHops(uri, false, of);
+
+describe('a host that a tenant has named', () => {
+  it.each([
+    ['sip:desk@pbx.example', ['sip:203.0.114.7:5060;transport=udp']],
+    ['sip:desk@pbx.example:5070;transport=tcp', ['sip:203.0.114.7:5070;transport=tcp']],
+    ['sips:desk@pbx.example', ['sip:203.0.114.7:5061;transport=tls;tls-name=pbx.example']],
+    ['sip:desk@domain.example', ['sip:203.0.114.7:5080;transport=udp']],
+    ['sip:desk@198.18.1.1', 'The host is not a public address'],
+  ])('security 12: is dialled by the address that was checked: %s', async (uri, expected) => {
+    if (typeof expected === 'string') await expect(hops(uri)).rejects.toThrow(expected);
+    else expect(await hops(uri)).toEqual(expected);
+  });
+
+  it.each(['127.0.0.1:15999', '10.1.2.3', '169.254.169.254', '[::1]:5060', 'inside.example', 'mixed.example', 'localhost', 'to-inside.example'])(
+    'security 12: is not dialled where it is not public: %s',
+    async (host) => {
+      await expect(hops(`sip:desk@${host}`)).rejects.toThrow('The host is not a public address');
+    },
+  );
+
+  it('security 12: is dialled where EGRESS_ALLOW lets it', async () => {
+    expect(await hops('sip:desk@127.0.0.1:15999', deps('', ['127.0.0.1']))).toEqual(['sip:127.0.0.1:15999;transport=udp']);
+    expect(await hops('sip:desk@inside.example', deps('', ['inside.example']))).toEqual(['sip:10.0.0.5:5060;transport=udp']);
+  });
+
+  it.each([
+    ['is its name', 'trunk.example'],
+    ['is its name in other letters', 'TRUNK.example.:5080'],
+    ['resolves to it', 'alias.example'],
+    ['is its address', '203.0.114.9:5070'],
+    ['is a server its domain names', 'gateway.trunk.example'],
+    ['has a domain that names it', 'to-trunk.example'],
+  ])("security 4: is not dialled where it %s: the operator's trunk", async (_, host) => {
+    await expect(hops(`sip:+5352001234@${host}`)).rejects.toThrow("The host is the operator's own trunk");
+  });
+
+  it('security 4: may have its own trunk at the same carrier where the operator names it in EGRESS_ALLOW', async () => {
+    expect(await hops('sip:1@alias.example', deps('trunk.example', ['alias.example']))).toEqual(['sip:203.0.114.9:5060;transport=udp']);
+    await expect(hops('sip:1@trunk.example', deps('trunk.example', ['trunk.example']))).rejects.toThrow('operator');
+  });
+
+  it('security 4: on a machine of one’s own the trunk is told apart by its port', async () => {
+    const own = deps('127.0.0.1:5070', ['127.0.0.1']);
+    expect(await hops('sip:1@127.0.0.1:5080', own)).toEqual(['sip:127.0.0.1:5080;transport=udp']);
+    for (const same of ['127.0.0.1:5070', 'localhost:5070']) await expect(hops(`sip:1@${same}`, own)).rejects.toThrow('operator');
+  });
+
+  it('is kept though it does not resolve yet, and refused when it is dialled', async () => {
+    await checkTenantHost('sip:nowhere.example', deps());
+    await expect(hops('sip:nowhere.example')).rejects.toThrow('The host does not resolve');
+    await expect(checkTenantHost('sip:10.0.0.1', deps())).rejects.toThrow('not a public address');
+    await expect(checkTenantHost('sip:alias.example', deps())).rejects.toThrow('operator');
+  });
+
+  itNeeds(['sipp'])('security 12: is resolved once: what its name says later changes nothing of the call', async () => {
+    const signalling = await startTestSignalling({ admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }) });
+    const worker = await connectTestWorker(signalling);
+    const phone = await startSippPhone({ does: 'answer' });
+    const port = phone.address.split(':')[1];
+    const asked: string[] = [];
+    const answers = [['127.0.0.1'], ['192.0.2.1']];
+    const egress = createEgressGuard({
+      allow: ['127.0.0.1'],
+      clock: systemClock,
+      resolve: async (host) => {
+        asked.push(host);
+        return answers.shift() ?? [];
+      },
+    });
+    try {
+      const call = await dialOutboundCall(
+        {
+          clock: systemClock,
+          media: new SilentMedia(systemClock),
+          signalling: worker,
+          sipHost: '127.0.0.1',
+          sipPublicIp: undefined,
+          random: () => 0.5,
+          egress,
+        },
+        {
+          toUri: `sip:+4930123456@pbx.example:${port}`,
+          fromNumber: '+15550100',
+          headers: { 'X-Service-Session-Id': 's1' },
+          credentials: null,
+          recording: null,
+          ringMs: 20_000,
+          guard: { trunk: '' },
+        },
+        new AbortController().signal,
+      );
+      expect([call.outcome, asked]).toEqual(['answered', ['pbx.example']]);
+      if (call.outcome === 'answered') call.leg.send({ do: 'close' });
+      expect((await phone.ended).code).toBe(0);
+    } finally {
+      phone.giveUp();
+      worker.close();
+      await signalling.close();
+    }
+  });
+
+  it('security 12: is not dialled by whoever has no guard to ask', async () => {
+    const signalling = { dial: () => expect.unreachable() };
+    const call = await dialOutboundCall(
+      { clock: systemClock, media: new SilentMedia(systemClock), signalling, sipHost: '127.0.0.1', sipPublicIp: undefined, random: () => 0.5 },
+      { toUri: 'sip:1@127.0.0.1', fromNumber: '+15550100', headers: {}, credentials: null, recording: null, ringMs: 20_000, guard: { trunk: '' } },
+      new AbortController().signal,
+    );
+    expect(call.outcome).toBe('failed');
+  });
+});
+
+describe('the audio of a tenant’s trunk', () => {
+  const remote = (address: string) => ({ address, port: 4_000, codec: 'PCMU', payloadType: 0, digitPayloadType: null, sending: true }) as const;
+  const guard = guardMedia(guardOf(['10.9.0.0/16']), '127.0.0.1');
+
+  it.each(['10.0.0.5', '127.0.0.2', '169.254.169.254', '::1'])('security 12: is not sent to %s before something came from there', (address) => {
+    expect(guard(remote(address))).toEqual({ ...remote(address), isHeardFirst: true });
+  });
+
+  it.each(['203.0.114.7', '10.9.1.1', '127.0.0.1'])(
+    'goes at once to a public address, an allowed one, and where signalling comes from: %s',
+    (address) => {
+      expect(guard(remote(address))).toEqual(remote(address));
+    },
+  );
+});
+
+describe('a request inside a dialog', () => {
+  const dialog = (peerAddress: string, target: string, routes: string[] = []) =>
+    ({ target, routes, peer: { transport: 'udp', address: peerAddress, port: 5_060 } }) as unknown as Dialog;
+  const sentTo = (of: Dialog) => dialogPeer({ tlsPort: null } as Core, of).address;
+
+  it('security 12: goes where a public peer was last heard from, when it names an address that is not public', () => {
+    expect(sentTo(dialog('203.0.114.7', 'sip:desk@10.0.0.5:22'))).toBe('203.0.114.7');
+    expect(sentTo(dialog('203.0.114.7', 'sip:desk@203.0.114.8', ['<sip:127.0.0.1:6379;lr>']))).toBe('203.0.114.7');
+  });
+
+  it('goes where it is told between machines of one network, and on the public internet', () => {
+    expect(sentTo(dialog('10.0.0.1', 'sip:desk@10.0.0.5'))).toBe('10.0.0.5');
+    expect(sentTo(dialog('203.0.114.7', 'sip:desk@203.0.114.8'))).toBe('203.0.114.8');
+  });
+});
