@@ -1,9 +1,8 @@
 /**
  * Any recording as mono 16-bit samples at the recognisers' rate. WAV is read here; MP3, FLAC, Ogg (Opus, Vorbis) and WebM by libav compiled to WebAssembly,
- * so that a damaged file can break nothing but its own request. The audio is converted as it is decoded: an hour of stereo never stands in memory at once.
+ * in a thread of its own (`decoders.ts`). The audio is converted as it is decoded: an hour of stereo never stands in memory at once.
  */
-import { setImmediate as nextRound } from 'node:timers/promises';
-import libav, { type Instance } from '@libav.js/variant-obsolete';
+import libav, { type Frame, type Instance } from '@libav.js/variant-obsolete';
 import { RateConverter } from '../../pcm.ts';
 import { type DecodedBlock, readWav } from './read-wav.ts';
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
@@ -11,23 +10,29 @@ import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 /** Rate of what comes out, Hz. */
 export const DECODED_RATE_HZ = 16_000;
 
-/** Bytes of packets decoded in one go. */
+/** Bytes of packets read in one go. */
 const BATCH_BYTES = 64 * 1_024;
+/** Packets decoded in one go: one of FLAC may hold 65,535 silent samples of eight channels in twenty bytes. */
+const MOST_PACKETS = 16;
+/** About as many samples are decoded in one go. */
+const BATCH_SAMPLES = 48_000;
+/** What sound is taken to be: rates in Hz. */
+const RATES = { least: 4_000, most: 384_000 };
+const MOST_CHANNELS = 32;
 const QUIET = -8;
 
-/** Decodes a whole file. Throws `SpeechJobError` for what is not audio, cannot be read, or is longer than allowed; the signal's reason when aborted. */
+/** Decodes a whole file; `onBlock` is called as it goes on. Throws `SpeechJobError` for what is not audio, cannot be read, or is longer than allowed. */
 export async function decodeAudio(
   file: Uint8Array,
-  { longestSeconds, signal }: { longestSeconds: number; signal: AbortSignal },
-): Promise<Int16Array> {
+  { longestSeconds, onBlock }: { longestSeconds: number; onBlock: () => void },
+): Promise<Int16Array<ArrayBuffer>> {
   const collector = new Collector(longestSeconds * DECODED_RATE_HZ);
   const foreign = foreignFormat(file);
   if (foreign !== null) throw new SpeechJobError('audio_unsupported', `${foreign} cannot be read here: ${READABLE}`);
   const blocks = isWav(file) ? readWav(file, longestSeconds) : readWithLibav(file);
   for await (const block of blocks) {
-    signal.throwIfAborted();
     collector.take(block);
-    await nextRound();
+    onBlock();
   }
   return collector.samples();
 }
@@ -86,13 +91,10 @@ async function* readFile(library: Instance, name: string): AsyncGenerator<Decode
       throw new SpeechJobError('audio_unsupported', 'The audio is of a codec that cannot be read here: send WAV, MP3, FLAC, Opus or Vorbis');
     });
     try {
-      for (let isOver = false; !isOver; ) {
-        const [status, packets] = await library.ff_read_frame_multi(container, packet, { limit: BATCH_BYTES });
-        const read = packets[stream.index] ?? [];
-        isOver = status === library.AVERROR_EOF || (status !== 0 && read.length === 0);
-        for (const decoded of await library.ff_decode_multi(codec, packet, frame, read, isOver)) yield toBlock(decoded);
-      }
+      const decode = (packets: unknown[], isOver: boolean) => library.ff_decode_multi(codec, packet, frame, packets, isOver);
+      yield* decodePackets(decode, readPackets(library, { container, packet, stream: stream.index }));
     } catch (error) {
+      if (error instanceof SpeechJobError) throw error;
       throw new SpeechJobError('audio_unreadable', `The audio is damaged: ${error instanceof Error ? error.message : 'it cannot be decoded'}`);
     } finally {
       await library.ff_free_decoder(codec, packet, frame);
@@ -102,13 +104,46 @@ async function* readFile(library: Instance, name: string): AsyncGenerator<Decode
   }
 }
 
+async function* readPackets(
+  library: Instance,
+  { container, packet, stream }: { readonly container: number; readonly packet: number; readonly stream: number },
+): AsyncGenerator<readonly unknown[]> {
+  for (;;) {
+    const [status, packets] = await library.ff_read_frame_multi(container, packet, { limit: BATCH_BYTES });
+    const read = packets[stream] ?? [];
+    yield read;
+    if (status === library.AVERROR_EOF || (status !== 0 && read.length === 0)) return;
+  }
+}
+
+/** Decodes as many packets at once as hold about a batch of samples; the first packet tells how much a packet holds. */
+async function* decodePackets(
+  decode: (packets: unknown[], isOver: boolean) => Promise<Frame[]>,
+  batches: AsyncIterable<readonly unknown[]>,
+): AsyncGenerator<DecodedBlock> {
+  let together = 1;
+  for await (const packets of batches) {
+    for (let at = 0; at < packets.length; ) {
+      const some = packets.slice(at, at + together);
+      const frames = await decode(some, false);
+      yield* frames.map(toBlock);
+      const samples = frames.reduce((sum, { nb_samples }) => sum + nb_samples, 0);
+      if (samples > 0) together = Math.max(1, Math.min(MOST_PACKETS, Math.floor((BATCH_SAMPLES * some.length) / samples)));
+      at += some.length;
+    }
+  }
+  yield* (await decode([], true)).map(toBlock);
+}
+
 /** Full scale of libav's sample formats: u8, s16, s32, flt, dbl, and from 5 on the same planar. */
 const FULL_SCALES = [128, 32_768, 2_147_483_648, 1, 1];
 
-function toBlock(decoded: Awaited<ReturnType<Instance['ff_decode_multi']>>[number]): DecodedBlock {
+function toBlock(decoded: Frame): DecodedBlock {
   const { data, format, nb_samples: frames, sample_rate: rateHz, channels } = decoded;
   const scale = FULL_SCALES[format % FULL_SCALES.length];
   if (scale === undefined || !rateHz || !channels) throw new SpeechJobError('audio_unreadable', 'The audio says neither its rate nor its channels');
+  if (rateHz < RATES.least || rateHz > RATES.most || channels > MOST_CHANNELS)
+    throw new SpeechJobError('audio_unreadable', 'The audio is damaged: its rate or its channels are out of range');
   const bias = format % FULL_SCALES.length === 0 ? 128 : 0;
   const isPlanar = format >= FULL_SCALES.length;
   const read = isPlanar
@@ -142,7 +177,7 @@ class Collector {
     this.#parts.push(part);
   }
 
-  samples(): Int16Array {
+  samples(): Int16Array<ArrayBuffer> {
     const all = new Int16Array(this.#length);
     let at = 0;
     for (const part of this.#parts) {

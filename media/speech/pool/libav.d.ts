@@ -8,7 +8,7 @@ declare module '@libav.js/variant-obsolete' {
     readonly time_base_num: number;
     readonly time_base_den: number;
   }
-  interface Frame {
+  export interface Frame {
     /** Planar formats: one array per channel; interleaved ones: one array. */
     readonly data: ArrayLike<number> | readonly ArrayLike<number>[];
     readonly format: number;

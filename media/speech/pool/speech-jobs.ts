@@ -86,7 +86,7 @@ export type ToThread =
   | { readonly type: 'speak'; readonly id: number; readonly options: SpeakOptions }
   /** More to say; null ends it. */
   | { readonly type: 'segment'; readonly id: number; readonly segment: Segment | null }
-  | { readonly type: 'transcribe'; readonly id: number; readonly audio: Uint8Array; readonly options: TranscribeOptions }
+  | { readonly type: 'transcribe'; readonly id: number; readonly audio: Uint8Array<ArrayBuffer>; readonly options: TranscribeOptions }
   /** A piece was taken: one more may be sent. */
   | { readonly type: 'taken'; readonly id: number }
   | { readonly type: 'cancel'; readonly id: number }

@@ -6,6 +6,7 @@ import { createLogger } from '#config/log.ts';
 import { openSpeechEngines } from '../engines.ts';
 import { SpeechError } from '../speech.ts';
 import { createAudioEncoder } from './audio-encoder.ts';
+import { createDecoders } from './decoders.ts';
 import { speak } from './speak.ts';
 import { type FromThread, PIECES_IN_FLIGHT, type Segment, SpeechJobError, type ToThread } from './speech-jobs.ts';
 import { transcribe } from './transcribe.ts';
@@ -65,6 +66,7 @@ class Job {
 const { settings, searchPath } = workerData as SpeechThreadData;
 const jobs = new Map<number, Job>();
 const opening = openEngines();
+const decode = createDecoders({ clock: systemClock });
 
 async function openEngines() {
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'speech' });
@@ -84,6 +86,7 @@ async function run(message: Extract<ToThread, { type: 'speak' | 'transcribe' }>)
     if (message.type === 'transcribe') {
       const transcript = await transcribe(message.audio, message.options, {
         recognizer: engines.recognizerFor(''),
+        decode,
         clock: systemClock,
         signal: job.stop.signal,
       });

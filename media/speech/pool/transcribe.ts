@@ -2,7 +2,8 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Clock } from '#config/clock.ts';
 import { type RecognitionEvent, type Recognizer, type RecordedSpeech, SpeechError } from '../speech.ts';
-import { DECODED_RATE_HZ, decodeAudio } from './decode.ts';
+import { DECODED_RATE_HZ } from './decode.ts';
+import type { Decode } from './decoders.ts';
 import { SpeechJobError, type TimedText, type TranscribeOptions, type Transcript } from './speech-jobs.ts';
 
 const BLOCK_MS = 100;
@@ -17,14 +18,15 @@ const UTTERANCE_DEADLINE_MS = 60_000;
 export interface TranscribeDeps {
   /** Null when the machine has none. */
   readonly recognizer: Recognizer | null;
+  readonly decode: Decode;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /** Decodes and recognises. Throws `SpeechJobError`, `SpeechError`, or the signal's reason. */
-export async function transcribe(audio: Uint8Array, options: TranscribeOptions, deps: TranscribeDeps): Promise<Transcript> {
+export async function transcribe(audio: Uint8Array<ArrayBuffer>, options: TranscribeOptions, deps: TranscribeDeps): Promise<Transcript> {
   const { recognizer } = deps;
-  const samples = await decodeAudio(audio, { longestSeconds: options.longestSeconds, signal: deps.signal });
+  const samples = await deps.decode({ file: audio, longestSeconds: options.longestSeconds, signal: deps.signal });
   const durationSeconds = samples.length / DECODED_RATE_HZ;
   if (durationSeconds < options.shortestSeconds)
     throw new SpeechJobError('audio_too_short', `The audio is shorter than ${options.shortestSeconds} seconds`);

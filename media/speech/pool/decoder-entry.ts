@@ -1,0 +1,28 @@
+/** A thread that decodes one recording after the other. See `decoders.ts` for the other side. */
+import { parentPort } from 'node:worker_threads';
+import { decodeAudio } from './decode.ts';
+import type { DecodeRequest, FromDecoder } from './decoders.ts';
+import { SpeechJobError } from './speech-jobs.ts';
+
+/** Blocks come every few milliseconds: not each is worth a message. */
+const PROGRESS_MS = 500;
+
+function send(message: FromDecoder, transfer: ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, transfer);
+}
+
+parentPort?.on('message', async ({ file, longestSeconds }: DecodeRequest) => {
+  let toldMs = performance.now();
+  const onBlock = () => {
+    if (performance.now() - toldMs < PROGRESS_MS) return;
+    toldMs = performance.now();
+    send({ type: 'progress' });
+  };
+  try {
+    const samples = await decodeAudio(file, { longestSeconds, onBlock });
+    send({ type: 'decoded', samples }, [samples.buffer]);
+  } catch (error) {
+    const failure = error instanceof SpeechJobError ? error.failure : null;
+    send({ type: 'failed', failure, message: error instanceof Error ? error.message : String(error) });
+  }
+});
