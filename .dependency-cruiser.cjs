@@ -5,9 +5,9 @@ const mayImport = {
   media: ['config'],
   telephony: ['media', 'config'],
   runtime: ['telephony', 'media', 'config'],
-  // The command line: the API over HTTP; of the program only what reads settings, locks and blobs, the engines, relays and the caller the doctor tries out,
+  // The command line: the API over HTTP; of the program only what reads settings, locks, blobs and the keys of a backup, the engines, relays and the caller the doctor tries out,
   // and the turn machine calls are replayed on.
-  deploy: ['media/speech', 'media/blobs', 'runtime/(replay|replay-settings|what-if|tuning|flight-log|turn/turn-config).ts', 'bench/caller', 'telephony/relay/ng-client.ts', 'config'],
+  deploy: ['media/speech', 'media/blobs', 'runtime/(replay|replay-settings|what-if|tuning|flight-log|turn/turn-config).ts', 'bench/caller', 'telephony/relay/ng-client.ts', 'control-plane/backup/withheld-keys.ts', 'control-plane/secrets/secret-box.ts', 'config'],
   'control-plane': ['telephony/carriers', 'telephony/(e164|sip-address|tenant-hosts)', 'media/speech', 'media/blobs', 'config'],
 };
 const layers = Object.keys(mayImport);

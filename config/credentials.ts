@@ -55,6 +55,13 @@ export function credentialsText({ rootApiKey, workerToken, masterKey }: Credenti
   return textOf({ root_api_key: rootApiKey, worker_token: workerToken, master_key: masterKey.toString('hex') });
 }
 
+/** The master key in a credentials file. Throws when it is not there or cannot be read as what was written. */
+export function masterKeyIn(file: string): Buffer {
+  const kept = readStored(file);
+  if (!kept) throw new Error(`${file} is missing`);
+  return Buffer.from(kept.master_key, 'hex');
+}
+
 function textOf(kept: z.infer<typeof stored>): string {
   return `${JSON.stringify(kept, null, 2)}\n`;
 }

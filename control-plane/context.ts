@@ -74,7 +74,7 @@ export interface Context {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly database: Pick<Database, 'ping' | 'copyTo'>;
+  readonly database: Pick<Database, 'ping' | 'copyTo' | 'scrub'>;
   readonly models: Models;
   /** What is read again and again, remembered where that is safe. */
   readonly remembered: ReadMemories;

@@ -63,7 +63,12 @@ const OTHER_ANSWERS: Readonly<Record<string, { readonly description: string; rea
   'GET /v1/agent/sessions/:session_id/recording/:file': { description: 'One speaker’s track', types: ['audio/wav'], example: '(audio)' },
   'GET /model/:id/samples/:index': { description: 'A sample as it was sent', types: ['application/octet-stream'], example: '(audio)' },
   'GET /model/:id/cover_image': { description: 'The image as it was sent', types: ['application/octet-stream'], example: '(image)' },
-  'POST /admin/backup': { description: 'A tar of database, keys and blobs', types: ['application/x-tar'], example: '(tar)' },
+  'POST /admin/backup': { description: 'A tar of database, secrets and blobs', types: ['application/x-tar'], example: '(tar)' },
+  'POST /admin/backup/session-keys': {
+    description: 'One JSON value per line',
+    types: ['application/x-ndjson'],
+    example: '{"session_id":"…","wrapped_key":"…"}\n',
+  },
 };
 
 /** Registers the description; before any route it is to describe. */

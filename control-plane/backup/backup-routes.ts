@@ -1,9 +1,18 @@
 /** A backup of the whole deployment, taken while it runs (docs/operations.md): one tar over HTTP, for the operator only, as the keys to everything are in it. */
 
+import { Readable } from 'node:stream';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import type { ApiServer } from '../server.ts';
+import { type SessionDocument, toBuffer } from '../store/models/session-model.ts';
 import { packBackup } from './pack-backup.ts';
+
+/** One line for each session: its id, and its key in base64. */
+async function* keyLines({ models }: Context): AsyncGenerator<string> {
+  const keyed = models.sessions.find({ wrapped_key: { $ne: null } }, { wrapped_key: 1 }).lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
+  for await (const { _id, wrapped_key } of keyed.cursor())
+    if (wrapped_key) yield `${JSON.stringify({ session_id: _id, wrapped_key: toBuffer(wrapped_key).toString('base64') })}\n`;
+}
 
 /** Registers the backup. */
 export function registerBackupRoutes(app: ApiServer, context: Context): void {
@@ -23,5 +32,17 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       const tar = await packBackup(context, copyTo);
       return reply.type('application/x-tar').send(tar);
     },
+  );
+
+  app.post(
+    '/admin/backup/session-keys',
+    {
+      config: { access: 'operator' },
+      schema: {
+        tags: ['operator'],
+        summary: 'The wrapped data keys of all sessions that were not erased, as application/x-ndjson: what a backup leaves out',
+      },
+    },
+    (_request, reply) => reply.type('application/x-ndjson').send(Readable.from(keyLines(context))),
   );
 }

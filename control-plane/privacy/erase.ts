@@ -1,5 +1,5 @@
 /**
- * Erasing one end user (design.md §7): the keys of all their sessions are destroyed first, then what was sealed with them is removed, and the link to the person
+ * Erasing one person, known by the id a team gave them or by their phone number: the keys of all their sessions are destroyed first, then what was sealed with them is removed, and the link to the person
  * goes last: an erasure that was cut short is completed by asking again. A call still running goes on and leaves nothing behind.
  */
 import type { Context } from '../context.ts';
@@ -31,24 +31,48 @@ const FORGOTTEN = {
   'analysis.result': null,
   outbox: [],
   name: null,
-  // The person's, whoever dialled (S§2.5).
-  caller_number: null,
   sip_call_id: null,
   metadata: '{}',
 };
 
-/** Erases a team's sessions with this person; again, it finds nothing more. */
-export async function eraseEndUser(context: Parts, teamId: string, endUserId: string): Promise<Erased> {
-  const sessions = await context.models.sessions.find({ team_id: teamId, end_user_id: endUserId }, { _id: 1 }).lean<Pick<SessionDocument, '_id'>[]>();
+/** Whom to erase; at least one of the two. */
+export interface Person {
+  readonly endUserId: string | undefined;
+  /** E.164 */
+  readonly phoneNumber: string | undefined;
+}
+
+/** Erases what a team has of this person; again, it finds nothing more. */
+export async function erasePerson(context: Parts, teamId: string, person: Person): Promise<Erased> {
+  // The caller's number is the person's, whoever dialled (S§2.5), and stands as the carrier gave it.
+  const numbers = person.phoneNumber === undefined ? [] : formsOf(person.phoneNumber);
+  const isTheirs = (field: 'caller_number' | 'to_number') => [
+    ...(person.endUserId === undefined ? [] : [{ team_id: teamId, end_user_id: person.endUserId }]),
+    ...(numbers.length === 0 ? [] : [{ team_id: teamId, [field]: { $in: numbers } }]),
+  ];
+  const theirs = { $or: isTheirs('caller_number') };
+  const sessions = await context.models.sessions.find(theirs, { caller_number: 1 }).lean<Pick<SessionDocument, '_id' | 'caller_number'>[]>();
+  const called = sessions.flatMap(({ caller_number: number }) => number ?? []);
+  await eraseRefusals(context, teamId, [...numbers, ...called]);
   let total = NOTHING;
   for (const { _id } of sessions) total = sum(total, await eraseSession(context, _id));
-  await eraseRows(context, teamId, endUserId);
+  await eraseRows(context, { $or: isTheirs('to_number') });
   return total;
 }
 
+/** A number as carriers write it: with its plus, without, and behind the international prefix. */
+function formsOf(phoneNumber: string): string[] {
+  const digits = phoneNumber.slice(1);
+  return [phoneNumber, digits, `00${digits}`];
+}
+
+/** Calls of theirs that were refused. */
+async function eraseRefusals({ models }: Parts, teamId: string, numbers: readonly string[]): Promise<void> {
+  if (numbers.length > 0) await models.refusals.deleteMany({ team_id: teamId, numbers: { $in: [...new Set(numbers)] } });
+}
+
 /** Rows of batches: one that waits is not called any more. What says that somebody is not to be called stays: it is theirs. */
-async function eraseRows({ models }: Parts, teamId: string, endUserId: string): Promise<void> {
-  const theirs = { team_id: teamId, end_user_id: endUserId };
+async function eraseRows({ models }: Parts, theirs: object): Promise<void> {
   await models.batchRows.updateMany({ ...theirs, state: 'waiting' }, { $set: { state: 'cancelled' } });
   await models.batchRows.updateMany(theirs, { $set: { to_number: '', variables: '{}', metadata: '{}', end_user_id: null } });
 }
@@ -62,7 +86,7 @@ async function eraseSession(context: Parts, id: string): Promise<Erased> {
     models.sessionAttachments.deleteMany({ session_id: id }),
     models.deliveries.deleteMany({ session_id: id }),
   ]);
-  await models.sessions.updateOne({ _id: id }, { $set: { end_user_id: null } });
+  await models.sessions.updateOne({ _id: id }, { $set: { end_user_id: null, caller_number: null } });
   return {
     sessions: 1,
     recording_segments: segments,

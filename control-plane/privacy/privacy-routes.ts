@@ -1,11 +1,12 @@
-/** A team's privacy: how long what is kept (`/v1/agent/privacy`), and the erasure of one end user (`/v1/agent/erasures`). */
+/** A team's privacy: how long what is kept (`/v1/agent/privacy`), and the erasure of one person (`/v1/agent/erasures`). */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
+import { isE164 } from '#telephony/e164.ts';
 import { callerOf } from '../auth.ts';
 import type { Context } from '../context.ts';
 import type { ApiServer } from '../server.ts';
 import { DEFAULT_RETENTION, type PrivacyDocument } from '../store/models/privacy-model.ts';
-import { eraseEndUser } from './erase.ts';
+import { erasePerson } from './erase.ts';
 
 const MAX_DAYS = 3_650;
 const days = z.number().int().min(1).max(MAX_DAYS).nullable();
@@ -18,6 +19,12 @@ const retention = z.strictObject({
   test_runs_days: days,
   batch_calls_days: days,
 });
+const person = z
+  .strictObject({
+    end_user_id: z.string().min(1).max(LIMITS.endUserIdChars).optional(),
+    phone_number: z.string().max(32).refine(isE164, 'must be an E.164 number such as +14155550123').optional(),
+  })
+  .refine((given) => given.end_user_id !== undefined || given.phone_number !== undefined, 'end_user_id or phone_number is required');
 const count = z.number().int();
 
 /** Registers the routes of privacy. */
@@ -44,16 +51,19 @@ export function registerPrivacyRoutes(app: ApiServer, context: Context): void {
     {
       schema: {
         tags: ['privacy'],
-        summary: 'Erases every session of the team with this end user; says what was removed',
-        body: z.strictObject({ end_user_id: z.string().min(1).max(LIMITS.endUserIdChars) }),
+        summary:
+          'Erases every session of the team with this person, by the id it gave them or by phone number, and calls of theirs that were refused; says what was removed',
+        body: person,
         response: {
           200: z.object({ sessions: count, recording_segments: count, flight_log_chunks: count, attachments: count, deliveries: count }),
         },
       },
     },
     async (request) => {
-      const erased = await eraseEndUser(context, callerOf(request).teamId, request.body.end_user_id);
-      context.logger.info({ ...erased }, 'end user erased');
+      const { end_user_id: endUserId, phone_number: phoneNumber } = request.body;
+      const erased = await erasePerson(context, callerOf(request).teamId, { endUserId, phoneNumber });
+      context.database.scrub();
+      context.logger.info({ ...erased }, 'person erased');
       return erased;
     },
   );

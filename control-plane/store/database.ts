@@ -12,6 +12,8 @@ export interface Database {
   readonly kind: 'embedded' | 'mongodb';
   /** Copies the embedded database as it is at one moment into a new file, while it serves; null for a MongoDB, which has tools of its own. */
   readonly copyTo: ((file: string) => Promise<void>) | null;
+  /** Has what was deleted disappear from the embedded database's files soon; a MongoDB has rules of its own for its files. */
+  scrub(): void;
   /** Whether the database answers within two seconds. Never rejects. */
   ping(): Promise<boolean>;
   /** Closes the connections, then the embedded database. Idempotent. */
@@ -60,6 +62,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     connection,
     kind: embedded ? 'embedded' : 'mongodb',
     copyTo: embedded?.copyTo ?? null,
+    scrub: () => embedded?.scrub(),
     ping: () => ping(connection, options.clock),
     close: async () => {
       await connection.close();

@@ -1,30 +1,53 @@
 /** `parley backup` and `parley restore`: everything a deployment is made of as one tar, taken while it runs, and put back into an empty DATA_DIR. */
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { type Extract, extract } from 'tar-stream';
 import { z } from 'zod';
+import { masterKeyIn } from '#config/credentials.ts';
 import { lockDataDir } from '#config/data-dir-lock.ts';
 import { readSettings } from '#config/env.ts';
+import { parseJson } from '#config/parse-json.ts';
+import { keysIn, returnKeys, type WrappedKeys } from '#control-plane/backup/withheld-keys.ts';
+import { createDataKeys } from '#control-plane/secrets/secret-box.ts';
 import { openBlobs } from '#media/blobs.ts';
 import { CommandError } from './api.ts';
 import type { Common } from './common.ts';
 import { mebibytes, show, showProgress } from './output.ts';
 
-const manifest = z.object({ format: z.literal('parley-backup'), version: z.literal(1), created_at: z.string(), has_blobs: z.boolean() });
+const manifest = z.object({
+  format: z.literal('parley-backup'),
+  version: z.literal(1),
+  created_at: z.string(),
+  has_blobs: z.boolean(),
+  data_dir: z.string().optional(),
+});
 
 /** The keys to everything are in these files; flushed before they count as written. */
 const PRIVATE = { mode: 0o600, flush: true };
+
+/** Always the newest keys: older ones open what was erased since, and are to be overwritten. */
+const KEYS_FILE = 'parley-session-keys.ndjson';
+const keyLine = z.object({ session_id: z.string(), wrapped_key: z.base64() });
 
 /** Adds the commands. */
 export function addBackupCommands(program: Command, common: Common): void {
   program
     .command('backup [file]')
-    .description('the database, the recordings and the keys into one tar, while the product runs (operator); keep it as safe as DATA_DIR')
-    .action(async (file = `parley-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`) => {
+    .description(
+      `the database, the recordings and the secrets into one tar, while the product runs (operator), and the keys of sessions into ${KEYS_FILE} beside it`,
+    )
+    .option('--keys-only', `only ${KEYS_FILE} anew, after an erasure`)
+    .action(async (file = `parley-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`, options: { keysOnly?: boolean }) => {
+      const keys = join(dirname(file), KEYS_FILE);
+      if (options.keysOnly) {
+        await fetchKeys(common, keys);
+        show({ keys }, common, () => console.log(`Keys of sessions in ${keys}`));
+        return;
+      }
       if (existsSync(file)) throw new CommandError(`${file} is there already: name another file`);
       const response = await common.api().send('POST', '/admin/backup');
       const partial = `${file}.partial`;
@@ -37,19 +60,28 @@ export function addBackupCommands(program: Command, common: Common): void {
         throw new CommandError(`the backup broke off (${(error as Error).message}): see the product’s log, then try again`);
       }
       await rename(partial, file);
+      await fetchKeys(common, keys);
       const { size } = await stat(file);
-      show({ file, bytes: size }, common, () => console.log(`Backed up into ${file} (${mebibytes(size)})`));
+      show({ file, bytes: size, keys }, common, () => console.log(`Backed up into ${file} (${mebibytes(size)}), its sessions' keys in ${keys}`));
     });
 
   program
     .command('restore <file>')
     .description('put a backup into an empty DATA_DIR that no product uses; recordings go where BLOBS_URL says')
     .option('--data-dir <directory>', 'instead of DATA_DIR')
-    .action(async (file: string, options: { dataDir?: string }) => {
+    .option(
+      '--keys <file>',
+      `newest keys of sessions; else those of the deployment it was taken from, where this machine has it, or ${KEYS_FILE} beside the backup`,
+    )
+    .action(async (file: string, options: { dataDir?: string; keys?: string }) => {
       const settings = readSettings({ ...process.env, ...(options.dataDir === undefined ? {} : { DATA_DIR: options.dataDir }) });
-      const restored = await restore(file, { dataDir: settings.DATA_DIR, blobsUrl: settings.BLOBS_URL });
-      show({ data_dir: settings.DATA_DIR, ...restored }, common, () => {
+      const restored = await restore(file, { dataDir: settings.DATA_DIR, blobsUrl: settings.BLOBS_URL, keys: options.keys });
+      show({ ...restored, data_dir: settings.DATA_DIR }, common, () => {
         console.log(`Restored the backup of ${restored.created_at} into ${settings.DATA_DIR}, with ${restored.blobs} recordings and logs`);
+        if (restored.sessions.closed > 0)
+          console.log(
+            `${restored.sessions.closed} sessions stay closed: they were erased, or their keys are in none of the places looked at (--keys)`,
+          );
         if (!restored.has_blobs) console.log('Recordings lay in a bucket and are not in it: set BLOBS_URL to that bucket');
         console.log(`Start it with DATA_DIR=${settings.DATA_DIR} npm start`);
       });
@@ -67,7 +99,7 @@ async function* told(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arr
 }
 
 /** Puts a backup in place; the database and the keys appear last, together. Throws `CommandError`. */
-async function restore(file: string, to: { readonly dataDir: string; readonly blobsUrl: string }) {
+async function restore(file: string, to: { readonly dataDir: string; readonly blobsUrl: string; readonly keys: string | undefined }) {
   const lock = lockFree(to.dataDir);
   try {
     const database = join(to.dataDir, 'database', 'database.sqlite');
@@ -76,12 +108,40 @@ async function restore(file: string, to: { readonly dataDir: string; readonly bl
       if (existsSync(path)) throw new CommandError(`${to.dataDir} holds a deployment already: move it away, or restore into another directory`);
     await mkdir(join(to.dataDir, 'database'), { recursive: true, mode: 0o700 });
     const found = await unpack(resolve(file), { database: `${database}.partial`, credentials: `${credentials}.partial`, blobsUrl: to.blobsUrl });
+    const keys = await newestKeys({ given: to.keys, origin: found.data_dir, beside: join(dirname(resolve(file)), KEYS_FILE) });
+    const sessions = returnKeys(`${database}.partial`, keys, createDataKeys(masterKeyIn(`${credentials}.partial`)));
     await rename(`${database}.partial`, database);
     await rename(`${credentials}.partial`, credentials);
-    return found;
+    return { ...found, sessions };
   } finally {
     lock.release();
   }
+}
+
+/** Writes the keys of all sessions in place of those that were there. */
+async function fetchKeys(common: Common, file: string): Promise<void> {
+  const response = await common.api().send('POST', '/admin/backup/session-keys');
+  await pipeline(response.body as unknown as AsyncIterable<Uint8Array>, createWriteStream(`${file}.partial`, PRIVATE));
+  await rename(`${file}.partial`, file);
+}
+
+/** The keys in the first place there are any. */
+async function newestKeys(of: {
+  readonly given: string | undefined;
+  readonly origin: string | undefined;
+  readonly beside: string;
+}): Promise<WrappedKeys> {
+  if (of.given !== undefined) return keysOf(of.given);
+  const live = of.origin === undefined ? null : join(of.origin, 'database', 'database.sqlite');
+  if (live !== null && existsSync(live)) return keysIn(live);
+  return existsSync(of.beside) ? keysOf(of.beside) : new Map();
+}
+
+async function keysOf(file: string): Promise<WrappedKeys> {
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
+  const parsed = lines.map((line) => parseJson(keyLine, line));
+  if (parsed.includes(null)) throw new CommandError(`${file} holds no keys of sessions: name the file \`parley backup\` wrote (${KEYS_FILE})`);
+  return new Map(parsed.flatMap((line) => (line ? [[line.session_id, Buffer.from(line.wrapped_key, 'base64')]] : [])));
 }
 
 function lockFree(dataDir: string) {
@@ -133,5 +193,5 @@ async function unpackEntries(tar: Extract, to: Places) {
     } else throw new Error(`it holds ${name}, which no backup has`);
   }
   if (!about || files.size > 0) throw new Error(`it is not whole: ${[...files.keys()].join(', ')} missing`);
-  return { created_at: about.created_at, has_blobs: about.has_blobs, blobs: count };
+  return { created_at: about.created_at, has_blobs: about.has_blobs, data_dir: about.data_dir, blobs: count };
 }

@@ -40,10 +40,11 @@ export function addBookCommands(program: Command, common: Common): void {
 
   program
     .command('erase')
-    .description('erase everything kept of one end user, and say what was removed; it cannot be undone')
-    .requiredOption('--end-user <id>', 'the end_user_id the sessions were created with')
-    .action(async (options: { endUser: string }) => {
-      const erased = await common.api().post('/v1/agent/erasures', { end_user_id: options.endUser });
+    .description('erase everything kept of one person, and say what was removed; it cannot be undone')
+    .option('--end-user <id>', 'the end_user_id the sessions were created with')
+    .option('--phone <number>', 'the number they called from or were called at, such as +14155550123')
+    .action(async (options: { endUser?: string; phone?: string }) => {
+      const erased = await common.api().post('/v1/agent/erasures', { end_user_id: options.endUser, phone_number: options.phone });
       show(erased, common, () =>
         printTable(
           ['REMOVED', 'COUNT'],

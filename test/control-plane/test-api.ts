@@ -65,13 +65,17 @@ const ADDRESSES: Readonly<Record<string, string>> = {
 };
 
 /** Opens the API with these settings over the defaults, and over this store, which it then closes; names under `.example.com` resolve to a public address, `private.example.com` to a private one. */
-export async function openTestApi(environment: Record<string, string> = {}, over: Partial<Context> = {}, stored?: TestStore): Promise<TestApi> {
+export async function openTestApi(
+  environment: Record<string, string> = {},
+  over: Partial<Context> = {},
+  stored?: Omit<TestStore, 'dataDir'>,
+): Promise<TestApi> {
   const settings = readSettings({ DATA_DIR: '/nonexistent', ...environment });
   const clock = over.clock instanceof ManualClock ? over.clock : new ManualClock();
   const store = stored ?? (await openTestStore());
   const metrics = createMetrics();
   const rootKey = over.credentials?.rootApiKey ?? `pk_${randomBytes(24).toString('hex')}`;
-  const masterKey = randomBytes(32);
+  const masterKey = over.credentials?.masterKey ?? randomBytes(32);
   const context: Context = {
     settings,
     credentials: { rootApiKey: rootKey, workerToken: randomBytes(24).toString('hex'), masterKey, file: '' },

@@ -22,7 +22,11 @@ export interface TestCalls extends TestApi {
 }
 
 /** Opens it with these settings over the defaults. */
-export async function openTestCalls(environment: Record<string, string> = {}, over: Partial<Context> = {}, stored?: TestStore): Promise<TestCalls> {
+export async function openTestCalls(
+  environment: Record<string, string> = {},
+  over: Partial<Context> = {},
+  stored?: Omit<TestStore, 'dataDir'>,
+): Promise<TestCalls> {
   const dispatch = new FakeDispatch();
   const api = await openTestApi({ EGRESS_ALLOW: '127.0.0.1', ...environment }, { dispatch, ...over }, stored);
   const sink = createReportSink(api.context);

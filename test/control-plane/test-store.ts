@@ -11,6 +11,7 @@ import { buildIndexes, defineModels, type Models } from '#control-plane/store/mo
 export interface TestStore {
   readonly database: Database;
   readonly models: Models;
+  readonly dataDir: string;
   close(): Promise<void>;
 }
 
@@ -34,6 +35,7 @@ export async function openTestStore(): Promise<TestStore> {
   return {
     database,
     models,
+    dataDir,
     close: async () => {
       await database.close();
       rmSync(dataDir, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { WriterMessage, WriterOptions } from './writer-thread.ts';
+import type { WriterMessage, WriterOptions, WriterOrder } from './writer-thread.ts';
 
 /** A running embedded database. */
 export interface EmbeddedDatabase {
@@ -11,6 +11,8 @@ export interface EmbeddedDatabase {
   readonly url: string;
   /** Copies what is committed now into a new file, while it serves. Rejects when that cannot be written. */
   copyTo(file: string): Promise<void>;
+  /** Has what was deleted or overwritten disappear from the disk soon. */
+  scrub(): void;
   /** Commits and stops. Idempotent. */
   close(): Promise<void>;
 }
@@ -56,13 +58,15 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
       resolve();
     });
   });
+  const order = (message: WriterOrder) => thread.postMessage(message);
   return {
     url: `mongodb://${encodeURIComponent(socketPath)}/?directConnection=true`,
     copyTo: (file) => copy(databaseFile, file),
+    scrub: () => order('scrub'),
     close: async () => {
       if (!isClosing) {
         isClosing = true;
-        thread.postMessage('close');
+        order('close');
       }
       await closed;
       rmSync(socketPath, { force: true });

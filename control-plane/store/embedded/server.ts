@@ -46,6 +46,8 @@ export class StoreServer {
   readonly #server: Server;
   readonly #timers: Timer[];
 
+  #isScrubDue = false;
+
   constructor(deps: ServerDeps) {
     this.#deps = deps;
     this.#group = new GroupCommit(deps.store, this.#retries);
@@ -167,10 +169,19 @@ export class StoreServer {
     }
   }
 
+  /** Has what was deleted disappear from the disk as soon as nobody reads what was before. */
+  scrub(): void {
+    this.#isScrubDue = true;
+    this.#group.flush();
+    this.#checkpoint();
+  }
+
   #checkpoint(): void {
-    if (!this.#group.takeHasCommitted() || this.#group.isOpen) return;
+    if (this.#group.isOpen || !(this.#group.takeHasCommitted() || this.#isScrubDue)) return;
+    const { sqlite } = this.#deps.store;
     try {
-      this.#deps.store.sqlite.checkpoint();
+      if (this.#isScrubDue) this.#isScrubDue = !sqlite.emptyLog();
+      else sqlite.checkpoint();
     } catch {
       // A full disk: what is committed stays in the log until there is room.
     }

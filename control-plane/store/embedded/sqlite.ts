@@ -18,7 +18,7 @@ export class Sqlite {
     else {
       // FULL: a commit is on the disk before it is acknowledged.
       this.#database.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=${AUTOCHECKPOINT_PAGES};
-        PRAGMA cache_size=-${CACHE_KIB}; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;`);
+        PRAGMA cache_size=-${CACHE_KIB}; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864; PRAGMA secure_delete=ON;`);
     }
   }
 
@@ -105,6 +105,17 @@ export class Sqlite {
   /** Moves the write-ahead log into the file as far as readers allow, without waiting for them. */
   checkpoint(): void {
     this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  }
+
+  /** As `checkpoint`, and empties the log, in which older forms of what was changed or deleted still stand. False while a reader needs it. */
+  emptyLog(): boolean {
+    const busyMs = this.pragma('busy_timeout')?.['timeout'];
+    this.pragma('busy_timeout=0');
+    try {
+      return this.pragma('wal_checkpoint(TRUNCATE)')?.['busy'] === 0;
+    } finally {
+      this.pragma(`busy_timeout=${String(busyMs)}`);
+    }
   }
 
   /** Closes the connection. */

@@ -14,6 +14,9 @@ export interface WriterOptions {
   readonly expiryMs: number;
 }
 
+/** Process → thread. */
+export type WriterOrder = 'close' | 'scrub';
+
 /** Thread → process. */
 export type WriterMessage = { readonly type: 'ready' } | { readonly type: 'closed' };
 
@@ -30,7 +33,8 @@ await server.listen(options.socketPath);
 chmodSync(options.socketPath, 0o600);
 tell({ type: 'ready' });
 
-parentPort?.on('message', () => {
+parentPort?.on('message', (order: WriterOrder) => {
+  if (order === 'scrub') return server.scrub();
   close().catch((error: unknown) => {
     throw error;
   });

@@ -39,7 +39,7 @@ describe('POST /admin/backup', () => {
   });
 
   it('with MONGODB_URL it says to use mongodump', async () => {
-    const mongo = await openTestApi({}, { database: { ping: async () => true, copyTo: null } });
+    const mongo = await openTestApi({}, { database: { ping: async () => true, copyTo: null, scrub: () => undefined } });
     const { status, body } = await mongo.request('POST', '/admin/backup', { key: mongo.rootKey });
     expect([status, body.message]).toEqual([409, expect.stringContaining('mongodump')]);
     await mongo.close();

@@ -251,3 +251,54 @@ describe('the erasure of an end user', () => {
     }
   });
 });
+
+describe('the erasure of a phone number', () => {
+  const NUMBER = '+14155550123';
+  const eraseNumber = (phone_number: string, key = user.key) => api.request('POST', '/v1/agent/erasures', { key, body: { phone_number } });
+  const calledFrom = async (number: string): Promise<string> => {
+    const id = await call('');
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: number, end_user_id: null } });
+    return id;
+  };
+
+  it.each([NUMBER, '14155550123', '0014155550123'])(
+    'security 18: removes the calls of a caller nobody gave an id, written as %s',
+    async (written) => {
+      const [theirs, other] = [await calledFrom(written), await calledFrom('+14155550124')];
+      expect((await eraseNumber(NUMBER)).body).toEqual({ sessions: 1, recording_segments: 1, flight_log_chunks: 1, attachments: 1, deliveries: 1 });
+      expect(await stored(theirs)).toMatchObject({ wrapped_key: null, caller_number: null, timeline: [] });
+      expect((await detail(other)).body.items).toHaveLength(1);
+    },
+  );
+
+  it('security 18: removes their refused calls, by number and by the number of an id', async () => {
+    const refusal = async (number: string) =>
+      api.context.models.refusals.create({
+        ...{ _id: newId(), team_id: user.teamId, agent_id: null, kind: 'inbound_call', reason: 'no_agent', message: 'm', status: 486 },
+        ...{ caller_number: number, dialed_number: '+15550100000', numbers: [number, '+15550100000'], sip_call_id: null, created_at: new Date() },
+      });
+    for (const number of [NUMBER, '+14155550124', '+14155550125']) await refusal(number);
+    const known = await call('u-7');
+    await api.context.models.sessions.updateOne({ _id: known }, { $set: { caller_number: '+14155550124' } });
+    await eraseNumber(NUMBER);
+    await erase('u-7');
+    const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
+    expect(left.map(({ caller_number }) => caller_number)).toEqual(['+14155550125']);
+  });
+
+  it('security 18: removes rows of batches to it, and one that waits is not called', async () => {
+    const row = { _id: newId(), team_id: user.teamId, batch_id: 'b', to_number: NUMBER, state: 'waiting', variables: '{"a":1}', metadata: '{}' };
+    await api.context.models.batchRows.collection.insertOne(row as never);
+    await eraseNumber(NUMBER);
+    expect(await api.context.models.batchRows.findById(row._id).lean()).toMatchObject({ to_number: '', variables: '{}', state: 'cancelled' });
+  });
+
+  it('security 18: is the team’s own, and one of the two ways to name a person is needed', async () => {
+    const id = await calledFrom(NUMBER);
+    const stranger = await api.createUser();
+    expect((await eraseNumber(NUMBER, stranger.key)).body.sessions).toBe(0);
+    expect((await detail(id)).body.items).toHaveLength(1);
+    for (const body of [{}, { phone_number: 'call me' }])
+      expect((await api.request('POST', '/v1/agent/erasures', { key: user.key, body })).status).toBe(422);
+  });
+});

@@ -1,0 +1,117 @@
+/** A session erased after a backup: what the backup still tells, restored by the command line. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { loadCredentials } from '#config/credentials.ts';
+import { readSettings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { openDatabase } from '#control-plane/store/database.ts';
+import type { SessionDocument } from '#control-plane/store/models/session-model.ts';
+import { defineModels } from '#control-plane/store/models.ts';
+import { runParley } from '#test/command-line.ts';
+import type { TestUser } from '../test-api.ts';
+import { openTestCalls, type TestCalls } from '../test-calls.ts';
+import { openTestStore, type TestStore } from '../test-store.ts';
+
+const PATIENCE = { timeout: 120_000 };
+let folder: string;
+let store: TestStore;
+let api: TestCalls;
+let user: TestUser;
+let agentId: string;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-erased-'));
+  const credentials = loadCredentials(readSettings({ DATA_DIR: folder }));
+  store = await openTestStore();
+  api = await openTestCalls({ DATA_DIR: folder }, { credentials }, store);
+  user = await api.createUser();
+  agentId = await api.publishAgent(user);
+  await api.app.listen({ host: '127.0.0.1', port: 0 });
+});
+afterEach(async () => {
+  await api.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A call of a person with something said. */
+async function callOf(person: string): Promise<string> {
+  const body = { agent_id: agentId, end_user_id: person, metadata: { note: `planted ${person}` } };
+  const id: string = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body })).body.session_id;
+  await api.report(id, { type: 'joined', at: api.at() });
+  const item = { type: 'message' as const, role: 'user' as const, content: `said by ${person}`, turn_id: 1, id: person, created_at: api.at() };
+  await api.report(id, { type: 'items', items: [item] });
+  await api.report(id, { type: 'ended', at: api.at(1_000), end_reason: 'agent_hangup' });
+  return id;
+}
+
+const erase = (end_user_id: string) => api.request('POST', '/v1/agent/erasures', { key: user.key, body: { end_user_id } });
+
+async function parley(...args: string[]): Promise<void> {
+  const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
+  expect(await runParley(args, { folder, environment })).toMatchObject({ code: 0, err: '' });
+}
+
+/** Sessions of a restored database. */
+async function restoredSessions(dataDir: string, ...ids: string[]): Promise<(SessionDocument | null)[]> {
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  const database = await openDatabase({ mongodbUrl: undefined, dataDir, clock: systemClock, logger, onFatal: () => expect.unreachable() });
+  const { sessions } = defineModels(database.connection);
+  const found = await Promise.all(ids.map((id) => sessions.findById(id).lean<SessionDocument>()));
+  await database.close();
+  return found;
+}
+
+it('security 18: the database in a backup has no key of a session, and no word of who called', PATIENCE, async () => {
+  await callOf('u-1');
+  await parley('backup', 'a.tar');
+  const tar = readFileSync(join(folder, 'a.tar'));
+  const [wrapped] = readFileSync(join(folder, 'parley-session-keys.ndjson'), 'utf8').split('\n');
+  expect(tar.includes('SQLite format 3')).toBe(true);
+  expect(tar.includes(Buffer.from(JSON.parse(wrapped ?? '').wrapped_key, 'base64'))).toBe(false);
+  expect(tar.includes('planted u-1')).toBe(false);
+});
+
+it('security 18: a session erased since stays closed in an older backup, and the others open as they were', PATIENCE, async () => {
+  const [erased, kept] = [await callOf('u-1'), await callOf('u-2')];
+  const before = await api.context.models.sessions.findById(kept).lean<SessionDocument>();
+  await parley('backup', 'a.tar');
+  await erase('u-1');
+  await parley('backup', '--keys-only');
+  await parley('restore', 'a.tar', '--data-dir', join(folder, 'restored'));
+  const [closed, open] = await restoredSessions(join(folder, 'restored'), erased, kept);
+  expect(closed).toMatchObject({ wrapped_key: null, end_user_id: null, metadata: '{}' });
+  expect(JSON.stringify(open)).toBe(JSON.stringify(before));
+});
+
+it(
+  'security 18: where the deployment a backup is from is on this machine, its own keys are taken, not older ones beside the backup',
+  PATIENCE,
+  async () => {
+    const id = await callOf('u-1');
+    await parley('backup', 'a.tar');
+    await erase('u-1');
+    await parley('restore', 'a.tar', '--data-dir', join(folder, 'old-keys'));
+    expect((await restoredSessions(join(folder, 'old-keys'), id))[0]?.wrapped_key).not.toBeNull();
+    // The test's database is elsewhere: put where the backup looks, as a deployment has it.
+    mkdirSync(join(folder, 'database'));
+    await store.database.copyTo?.(join(folder, 'database', 'database.sqlite'));
+    await parley('restore', 'a.tar', '--data-dir', join(folder, 'restored'));
+    expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).toBeNull();
+  },
+);
+
+it('security 18: the files of the database forget what was erased', PATIENCE, async () => {
+  const id = await callOf('u-1');
+  const { wrapped_key } = (await api.context.models.sessions.findById(id).lean())!;
+  const key = Buffer.from((wrapped_key as { buffer: Uint8Array }).buffer);
+  const directory = join(store.dataDir, 'database');
+  const files = () => readdirSync(directory).filter((file) => file.startsWith('database.sqlite'));
+  const isOnDisk = (bytes: Buffer) => files().some((file) => readFileSync(join(directory, file)).includes(bytes));
+  expect(isOnDisk(key)).toBe(true);
+  await erase('u-1');
+  await expect.poll(() => isOnDisk(key), { timeout: 10_000 }).toBe(false);
+  expect(isOnDisk(Buffer.from('planted u-1'))).toBe(false);
+});
