@@ -112,7 +112,7 @@ function mergeLlm(current: AgentConfig['llm'], patch: AgentConfigPatch['llm']): 
           ? current.custom
           : null
         : custom && {
-            base_url: (custom.base_url ?? current.custom?.base_url ?? '').replace(/\/+$/, '').replace(/\/chat\/completions$/, ''),
+            base_url: (custom.base_url ?? current.custom?.base_url ?? '').replace(/(?<!\/)\/+$/, '').replace(/\/chat\/completions$/, ''),
             model: custom.model ?? current.custom?.model ?? '',
             has_secret: current.custom?.has_secret ?? false,
           },

@@ -38,8 +38,8 @@ const proxies = z.union(
   ],
   'must be true, false, a number of hops, or a comma list of addresses and CIDRs of proxies',
 );
-const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''));
-const vendorUrl = z.url({ protocol: /^(https?|wss?)$/ }).transform((value) => value.replace(/\/+$/, ''));
+const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/(?<!\/)\/+$/, ''));
+const vendorUrl = z.url({ protocol: /^(https?|wss?)$/ }).transform((value) => value.replace(/(?<!\/)\/+$/, ''));
 const blobsUrl = z
   .string()
   .refine((value) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(value) || /^file:|^s3:\/\/[^/?]/.test(value), 'must be a directory or s3://bucket?endpoint=…');

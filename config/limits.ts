@@ -23,6 +23,8 @@ export const LIMITS = {
   variableBytes: 1024 * 1024,
   variableChars: 100_000,
   pageOffsetRows: 100_000,
+  /** chosen here: a text once its placeholders are filled in */
+  renderedChars: 1_048_576,
   /** supplement 2.3: raw cap of the system prompt */
   systemPromptChars: 100_000,
   /** running.md "Bodies" */

@@ -32,7 +32,7 @@ export const REDACTED = [
 /** Runs of six and more digits, spaced or not: numbers, codes and cards, wherever they got into a line; never parts of ids, addresses or dates. */
 const DIGITS = /(?<![\w.-])\+?\d(?:[ -]?\d){5,18}(?![\w-])/g;
 /** A JSON string, or a bare number as long as a card's. */
-const MAY_HOLD_DIGITS = /"(?:[^"\\]|\\.)*"|(?<=[:,[])\d{14,19}(?=[,}\]])/g;
+const MAY_HOLD_DIGITS = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"?|(?<=[:,[])\d{14,19}(?=[,}\]])/g;
 
 /** A signed token (RFC 7519), wherever it got into a line: LiveKit's errors repeat the token they refuse. */
 const SIGNED_TOKEN = /(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g;

@@ -3,6 +3,7 @@
  * One pass: substituted text is never scanned again. A session variable wins over an argument of the same name; a missing value is empty.
  */
 import type { PlannedTool } from './call-plan.ts';
+import { fillPlaceholders } from './placeholders.ts';
 
 /** Where the values of placeholders come from. */
 export interface TemplateValues {
@@ -22,7 +23,7 @@ interface RenderedRequest {
   readonly body?: string;
 }
 
-/** Fills in a tool's templates. */
+/** Fills in a tool's templates. Throws `FilledTooLong`. */
 export function renderRequest(
   tool: Pick<PlannedTool, 'method' | 'url' | 'headers' | 'content_type' | 'body_template'>,
   values: TemplateValues,
@@ -39,31 +40,24 @@ export function renderRequest(
   return { ...request, body: isJson ? renderJson(tool.body_template, values) : renderPlain(tool.body_template, values) };
 }
 
-const PLACEHOLDER = /\{\{\s*([^{}]+?)\s*\}\}/g;
-
 /** Inserts values as they are. */
 function renderPlain(template: string, values: TemplateValues): string {
-  return template.replace(PLACEHOLDER, (_, name: string) => lookUp(name, values));
+  return fillPlaceholders(template, ({ name }) => lookUp(name, values));
 }
 
 /** Inserts values percent-encoded (supplement 2.2: `+` becomes `%2B`, `/` becomes `%2F`). */
 function renderUrl(template: string, values: TemplateValues): string {
-  return template.replace(PLACEHOLDER, (_, name: string) => encodeURIComponent(lookUp(name, values).toWellFormed()));
+  return fillPlaceholders(template, ({ name }) => encodeURIComponent(lookUp(name, values).toWellFormed()));
 }
 
 /** Inserts values JSON-escaped where the placeholder stands inside a JSON string, and as they are elsewhere. */
 function renderJson(template: string, values: TemplateValues): string {
-  let rendered = '';
   let insideString = false;
-  let position = 0;
-  for (const match of template.matchAll(PLACEHOLDER)) {
-    const before = template.slice(position, match.index);
+  return fillPlaceholders(template, ({ name, before }) => {
     insideString = endsInsideString(before, insideString);
-    const value = lookUp(match[1] ?? '', values);
-    rendered += before + (insideString ? JSON.stringify(value).slice(1, -1) : value);
-    position = match.index + match[0].length;
-  }
-  return rendered + template.slice(position);
+    const value = lookUp(name, values);
+    return insideString ? JSON.stringify(value).slice(1, -1) : value;
+  });
 }
 
 /** Whether the end of `text` stands inside a JSON string, given whether its start does. */

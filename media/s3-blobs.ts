@@ -64,9 +64,9 @@ function parseUrl(url: string): { readonly base: string; readonly region: string
   if (parsed.protocol !== 's3:' || bucket === '') throw new Error('an S3 address looks like s3://bucket?endpoint=https://host&region=name');
   const region = parsed.searchParams.get('region') ?? DEFAULT_REGION;
   const endpoint = parsed.searchParams.get('endpoint');
-  const base = endpoint === null ? `https://${bucket}.s3.${region}.amazonaws.com/` : `${endpoint.replace(/\/+$/, '')}/${bucket}/`;
+  const base = endpoint === null ? `https://${bucket}.s3.${region}.amazonaws.com/` : `${endpoint.replace(/(?<!\/)\/+$/, '')}/${bucket}/`;
   if (!/^https?:$/.test(new URL(base).protocol)) throw new Error('the endpoint of an S3 address must be http or https');
-  const path = parsed.pathname.replace(/^\/+|\/+$/g, '');
+  const path = parsed.pathname.replace(/^\/+|(?<!\/)\/+$/g, '');
   requirePrefix(path);
   return { base, region, root: path === '' ? '' : `${path}/` };
 }
@@ -130,7 +130,9 @@ async function listAll(request: Requester, root: string, prefix: string): Promis
 
 /** Texts of an XML answer's elements of one name. Keys of ours need no unescaping but for `&`, tokens may. */
 function tags(xml: string, name: string): string[] {
-  return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map((match) =>
-    (match[1] ?? '').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&'),
-  );
+  return [...xml.matchAll(/<([A-Za-z]+)>([^<]*)<\//g)]
+    .filter((match) => match[1] === name)
+    .map((match) =>
+      (match[2] ?? '').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&'),
+    );
 }

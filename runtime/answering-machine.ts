@@ -41,14 +41,26 @@ export const LONGEST_GREETING_MS = 30_000;
 export const LATE_MACHINE_MS = 15_000;
 
 /** What nobody says but a mailbox. */
-const MAILBOX_WORDS =
-  /(after|at|following|wait for) the (tone|beep)|record (a|your) message|forwarded to (an? )?(automat\w* )?voice|nach dem (signal|piep|ton)|après le (bip|signal)|después (de la señal|del tono|del pitido)|após o (sinal|bip)|dopo il (segnale|bip)|na de (piep|toon)|po (usłyszeniu )?sygnale|po zaznění|efter (tonen|pipet|signalen)|äänimerkin|sinyal sesinden|после (звукового )?(сигнала|гудка)|після (звукового )?сигналу|a sípszó|după (ton|semnal|bip)|μετά τ(ον|ο) (σήμα|ήχο|μπιπ)|発信音|提示音|삐 소리|बीप के बाद|بعد (سماع )?(الصافرة|النغمة)|לאחר (הצליל|הצפצוף)|setelah (nada|bunyi)|sau tiếng (bíp|tín hiệu)|หลัง(จาก)?(ได้ยิน)?เสียง/iu;
+const MAILBOX_WORDS: readonly RegExp[] = [
+  /(after|at|following|wait for) the (tone|beep)|record (a|your) message|forwarded to (an? )?(automat\w* )?voice/iu,
+  /nach dem (signal|piep|ton)|après le (bip|signal)|después (de la señal|del tono|del pitido)|após o (sinal|bip)|dopo il (segnale|bip)|na de (piep|toon)|po (usłyszeniu )?sygnale/iu,
+  /po zaznění|efter (tonen|pipet|signalen)|äänimerkin|sinyal sesinden|после (звукового )?(сигнала|гудка)|після (звукового )?сигналу|a sípszó|după (ton|semnal|bip)|μετά τ(ον|ο) (σήμα|ήχο|μπιπ)|発信音/iu,
+  /提示音|삐 소리|बीप के बाद|بعد (سماع )?(الصافرة|النغمة)|לאחר (הצליל|הצפצוף)|setelah (nada|bunyi)|sau tiếng (bíp|tín hiệu)|หลัง(จาก)?(ได้ยิน)?เสียง/iu,
+];
 
 /** What mailboxes say and now and then a person does, by what it is about: only two of them together are a mailbox. */
-const MAILBOX_HINTS: readonly RegExp[] = [
-  /(?<!\b(to|can|could|you) )leave (me |us )?(a|your) (message|name)|hinterlassen sie|laissez (un|votre|moi) message|deje? (un|su) mensaje|deixe (a sua|uma|o seu) (mensagem|recado)|lasciate? un messaggio|spreek .*(bericht|in na)|zostaw wiadomość|zanechte (zprávu|vzkaz)|lämna ett meddelande|læg en besked|legg igjen en beskjed|jätä viesti|mesaj bırak|оставьте сообщение|залиште повідомлення|hagyjon üzenetet|lăsați un mesaj|αφήστε (το )?μήνυμα|メッセージを(お話し|残し)|请留言|메시지를 남겨|संदेश छोड़|اترك رسالة|השאירו הודעה|tinggalkan pesan|để lại (tin nhắn|lời nhắn)|ฝากข้อความ/iu,
-  /voice ?mail|mail ?box|answering machine|anrufbeantworter|messagerie|répondeur|buzón de voz|contestador|caixa (postal|de correio)|segreteria telefonica|poczta głosowa|hlasov(á|ou) schránk|автоответчик|голосов(ая|ую) почт|留守番電話|語音信箱|语音信箱|음성 ?사서함/iu,
-  /you('ve| have) reached|(can'?t|cannot|can not|unable to) (come to|take|answer) (the|your) (phone|call)|(is|am|are) (not available|unavailable)|nicht (erreichbar|verfügbar)|pas (disponible|joignable)|no (está disponible|puedo atender)|não (está disponível|posso atender)|non (è raggiungibile|posso rispondere)|niet bereikbaar|недоступ|不在|连接不上|无法接通/iu,
+const MAILBOX_HINTS: readonly (readonly RegExp[])[] = [
+  [
+    /(?<!\b(to|can|could|you) )leave (me |us )?(a|your) (message|name)|hinterlassen sie|laissez (un|votre|moi) message|deje? (un|su) mensaje|deixe (a sua|uma|o seu) (mensagem|recado)|lasciate? un messaggio|spreek (\S{1,20} ){0,5}(bericht|in na)|zostaw wiadomość|zanechte (zprávu|vzkaz)|lämna ett meddelande/iu,
+    /læg en besked|legg igjen en beskjed|jätä viesti|mesaj bırak|оставьте сообщение|залиште повідомлення|hagyjon üzenetet|lăsați un mesaj|αφήστε (το )?μήνυμα|メッセージを(お話し|残し)/iu,
+    /请留言|메시지를 남겨|संदेश छोड़|اترك رسالة|השאירו הודעה|tinggalkan pesan|để lại (tin nhắn|lời nhắn)|ฝากข้อความ/iu,
+  ],
+  [
+    /voice ?mail|mail ?box|answering machine|anrufbeantworter|messagerie|répondeur|buzón de voz|contestador|caixa (postal|de correio)|segreteria telefonica|poczta głosowa|hlasov(á|ou) schránk|автоответчик|голосов(ая|ую) почт|留守番電話|語音信箱|语音信箱|음성 ?사서함/iu,
+  ],
+  [
+    /you('ve| have) reached|(can'?t|cannot|can not|unable to) (come to|take|answer) (the|your) (phone|call)|(is|am|are) (not available|unavailable)|nicht (erreichbar|verfügbar)|pas (disponible|joignable)|no (está disponible|puedo atender)|não (está disponível|posso atender)|non (è raggiungibile|posso rispondere)|niet bereikbaar|недоступ|不在|连接不上|无法接通/iu,
+  ],
 ];
 
 /** Judges what was heard by `nowMs`. */
@@ -56,7 +68,7 @@ export function whoAnswered(greeting: Greeting, nowMs: number): Verdict {
   const { answeredMs, endMs, startMs, text } = greeting;
   const certain = certainMachine(greeting);
   if (certain) return certain;
-  if (MAILBOX_HINTS.filter((hint) => hint.test(text)).length >= 2) return { is: 'machine', rule: 'words' };
+  if (MAILBOX_HINTS.filter((hints) => isAnyIn(hints, text)).length >= 2) return { is: 'machine', rule: 'words' };
   if (startMs === null) return human('silence', answeredMs + SILENCE_MS, nowMs);
   if (endMs === null) return human('long_greeting', startMs + LONGEST_GREETING_MS, nowMs);
   const lengthMs = endMs - startMs;
@@ -67,7 +79,11 @@ export function whoAnswered(greeting: Greeting, nowMs: number): Verdict {
 /** What no person says and no line sounds like; words count at any time of the first `LATE_MACHINE_MS`, a tone until a turn was answered. */
 export function certainMachine({ text, tone }: Greeting): Machine | null {
   if (tone !== null) return { is: 'machine', rule: tone };
-  return MAILBOX_WORDS.test(text) ? { is: 'machine', rule: 'words' } : null;
+  return isAnyIn(MAILBOX_WORDS, text) ? { is: 'machine', rule: 'words' } : null;
+}
+
+function isAnyIn(patterns: readonly RegExp[], text: string): boolean {
+  return patterns.some((pattern) => pattern.test(text));
 }
 
 function human(rule: HumanRule, atMs: number, nowMs: number): Verdict {

@@ -4,8 +4,8 @@
  */
 import type { AgentConfig, Variables } from '#config/agent-config.ts';
 import type { SystemVariables } from '#config/call-plan.ts';
-
-const PLACEHOLDER = /\{\{\s*([^{}]+?)\s*\}\}/g;
+import { LIMITS } from '#config/limits.ts';
+import { fillPlaceholders } from '#config/placeholders.ts';
 
 /** Where values come from and what becomes of a placeholder without one. */
 export interface RenderingRules {
@@ -16,12 +16,15 @@ export interface RenderingRules {
   readonly onMissing: AgentConfig['variables']['on_missing'];
 }
 
-/** Fills the placeholders of a text in one pass: what is filled in is never scanned again. */
+/** Fills in the placeholders of a text. Values beyond its longest length are left out: a call goes on with what it has. */
 export function renderText(template: string, rules: RenderingRules): string {
-  return template.replace(PLACEHOLDER, (whole, name: string) => {
+  let room = LIMITS.renderedChars - template.length;
+  return fillPlaceholders(template, ({ name, written }) => {
     const value = name.startsWith('system.') ? own(rules.systemVariables, name.slice('system.'.length)) : own(rules.variables, name);
-    if (value !== undefined) return String(value);
-    return rules.onMissing === 'keep' ? whole : '';
+    if (value === undefined) return rules.onMissing === 'keep' ? written : '';
+    const text = String(value);
+    room -= text.length;
+    return room < 0 ? '' : text;
   });
 }
 

@@ -694,7 +694,7 @@ function sipfragStatus(body: string): number | null {
 
 /** The URI of a Contact. */
 function contactUri(contact: string): string {
-  return /<([^>]*)>/.exec(contact)?.[1] ?? contact;
+  return /<([^<>]*)>/.exec(contact)?.[1] ?? contact;
 }
 
 function hasContact(request: Srf.SrfRequest): boolean {

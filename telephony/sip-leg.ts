@@ -106,7 +106,7 @@ function digitOf(contentType: string, body: string): { digit: string; durationMs
     return digit === undefined ? null : { digit: digit.toUpperCase(), durationMs: 0 };
   }
   if (type !== 'application/dtmf-relay') return null;
-  const digit = /^\s*Signal\s*=\s*([0-9*#A-Da-d])\s*$/im.exec(body)?.[1];
-  const duration = /^\s*Duration\s*=\s*(\d{1,5})\s*$/im.exec(body)?.[1];
+  const digit = /^[ \t]*Signal[ \t]*=[ \t]*([0-9*#A-Da-d])[ \t]*$/im.exec(body)?.[1];
+  const duration = /^[ \t]*Duration[ \t]*=[ \t]*(\d{1,5})[ \t]*$/im.exec(body)?.[1];
   return digit === undefined ? null : { digit: digit.toUpperCase(), durationMs: Number(duration ?? 0) };
 }

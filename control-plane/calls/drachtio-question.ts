@@ -12,7 +12,7 @@ export const drachtioQuery = z.object({
 });
 
 const COMPACT: Readonly<Record<string, string>> = { i: 'call-id', f: 'from' };
-const USER = /sips?:([^@;?>\s]*)@/i;
+const USER = /sips?:([^@;?>\s]*)(@?)/gi;
 const TEL = /tel:([^;?>\s]*)/i;
 
 /** Reads an INVITE. Null when it is none, or holds what admission would not take. */
@@ -49,7 +49,8 @@ export function bearerOfBasic(authorization: string | undefined): string | undef
 }
 
 function userOf(uri: string): string {
-  const user = USER.exec(uri)?.[1] ?? TEL.exec(uri)?.[1] ?? '';
+  const addressed = [...uri.matchAll(USER)].find(([, , at]) => at === '@');
+  const user = addressed?.[1] ?? TEL.exec(uri)?.[1] ?? '';
   try {
     return decodeURIComponent(user);
   } catch {

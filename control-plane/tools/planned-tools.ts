@@ -51,7 +51,7 @@ function slug(name: string): string {
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .replace(/[^a-zA-Z0-9_-]+/g, '_')
-    .replace(/^[^a-zA-Z]+|_+$/g, '')
+    .replace(/^[^a-zA-Z]+|(?<!_)_+$/g, '')
     .toLowerCase();
   return (plain === '' ? 'tool' : plain).slice(0, FUNCTION_NAME_CHARS);
 }

@@ -1,7 +1,9 @@
 /** One real request of a webhook tool, to see what its endpoint answers (supplement 2.2 "Tool test"): the URL as saved, headers and body filled in from the given arguments. */
 import { z } from 'zod';
+import type { PlannedTool } from '#config/call-plan.ts';
 import { EgressRefused, EgressTimeout } from '#config/egress.ts';
 import { LIMITS } from '#config/limits.ts';
+import { FilledTooLong } from '#config/placeholders.ts';
 import { renderRequest } from '#config/tool-template.ts';
 import type { Context } from '../context.ts';
 import { invalidField } from '../problems.ts';
@@ -21,7 +23,7 @@ export const toolTestRecord = z.object({
   error: z.string().nullable(),
 });
 
-/** Sends the request. Throws `InvalidRequest` for a client tool, which only a browser can run. */
+/** Sends the request. Throws `InvalidRequest` for a client tool, which only a browser can run, and for arguments that fill in too much. */
 export async function testTool(
   context: Context,
   tool: ToolDocument,
@@ -29,7 +31,7 @@ export async function testTool(
 ): Promise<z.output<typeof toolTestRecord>> {
   const [planned] = plannedTools(context.secretBox, [{ ...tool, tool_id: tool._id }]);
   if (!planned || tool.tool_type !== 'webhook') throw invalidField([], 'only webhook tools can be tested');
-  const { method, headers, body } = renderRequest(planned, { variables: {}, systemVariables: objectOr(given['system']), arguments: given });
+  const { method, headers, body } = rendered(planned, given);
   const startedMs = context.clock.now();
   const latency = () => ({ latency_ms: Math.round(context.clock.now() - startedMs) });
   try {
@@ -50,6 +52,16 @@ export async function testTool(
     };
   } catch (error) {
     return { status_code: null, ...latency(), headers: {}, body: '', response_truncated: false, error: wordsFor(error) };
+  }
+}
+
+/** Throws `InvalidRequest` when the arguments make a text too long. */
+function rendered(planned: PlannedTool, given: Readonly<Record<string, unknown>>): ReturnType<typeof renderRequest> {
+  try {
+    return renderRequest(planned, { variables: {}, systemVariables: objectOr(given['system']), arguments: given });
+  } catch (error) {
+    if (error instanceof FilledTooLong) throw invalidField(['arguments'], error.message);
+    throw error;
   }
 }
 

@@ -118,7 +118,10 @@ export class Api {
 export function accessOf(options: { readonly url?: string; readonly key?: string }, environment: NodeJS.ProcessEnv): Access {
   const url = options.url ?? environment['PARLEY_URL'] ?? 'http://127.0.0.1:8080';
   if (!/^https?:\/\//.test(url)) throw new CommandError(`--url must start with http:// or https://, not ${url}`);
-  return { url: url.replace(/\/+$/, ''), key: options.key ?? environment['PARLEY_API_KEY'] ?? environment['ROOT_API_KEY'] ?? keptKey(environment) };
+  return {
+    url: url.replace(/(?<!\/)\/+$/, ''),
+    key: options.key ?? environment['PARLEY_API_KEY'] ?? environment['ROOT_API_KEY'] ?? keptKey(environment),
+  };
 }
 
 function keptKey(environment: NodeJS.ProcessEnv): string {

@@ -31,5 +31,5 @@ export function writeNamed(file: string, text: string): void {
 
 /** `ENOENT: no such file or directory, open 'x'` without what was said already. */
 function why(error: unknown): string {
-  return (error as Error).message.replace(/^[A-Z]+: /, '').replace(/, \w+( '.*')?$/, '');
+  return (error as Error).message.replace(/^[A-Z]+: ([^,]*),.*$/s, '$1');
 }

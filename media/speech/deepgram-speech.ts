@@ -15,7 +15,7 @@ const SLOWEST = 0.7;
 const FASTEST = 1.5;
 const SPARE_MS = 50_000;
 /** Most characters of one `Speak`. */
-const MOST_CHARS = 2_000;
+const PIECES = /.{1,2000}/gsu;
 
 const message = z.object({ type: z.string(), description: z.string().optional() });
 
@@ -42,7 +42,7 @@ export function createDeepgramSynthesizer(options: DeepgramOptions): Synthesizer
       synthesis.signal.throwIfAborted();
       if (text.trim() === '') return;
       const rateHz = offeredRate(RATES_HZ, synthesis.sampleRateHz);
-      const pieces = text.match(new RegExp(`[^]{1,${MOST_CHARS}}`, 'gu')) ?? [];
+      const pieces = text.match(PIECES) ?? [];
       const messages = [...pieces.map((piece) => ({ type: 'Speak', text: piece })), { type: 'Flush' }].map((each) => JSON.stringify(each));
       const farewell = JSON.stringify({ type: 'Close' });
       const speech = {

@@ -79,7 +79,7 @@ function toChunk(answer: FliteAnswer, at: { words: string; textStart: number; el
 
 /** Reads the phones Flite prints. */
 export function parsePhones(printed: string): TimedPhone[] {
-  return [...printed.matchAll(/(\S+):(\d+(?:\.\d+)?)/g)].map((match) => ({ name: match[1] ?? '', endMs: Number(match[2]) * 1_000 }));
+  return [...printed.matchAll(/(?<![^\s:])([^\s:]+):(\d+(?:\.\d+)?)/g)].map((match) => ({ name: match[1] ?? '', endMs: Number(match[2]) * 1_000 }));
 }
 
 /** The text in the letters Flite knows, every character in its place, so that positions stay those of the text that was asked for. */

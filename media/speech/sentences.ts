@@ -8,15 +8,18 @@ export interface Sentence {
 
 /** A longer sentence is cut at a comma, or else between words. */
 const LONGEST_CHARS = 160;
+/** With the space before it. */
+const LONGEST_ABBREVIATION = 5;
 const ABBREVIATION = /(?:^|\s)(?:[A-Za-z]|Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|a\.m|p\.m)\.$/;
 
 /** Sentences in order; together they cover every visible character of the text. */
 export function cutSentences(text: string): Sentence[] {
   const sentences: Sentence[] = [];
   let start = 0;
-  for (const match of text.matchAll(/[.!?;:]+["')\]]*(?=\s)|\n+/g)) {
+  for (const match of text.matchAll(/[.!?;:]+["')\]]*|\n+/g)) {
     const end = match.index + match[0].length;
-    if (ABBREVIATION.test(text.slice(start, end))) continue;
+    const isEnd = match[0].startsWith('\n') || /\s/.test(text[end] ?? '');
+    if (!isEnd || ABBREVIATION.test(text.slice(Math.max(start, end - LONGEST_ABBREVIATION), end))) continue;
     sentences.push(...shorten(text, start, end));
     start = end;
   }

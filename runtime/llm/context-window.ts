@@ -89,7 +89,12 @@ function trimmed(messages: readonly ChatMessage[], room: number): readonly ChatM
 
 function shortened(text: string, bytes: number): string {
   const whole = Buffer.from(text);
-  return whole.byteLength <= bytes ? text : `${whole.subarray(0, bytes).toString('utf8').replace(/�+$/, '')} [cut here]`;
+  return whole.byteLength <= bytes
+    ? text
+    : `${whole
+        .subarray(0, bytes)
+        .toString('utf8')
+        .replace(/(?<!\uFFFD)\uFFFD+$/, '')} [cut here]`;
 }
 
 function tokensOf(messages: readonly ChatMessage[]): number {

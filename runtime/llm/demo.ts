@@ -30,7 +30,7 @@ const CLOCK_TIME = /\b\d{1,2}:\d{2}(?:\s[AP]M)?/;
 const NUMBER_WORDS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
 const DAYS = /\b(today|tonight|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b/;
 const HOUR = /\bat (\w+)/;
-const PARTY = /\b(?:for )?(\w+) (?:people|persons|guests)\b/;
+const PARTY = /\b(\w+) (?:people|persons|guests)\b/;
 
 /** Creates the demo's model. */
 export function createDemoModel(): LanguageModel {
@@ -149,7 +149,7 @@ function numberIn(text: string): string | null {
 function lastAnswer(messages: readonly ChatMessage[]): string | null {
   const last = messages.findLast((message) => message.role === 'assistant' && message.content !== '');
   // Where the caller cut it off stands a mark that is not for the ear.
-  return last?.content.replace(/\s*\[…\]$/, '') ?? null;
+  return last?.content.replace(/(?<!\s)\s*\[…\]$/, '') ?? null;
 }
 
 /** Reads the time from the context the prompt carries (supplement 4.2), as the demo has no clock of its own. */

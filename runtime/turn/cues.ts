@@ -4,10 +4,9 @@
  */
 import { EMOTIONS, type Emotion } from '#media/speech/speech.ts';
 
-const CUE = new RegExp(
-  `\\[(${EMOTIONS.join('|')}|laugh(?:s|ing|ter)?|chuckles?|sigh(?:s|ing)?|gasps?|whisper(?:s|ing)?|pauses?|clears throat)\\]`,
-  'gi',
-);
+/** What may be a cue. */
+const BRACKETED = /\[([a-z ]{1,32})\]/gi;
+const SOUND = /^(?:laugh(?:s|ing|ter)?|chuckles?|sigh(?:s|ing)?|gasps?|whisper(?:s|ing)?|pauses?|clears throat)$/i;
 
 /** What an expressive agent's model is told. */
 export const CUE_INSTRUCTION = `Where the tone should change, begin the sentence with one of these cues, and use no other: ${EMOTIONS.map((emotion) => `[${emotion}]`).join(' ')}. Cues are never read aloud.`;
@@ -15,8 +14,11 @@ export const CUE_INSTRUCTION = `Where the tone should change, begin the sentence
 /** The text without cues, and the emotion named last in it; null where none is. */
 export function withoutCues(text: string): { readonly text: string; readonly emotion: Emotion | null } {
   if (!text.includes('[')) return { text, emotion: null };
-  const emotion = [...text.matchAll(CUE)]
-    .map(([, cue = '']) => EMOTIONS.find((known) => known === cue.toLowerCase()))
-    .findLast((known) => known !== undefined);
-  return { text: text.replace(CUE, ' '), emotion: emotion ?? null };
+  let emotion: Emotion | null = null;
+  const plain = text.replace(BRACKETED, (whole, cue: string) => {
+    const named = EMOTIONS.find((known) => known === cue.toLowerCase());
+    emotion = named ?? emotion;
+    return named !== undefined || SOUND.test(cue) ? ' ' : whole;
+  });
+  return { text: plain, emotion };
 }

@@ -2,6 +2,7 @@
  * Has the caller finished? Judged from the words alone, 200 ms after the end of speech and again with every change of the transcript.
  * Rules are scored from "surely not" (0) to "surely" (1); `eagerness` is the score that counts as finished. The time to wait is always counted from the end of speech.
  */
+import { compileLinearPattern } from '#config/linear-pattern.ts';
 import { digitCount } from './digit-words.ts';
 import { endsHanging, endsHesitating, MAIL_AT, MAIL_DOT, MAIL_WORDS } from './grammar-cues.ts';
 import { bare } from './normalised.ts';
@@ -72,18 +73,16 @@ function dictated(text: string, tokens: readonly string[], language: string): Ju
   return digits === LOCAL_NUMBER_DIGITS && endsSentence(text) ? { rule: 'local_number', score: 0.6 } : { rule: 'half_number', score: 0.1 };
 }
 
-const IS_MAIL = new RegExp(MAIL_WORDS, 'u');
-const HAS_AT = new RegExp(MAIL_AT, 'u');
-const HAS_DOMAIN = new RegExp(`(${MAIL_AT})\\s*\\S+.*(${MAIL_DOT})\\s*[a-z]{2,}[.!?]?$`, 'u');
-const HANGS = new RegExp(`(${MAIL_AT}|${MAIL_DOT}|\\b(underscore|dash|hyphen))[.,]?$`, 'u');
+const HAS_DOMAIN = compileLinearPattern(`(${MAIL_AT.source})\\s*\\S+.*(${MAIL_DOT.source})\\s*[a-z]{2,}[.!?]?$`);
+const HANGS = compileLinearPattern(`(${MAIL_AT.source}|${MAIL_DOT.source}|\\b(underscore|dash|hyphen))[.,]?$`);
 
 /** Ends inside a dictated e-mail address. */
 function halfEmail(text: string, tokens: readonly string[]): Judgement | null {
-  if (!IS_MAIL.test(text)) return null;
+  if (!MAIL_WORDS.test(text)) return null;
   const isAnnounced = /^(is|address|ist|es|est|lautet|adresse)$/.test(tokens.at(-1) ?? '');
-  const hasAt = HAS_AT.test(text);
-  const isUnderWay = hasAt || isAnnounced || (HANGS.test(text) && !/\.$/.test(text));
-  return isUnderWay && !HAS_DOMAIN.test(text) ? { rule: 'half_email', score: 0.1 } : null;
+  const hasAt = MAIL_AT.test(text);
+  const isUnderWay = hasAt || isAnnounced || (!text.endsWith('.') && HANGS.matcher(text).find());
+  return isUnderWay && !HAS_DOMAIN.matcher(text).find() ? { rule: 'half_email', score: 0.1 } : null;
 }
 
 /** One letter of a name being spelled; an ideogram or a syllable is a word. */

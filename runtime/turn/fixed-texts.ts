@@ -15,9 +15,21 @@ export function fixedTexts(plan: CallPlan): (text: string) => boolean {
   // What an override says is said to this caller only.
   const greeting = plan.first_message_override === null ? greetingText(config) : '';
   const known = [greeting, ...otherTexts(config)].filter((text) => text !== '');
-  const isFixed = (text: string): boolean =>
-    known.some((part) => text === part || (text.startsWith(`${part} `) && isFixed(text.slice(part.length + 1))));
-  return isFixed;
+  return (text) => isJoinedOf(known, text);
+}
+
+/** True when a text is some of these parts, a space between each two. Each place where a part may begin is tried once, whatever led to it. */
+function isJoinedOf(parts: readonly string[], text: string): boolean {
+  const starts = new Set([0]);
+  for (const start of starts) {
+    for (const part of parts) {
+      if (!text.startsWith(part, start)) continue;
+      const end = start + part.length;
+      if (end === text.length) return true;
+      if (text[end] === ' ') starts.add(end + 1);
+    }
+  }
+  return false;
 }
 
 function greetingText({ greeting }: TurnConfig): string {

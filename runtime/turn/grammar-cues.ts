@@ -84,9 +84,9 @@ export function endsHanging(lastWord: string, language: string): boolean {
   return [...hanging].some((ending) => lastWord.endsWith(ending));
 }
 
-/** A dictated e-mail address is announced by one of these, or gives itself away. Sources of regular expressions. */
+/** A dictated e-mail address is announced by one of these, or gives itself away. */
 export const MAIL_WORDS =
-  '@|\\be-?mail|\\bmail address|\\bcorreo\\b|\\bcourriel|почт|пошт|имейл|メール|邮箱|邮件|이메일|e-?posta|\\bat (gmail|hotmail|yahoo|outlook|icloud)\\b|arroba|arobase|chiocciola|klammeraffe|apenstaartje|zavináč|アットマーク|골뱅이';
+  /@|\be-?mail|\bmail address|\bcorreo\b|\bcourriel|почт|пошт|имейл|メール|邮箱|邮件|이메일|e-?posta|\bat (gmail|hotmail|yahoo|outlook|icloud)\b|arroba|arobase|chiocciola|klammeraffe|apenstaartje|zavináč|アットマーク|골뱅이/u;
 export const MAIL_AT =
-  '@|\\bat\\b|arroba|arobase|chiocciola|klammeraffe|apenstaartje|zavináč|małpa|собака|snabel-?a|krøllalfa|kukac|アット(マーク)?|골뱅이|艾特';
-export const MAIL_DOT = '\\.|\\b(dot|punkt|point|punto|ponto|punt|punct|piste|nokta|pont)\\b|kropka|tečka|bodka|точка|крапка|ドット|점|点';
+  /@|\bat\b|arroba|arobase|chiocciola|klammeraffe|apenstaartje|zavináč|małpa|собака|snabel-?a|krøllalfa|kukac|アット(マーク)?|골뱅이|艾特/u;
+export const MAIL_DOT = /\.|\b(dot|punkt|point|punto|ponto|punt|punct|piste|nokta|pont)\b|kropka|tečka|bodka|точка|крапка|ドット|점|点/u;

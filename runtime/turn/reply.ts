@@ -19,6 +19,9 @@ const ABBREVIATIONS = new Set(
   ),
 );
 
+/** More than the longest of them, with marks in front. */
+const LONGEST_ABBREVIATION = 24;
+
 /** A piece of a reply. */
 export interface Piece {
   /** What is said, without cues. */
@@ -68,7 +71,7 @@ const MARKS = /[([{)\]}\n。！？｡.!?…؟।，、；：,;:—–]/g;
 /** Where the first piece of `text` ends; 0 while that cannot be told. Asked with every token: only marks are looked at. */
 function nextCut(text: string, isFirst: boolean): number {
   let depth = 0;
-  for (const { 0: mark, index } of text.matchAll(MARKS)) {
+  for (const { 0: mark, index } of text.slice(0, LONGEST_PIECE + 1).matchAll(MARKS)) {
     if ('([{'.includes(mark)) depth += 1;
     if (')]}'.includes(mark)) depth = Math.max(0, depth - 1);
     // What a mark ends is told by the character after it.
@@ -96,15 +99,11 @@ function endsSentence(text: string, index: number): boolean {
   if ('。！？｡'.includes(char)) return true;
   if (char === '\n') return true;
   if (!'.!?…؟।'.includes(char) || !/[\s"')\]]/.test(next)) return false;
-  return char !== '.' || !isAbbreviation(text.slice(0, index));
+  return char !== '.' || !isAbbreviation(text.slice(Math.max(0, index - LONGEST_ABBREVIATION), index));
 }
 
 function isAbbreviation(before: string): boolean {
-  const word =
-    /(\S+)$/
-      .exec(before)?.[1]
-      ?.toLowerCase()
-      .replace(/^["'(]+/, '') ?? '';
+  const word = (before.split(/\s/).at(-1) ?? '').toLowerCase().replace(/^["'(]+/, '');
   // A single letter is an initial; a lone number is the head of a list or the start of a decimal.
   return ABBREVIATIONS.has(word) || /^\p{L}$/u.test(word) || /^\d{1,2}$/.test(word);
 }

@@ -28,11 +28,11 @@ export function readable(text: string): string {
 function plain(text: string): string {
   return text
     .replace(/```[\s\S]*?```/g, ' ')
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/!?\[([^[\]]*)\]\([^)[]*\)/g, '$1')
     .replace(/^\s{0,3}#{1,6}\s+/gm, '')
-    .replace(/^\s*[-*+•]\s+/gm, '')
-    .replace(/^\s*>\s?/gm, '')
-    .replace(/^\s*\|?[\s:|-]+\|?\s*$/gm, '')
+    .replace(/^[^\S\n\r\u2028\u2029]*[-*+•]\s+/gm, '')
+    .replace(/^[^\S\n\r\u2028\u2029]*>\s?/gm, '')
+    .replace(/^[\s:|-]+$/gm, '')
     .replace(/\*{1,3}(\S(?:[^*]*\S)?)\*{1,3}/g, '$1')
     .replace(/(^|\s)_{1,2}(\S(?:[^_]*\S)?)_{1,2}(?=\s|[.,!?;:]|$)/g, '$1$2')
     .replace(/[*`~|]+/g, ' ')

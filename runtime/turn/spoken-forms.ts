@@ -142,7 +142,7 @@ function rule(source: string, read: Rule['read'], flags = 'uy'): Rule {
 
 function abbreviation(text: string, start: number, { language }: Reading): SpokenForm | null {
   const word = /^\S+/.exec(text.slice(start))?.[0] ?? '';
-  for (const written of [word, word.replace(/[,;:!?)"']+$/, '')]) {
+  for (const written of [word, word.replace(/(?<![,;:!?)"'])[,;:!?)"']+$/, '')]) {
     const spoken = abbreviationsFor(language).get(written);
     // A number sign is one only before a number: "No. 5", but "No. Really."
     if (spoken !== undefined && (!/^(No|Nr|N)\.$/.test(written) || /^ ?\d/.test(text.slice(start + written.length))))
@@ -246,7 +246,7 @@ function spokenUnit(number: string, unit: string, reading: Reading): string {
 
 /** What the platform formats, with the number put in as it is read. */
 function inWords(format: Intl.NumberFormat, { value, written }: { value: string; written: string }, reading: Reading): string {
-  const [, digits = '', scale = ''] = /^([\d.-]+)(.*)$/.exec(written) ?? [];
+  const [, digits = '', scale = ''] = /^([\d.-]+)(.*)$/s.exec(written) ?? [];
   const parts = format.formatToParts(Number(value));
   const first = parts.findIndex(({ type }) => NUMERIC.has(type));
   return parts

@@ -108,7 +108,7 @@ function eventText(text: string): [text: string, isCut: boolean] {
     bytes
       .subarray(0, LIMITS.toolEventBytes)
       .toString('utf8')
-      .replace(/\uFFFD+$/, ''),
+      .replace(/(?<!\uFFFD)\uFFFD+$/, ''),
     true,
   ];
 }

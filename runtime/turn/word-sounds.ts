@@ -13,20 +13,8 @@ export interface Sound {
 }
 
 /** Letters that are one sound together come first: two take no longer than one. */
-const SOUND = new RegExp(
-  [
-    '(?<hiss>sch?h|ch|tch|ti(?=o)|ss|zz|ci(?=[ao])|c(?=[eiy])|[szxjß])',
-    '(?<breath>th|ph|ff|[fvh])',
-    '(?<stop>ck|pp|tt|cc|kk|[ptkcq])',
-    '(?<voicedStop>bb|dd|gg|[bdg])',
-    '(?<liquid>wh|ll|mm|nn|rr|[lmnrw])',
-    String.raw`(?<vowel>\p{Script=Latin})`,
-    String.raw`(?<digit>\p{N})`,
-    String.raw`(?<syllable>[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])`,
-    String.raw`(?<other>\p{L})`,
-  ].join('|'),
-  'giu',
-);
+const SOUND =
+  /(?<hiss>sch?h|ch|tch|ti(?=o)|ss|zz|ci(?=[ao])|c(?=[eiy])|[szxjß])|(?<breath>th|ph|ff|[fvh])|(?<stop>ck|pp|tt|cc|kk|[ptkcq])|(?<voicedStop>bb|dd|gg|[bdg])|(?<liquid>wh|ll|mm|nn|rr|[lmnrw])|(?<vowel>\p{Script=Latin})|(?<digit>\p{N})|(?<syllable>[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])|(?<other>\p{L})/giu;
 const KINDS: Readonly<Record<string, Sound>> = {
   hiss: { kind: 'hiss', letters: 1.5 },
   breath: { kind: 'breath', letters: 1 },

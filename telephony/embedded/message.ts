@@ -6,6 +6,8 @@
 /** Largest message taken from the network, bytes: what one UDP datagram can carry. */
 export const MAX_MESSAGE_BYTES = 65_535;
 const MAX_HEADERS = 256;
+/** Longest header, its continuation lines included. */
+const MAX_HEADER_CHARS = 8_192;
 
 /** A header as it stood in the message; continuation lines are joined. */
 export interface SipHeader {
@@ -91,15 +93,19 @@ export function formatMessage(message: SipMessage): string {
   return [first, ...lines, `Content-Length: ${Buffer.byteLength(message.body)}`, '', message.body].join('\r\n');
 }
 
-/** Value of a header parameter, `tag` of a From for one; null when it has none. */
+/** Value of a header parameter by its lower-case name, `tag` of a From for one; null when it has none. */
 export function parameter(value: string, name: string): string | null {
-  const outside = value.replace(/<[^>]*>/g, '<>').replace(/"(?:[^"\\]|\\.)*"/g, '""');
-  return new RegExp(`;\\s*${name}\\s*=\\s*([^;,\\s]+)`, 'i').exec(outside)?.[1] ?? null;
+  const outside = value.replace(/<[^<>]*>/g, '<>').replace(/"[^"\\]*(?:\\[\s\S][^"\\]*)*("?)/g, (quoted, end) => (end === '' ? quoted : '""'));
+  for (const part of outside.split(';').slice(1)) {
+    const [, key, given] = /^\s*([^\s=]+)\s*=\s*([^,\s]+)/.exec(part) ?? [];
+    if (key?.toLowerCase() === name) return given ?? null;
+  }
+  return null;
 }
 
 /** The URI of a From, To, Contact or Route value. */
 export function uriOf(value: string): string {
-  return /<([^>]*)>/.exec(value)?.[1] ?? value.split(';')[0]?.trim() ?? '';
+  return /<([^<>]*)>/.exec(value)?.[1] ?? value.split(';')[0]?.trim() ?? '';
 }
 
 /** Where the sender of a message is reached inside a dialog; null when it has no Contact that could be written into a request line. */
@@ -110,7 +116,8 @@ export function contactUri(message: Pick<SipMessage, 'headers'>): string | null 
 
 /** Parts of a SIP URI; null when it is none. The port is null when the URI names none. */
 export function parseUri(uri: string): { user: string; host: string; port: number | null; transport: string | null } | null {
-  const match = /^sips?:(?:([^@]*)@)?(\[[0-9a-fA-F:.]+\]|[^:;?>\s[\]]+)(?::(\d{1,5}))?(.*)$/i.exec(uri);
+  if (/[\r\n]/.test(uri)) return null;
+  const match = /^sips?:(?:([^@]*)@)?(\[[0-9a-fA-F:.]+\]|[^:;?>\s[\]]+)(?::(\d{1,5}))?(.*)$/is.exec(uri);
   if (!match) return null;
   const port = match[3] === undefined ? null : Number(match[3]);
   if (port !== null && (port < 1 || port > 65_535)) return null;
@@ -141,7 +148,7 @@ function parseStart(line: string): RequestLine | StatusLine | null {
 }
 
 function parseHeaders(lines: readonly string[]): SipHeader[] | null {
-  if (lines.length > MAX_HEADERS) return null;
+  if (lines.length > MAX_HEADERS || lines.some((line) => line.length > MAX_HEADER_CHARS)) return null;
   const headers: SipHeader[] = [];
   for (const line of lines) {
     const match = /^([A-Za-z0-9.!%*_+`'~-]{1,128})[ \t]*:[ \t]*(.*)$/s.exec(line);

@@ -17,6 +17,7 @@ const SINGLE = ['from', 'to', 'call-id', 'cseq', 'max-forwards', 'content-length
 const REQUIRED = ['from', 'to', 'call-id'];
 const NAMED_PARTIES = ['from', 'to', 'contact'];
 const MAX_HEADERS = 256;
+const MAX_URI_CHARS = 2_048;
 
 /** Reads one whole message. */
 export function readMessage(text: string): Received {
@@ -30,14 +31,23 @@ export function readMessage(text: string): Received {
 function salvage(text: string): Received {
   const head = text.replace(/^(\r?\n)+/, '').split(/\r?\n\r?\n/, 1)[0] ?? '';
   const [first = '', ...lines] = head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/, MAX_HEADERS);
-  const start = /^(\S{1,128})[ \t]+(\S.{0,2047}?)[ \t]+SIP\/(\d{1,3}\.\d{1,3})[ \t]*$/i.exec(first);
+  const start = salvageStart(first);
   if (!start) return NOTHING;
   const headers = lines.flatMap((line): SipHeader[] => {
     const match = /^([A-Za-z0-9.!%*_+`'~-]{1,128})[ \t]*:[ \t]*(.*)$/s.exec(line);
     return match ? [{ name: match[1] ?? '', value: (match[2] ?? '').trim() }] : [];
   });
-  const request: SipMessage = { start: { kind: 'request', method: start[1] ?? '', uri: start[2] ?? '' }, headers, body: '' };
-  return refused(start[3] === '2.0' ? 400 : 505, request);
+  const request: SipMessage = { start: { kind: 'request', method: start.method, uri: start.uri }, headers, body: '' };
+  return refused(start.version === '2.0' ? 400 : 505, request);
+}
+
+/** A method, something, and a version. */
+function salvageStart(line: string): { method: string; uri: string; version: string } | null {
+  const [opening, method] = /^(\S{1,128})[ \t]+/.exec(line) ?? [];
+  const [closing, version] = /(?<=[ \t])SIP\/(\d{1,3}\.\d{1,3})(?=[ \t]*$)/i.exec(line) ?? [];
+  if (opening === undefined || method === undefined || closing === undefined || version === undefined) return null;
+  const uri = line.slice(opening.length, line.lastIndexOf(closing)).trimEnd();
+  return uri === '' || uri.length > MAX_URI_CHARS || /\r/.test(uri) ? null : { method, uri, version };
 }
 
 /** An ACK is never answered (RFC 3261 §17), and neither is what does not say whom the answer is for. */

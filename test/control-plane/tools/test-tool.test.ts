@@ -91,6 +91,16 @@ describe('supplement 2.2 a tool test', () => {
     expect(seen.map((request) => request.body)).toEqual(['[] []', '[] [{{system.today}}]']);
   });
 
+  it('security 10: arguments that make the body longer than 1,048,576 characters are a 422 that says what to do, and nothing is sent', async () => {
+    const route = await createTool({ url: base, content_type: 'text/plain', body_template: '{{a}}'.repeat(20_000) });
+    const answer = await run(route, { a: 'x'.repeat(20_000) });
+    expect([answer.status, answer.text]).toEqual([
+      422,
+      expect.stringContaining('longer than 1048576 characters: use shorter values, or fewer placeholders'),
+    ]);
+    expect(seen).toEqual([]);
+  });
+
   it('S§8 keeps the first 64 KB of the answer and says when there was more', async () => {
     const route = await createTool({ url: base });
     answer = (response) => response.end('x'.repeat(65_536));

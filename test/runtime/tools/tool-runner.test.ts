@@ -88,6 +88,14 @@ describe('webhook tools', () => {
     expect(server.requests[0]?.body).toBe('friday {{system.today}} "q"');
   });
 
+  it('security 10: a request that would be too long fails with what to do, and nothing is sent', async () => {
+    const server = await tenant();
+    const tools = runner({ tools: [toolOf({ url: server.url, content_type: 'text/plain', body_template: '{{note}}'.repeat(10_000) })] });
+    const outcome = await tools.run(call({ note: 'x'.repeat(10_000) }), { signal: signal() });
+    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('longer than 1048576 characters: use shorter values') });
+    expect(server.requests).toEqual([]);
+  });
+
   it.each([
     ['application/vnd.api+json', [], true],
     ['text/plain', [{ name: 'Content-Type', value: 'application/json; charset=utf-8' }], true],

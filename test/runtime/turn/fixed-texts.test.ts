@@ -3,6 +3,7 @@ import type { CallPlan } from '#config/call-plan.ts';
 import { fixedTexts } from '#runtime/turn/fixed-texts.ts';
 import { phrasesFor } from '#runtime/turn/phrases.ts';
 import { turnConfig } from '#runtime/turn/turn-config.ts';
+import { growthOf, MOST_GROWTH, repeated } from '#test/hostile/growth.ts';
 import { planOf, renderFor } from './settings-script.ts';
 
 const phrases = phrasesFor('en');
@@ -80,5 +81,11 @@ describe('so is', () => {
     for (const text of ['I call for Ann’s bakery. Hello.', `${phrases.back} Hello.`]) expect(isFixed(text), text).toBe(true);
     for (const text of ['I call for Bob’s bar. Hello.', 'Hello. Ann is 42.', 'Ann is 42. Hello.', 'Hello.Hello.', '', ' ', 'Hello. '])
       expect(isFixed(text), text).toBe(false);
+  });
+
+  it('security 3: and that is told in time linear in the text, in however many ways it can be put together', () => {
+    const isFixed = fixedTexts(greeting('a', { outreach: { disclosure: 'a a', opt_out: null } }));
+    const growth = growthOf({ make: (size) => `${repeated('a ', size)}b`, run: isFixed, longest: 20_000 });
+    expect(growth.ratio).toBeLessThanOrEqual(MOST_GROWTH);
   });
 });

@@ -1,0 +1,182 @@
+/**
+ * `npm run check:regexes`: no regular expression of the product takes more than linear time (recheck judges each), and none is made of what is not known here.
+ * An exception stands in `ALLOWED` with the bound on its input; one that is needed no longer is a failure as well.
+ */
+import { once } from 'node:events';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { parseSync } from '@swc/core';
+import { checkSync } from 'recheck';
+
+interface Exception {
+  readonly file: string;
+  /** Of a literal its source, of a call of `RegExp` its argument as it is written. */
+  readonly pattern: string;
+  /** What keeps its input short. */
+  readonly bound: string;
+}
+
+const ALLOWED: readonly Exception[] = [
+  {
+    file: 'control-plane/example-of.ts',
+    pattern: 'schema pattern',
+    bound: 'patterns of our own schemas, which are checked where they stand, on examples written there',
+  },
+  {
+    file: 'control-plane/store/embedded/matcher.ts',
+    pattern: 'source',
+    bound: 'made by searchPattern: what is searched for, at most 256 characters, word for word, in names of at most 256',
+  },
+  {
+    file: 'runtime/turn/spoken-forms.ts',
+    pattern: 'source ENDS (?: ) ',
+    bound: 'sticky, in pieces of a reply, at most 221 characters; test/hostile/speech-text.test.ts measures all of them',
+  },
+];
+
+const SOURCES = '{config,media,telephony,runtime,control-plane,web,deploy}/**/*.{ts,tsx}';
+const FEWEST_FILES = 500;
+const FEWEST_PATTERNS = 250;
+/** Only ends what would never end. */
+const TIMEOUT_MS = 300_000;
+
+interface Found {
+  readonly file: string;
+  readonly pattern: string;
+  /** Null where the pattern is not known before the program runs. */
+  readonly flags: string | null;
+}
+
+type Node = Readonly<Record<string, unknown>> & { readonly type?: unknown };
+
+interface Pattern {
+  readonly pattern: string;
+  readonly flags: string;
+}
+
+process.env['RECHECK_BACKEND'] = 'pure';
+const root = join(import.meta.dirname, '..');
+/** Goes with the packages: another version of recheck judges anew. */
+const MEMORY = join(root, 'node_modules', 'recheck', 'judged.json');
+if (isMainThread) process.exit(await main());
+else parentPort?.postMessage((workerData as Pattern[]).map(judge));
+
+/** The exit code. */
+async function main(): Promise<number> {
+  const files = [...globSync('*.ts', { cwd: root }), ...globSync(SOURCES, { cwd: root })]
+    .filter((file) => !/(^|\/)(dist|node_modules)\//.test(file))
+    .sort();
+  const found = files.flatMap(patternsOf);
+  const judged = await judgeAll(found);
+  const needed = new Set<Exception>();
+  const problems: string[] = [];
+  for (const each of found) {
+    const problem = each.flags === null ? 'is made while the program runs' : judged.get(keyOf(each));
+    if (!problem) continue;
+    const exception = ALLOWED.find(({ file, pattern }) => file === each.file && pattern === each.pattern);
+    if (exception) needed.add(exception);
+    else problems.push(`${each.file}: /${each.pattern}/ ${problem}`);
+  }
+  for (const exception of ALLOWED)
+    if (!needed.has(exception)) problems.push(`${exception.file}: the exception for /${exception.pattern}/ is no longer needed`);
+  for (const problem of problems) console.log(problem);
+  console.log(`${judged.size} patterns in ${files.length} files, ${needed.size} exceptions, ${problems.length} problems`);
+  return problems.length > 0 || files.length < FEWEST_FILES || judged.size < FEWEST_PATTERNS ? 1 : 0;
+}
+
+/** What is wrong with each pattern: null when its time is linear in its input. What was judged before is not judged again. */
+async function judgeAll(found: readonly Found[]): Promise<ReadonlyMap<string, string | null>> {
+  const known = remembered();
+  const distinct = new Map(found.flatMap(({ pattern, flags }) => (flags === null ? [] : [[keyOf({ pattern, flags }), { pattern, flags }]])));
+  const unknown = [...distinct].filter(([key]) => !known.has(key));
+  const judged = new Map([...known].filter(([key]) => distinct.has(key)));
+  await Promise.all(
+    shares(unknown).map(async (share) => {
+      const worker = new Worker(import.meta.filename, { workerData: share.map(([, pattern]) => pattern) });
+      const [problems] = (await once(worker, 'message')) as [(string | null)[]];
+      for (const [index, [key]] of share.entries()) judged.set(key, problems[index] ?? null);
+    }),
+  );
+  mkdirSync(dirname(MEMORY), { recursive: true });
+  writeFileSync(MEMORY, JSON.stringify([...judged]));
+  return judged;
+}
+
+/** One for each processor. */
+function shares<T>(all: readonly T[]): T[][] {
+  const count = Math.min(all.length, availableParallelism());
+  return Array.from({ length: count }, (_, share) => all.filter((__, index) => index % count === share));
+}
+
+function remembered(): Map<string, string | null> {
+  return existsSync(MEMORY) ? new Map(JSON.parse(readFileSync(MEMORY, 'utf8')) as [string, string | null][]) : new Map();
+}
+
+function judge({ pattern, flags }: Pattern): string | null {
+  // Without limits of time the judgement is the same on every machine.
+  const { status, complexity, error } = checkSync(pattern, flags, { timeout: TIMEOUT_MS, attackTimeout: null, incubationTimeout: null });
+  if (status === 'safe') return null;
+  return status === 'vulnerable' ? `takes ${complexity.summary} time` : `cannot be judged (${error.kind}): split it`;
+}
+
+function keyOf({ pattern, flags }: { pattern: string; flags: string | null }): string {
+  return `/${pattern}/${flags}`;
+}
+
+function patternsOf(file: string): Found[] {
+  const code = readFileSync(join(root, file), 'utf8');
+  const { body } = parseSync(code, { syntax: 'typescript', tsx: file.endsWith('x'), target: 'es2024' });
+  const patterns: Found[] = [];
+  collect(body, (node) => {
+    if (node.type === 'RegExpLiteral') patterns.push({ file, pattern: String(node['pattern']), flags: String(node['flags']) });
+    else if (isRegExpCall(node)) patterns.push(madeBy(file, node, body));
+  });
+  return patterns;
+}
+
+function collect(node: unknown, visit: (node: Node) => void): void {
+  if (typeof node !== 'object' || node === null) return;
+  if (!Array.isArray(node)) visit(node as Node);
+  for (const child of Object.values(node)) collect(child, visit);
+}
+
+function isRegExpCall(node: Node): boolean {
+  return (node.type === 'NewExpression' || node.type === 'CallExpression') && (node['callee'] as Node)['value'] === 'RegExp';
+}
+
+/** The pattern a call makes, where it is put together from constants of its own file. */
+function madeBy(file: string, call: Node, body: unknown): Found {
+  const [pattern, flags] = (call['arguments'] as { expression: Node }[]).map(({ expression }) => constant(expression, body));
+  return typeof pattern === 'string' && flags !== null ? { file, pattern, flags: flags ?? '' } : { file, pattern: written(call), flags: null };
+}
+
+/** The text of an expression; null when it is not known. */
+function constant(node: Node, body: unknown): string | null {
+  if (node.type === 'StringLiteral') return String(node['value']);
+  if (node.type === 'TaggedTemplateExpression') return templateText(node['template'] as Node, body, 'raw');
+  if (node.type === 'TemplateLiteral') return templateText(node, body, 'cooked');
+  if (node.type !== 'Identifier') return null;
+  let init: Node | null = null;
+  collect(body, (each) => {
+    if (each.type === 'VariableDeclarator' && (each['id'] as Node)['value'] === node['value']) init = each['init'] as Node | null;
+  });
+  return init === null ? null : constant(init, body);
+}
+
+function templateText(template: Node, body: unknown, form: 'raw' | 'cooked'): string | null {
+  const quasis = template['quasis'] as Record<'raw' | 'cooked', string>[];
+  const values = (template['expressions'] as Node[]).map((expression) => constant(expression, body));
+  return values.includes(null) ? null : quasis.map((quasi, index) => quasi[form] + (values[index] ?? '')).join('');
+}
+
+/** How the exceptions name a call whose pattern is not known: by what it is put together from. */
+function written(call: Node): string {
+  const names: string[] = [];
+  collect((call['arguments'] as { expression: Node }[])[0]?.expression, (node) => {
+    if (node.type === 'Identifier') names.push(String(node['value']));
+    else if (node.type === 'TemplateElement') names.push(String(node['raw']));
+  });
+  return names.join(' ');
+}
