@@ -116,9 +116,9 @@ function remembered(): Map<string, string | null> {
 
 function judge({ pattern, flags }: Pattern): string | null {
   // Without limits of time the judgement is the same on every machine.
-  const { status, complexity, error } = checkSync(pattern, flags, { timeout: TIMEOUT_MS, attackTimeout: null, incubationTimeout: null });
-  if (status === 'safe') return null;
-  return status === 'vulnerable' ? `takes ${complexity.summary} time` : `cannot be judged (${error.kind}): split it`;
+  const judged = checkSync(pattern, flags, { timeout: TIMEOUT_MS, attackTimeout: null, incubationTimeout: null });
+  if (judged.status === 'safe') return null;
+  return judged.status === 'vulnerable' ? `takes ${judged.complexity.summary} time` : `cannot be judged (${judged.error.kind}): split it`;
 }
 
 function keyOf({ pattern, flags }: { pattern: string; flags: string | null }): string {
