@@ -24,6 +24,12 @@ interface BodyRules {
 }
 
 const FIELD_BYTES = 64 * 1_024;
+/** Fields and files of one form. */
+const FORM_FIELDS = 64;
+const FORM_FILES = 24;
+const MOST_PARTS = FORM_FIELDS + FORM_FILES;
+/** Of a form that is one text: larger files go into multipart forms. */
+const URLENCODED_BYTES = 2 * 1_048_576;
 
 /** Makes a scope take these kinds of body up to a size. */
 export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mostFieldBytes = FIELD_BYTES, mayMiss = false }: BodyRules): void {
@@ -40,12 +46,18 @@ export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mostFie
     });
   }
   if (kinds.includes('urlencoded')) {
-    scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
-      done(null, body.length === 0 ? undefined : byName(new URLSearchParams(String(body))));
+    const bodyLimit = Math.min(mostBytes, URLENCODED_BYTES);
+    scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit }, (_request, body, done) => {
+      // A route's own limit stands above that of the parser.
+      const isTooLarge = Buffer.byteLength(body) > bodyLimit || String(body).split('&', MOST_PARTS + 1).length > MOST_PARTS;
+      if (isTooLarge) return done(fault('too_large'));
+      done(null, body.length === 0 ? undefined : readUrlencoded(String(body)));
     });
   }
   if (kinds.includes('multipart')) {
-    scope.register(fastifyMultipart, { limits: { fileSize: mostBytes, files: 24, fields: 64, parts: 88, fieldSize: mostFieldBytes } });
+    scope.register(fastifyMultipart, {
+      limits: { fileSize: mostBytes, files: FORM_FILES, fields: FORM_FIELDS, parts: MOST_PARTS, fieldSize: mostFieldBytes },
+    });
     // Routes of such a scope say `bodyOptional`: their body is not there before this has read it.
     scope.addHook('preValidation', async (request, reply) => {
       if (request.isMultipart()) request.body = await readForm(request, mostBytes);
@@ -55,6 +67,11 @@ export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mostFie
       return reply;
     });
   }
+}
+
+/** Reads `a=1&b=2`. */
+export function readUrlencoded(text: string): Record<string, unknown> {
+  return byName(new URLSearchParams(text));
 }
 
 const decoder = new Decoder();
@@ -103,6 +120,10 @@ async function readPart(part: Multipart): Promise<unknown> {
 /** The fields of a form as an object; a repeated name becomes a list. */
 function byName(fields: Iterable<readonly [string, unknown]>): Record<string, unknown> {
   const form = new Map<string, unknown[]>();
-  for (const [name, value] of fields) form.set(name, [...(form.get(name) ?? []), value]);
+  for (const [name, value] of fields) {
+    const values = form.get(name);
+    if (values) values.push(value);
+    else form.set(name, [value]);
+  }
   return Object.fromEntries([...form].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
 }

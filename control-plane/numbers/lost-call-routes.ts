@@ -20,7 +20,13 @@ export async function registerLostCallRoutes(app: ApiServer, context: Context): 
     acceptBodies(scope, { kinds: ['urlencoded'], json: false, mostBytes: MOST_BYTES });
     scope.post(
       LOST_CALL_PATH,
-      { config: { access: 'none' }, schema: { hide: true, body: z.record(z.string(), z.unknown()) } },
+      {
+        config: { access: 'none' },
+        schema: { hide: true, body: z.record(z.string(), z.unknown()) },
+        onRequest: async (request) => {
+          if (!lostCalls.isSigned(request.headers)) throw fault('callback_not_genuine');
+        },
+      },
       async (request, reply) => {
         const url = `${context.publicUrl()}${request.url}`;
         const call = lostCalls.read({ url, headers: request.headers, form: request.body });

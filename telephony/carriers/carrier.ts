@@ -39,6 +39,8 @@ export interface LostCall {
 
 /** How a carrier tells of calls it could not bring here, and what it then does with the caller. */
 export interface LostCalls {
+  /** False for what cannot be the carrier's, whatever its body says: such a body is not read. */
+  isSigned(headers: LostCallRequest['headers']): boolean;
   /** The call; throws `Fault('callback_not_genuine')` when the request is not the carrier's. */
   read(request: LostCallRequest): LostCall;
   /** What the carrier is to say to the caller, in its own words' format. */

@@ -6,7 +6,7 @@ import type { LostCalls } from './carrier.ts';
 
 const APOLOGY = 'Sorry, we cannot take your call at the moment. Please call again in a few minutes.';
 
-const signed = z.object({ 'x-twilio-signature': z.string().max(128) });
+const signed = z.object({ 'x-twilio-signature': z.string().min(1).max(128) });
 const voiceRequest = z.object({ CallSid: z.string().max(64), From: z.string().max(64).default(''), To: z.string().max(64).default('') });
 
 /** Reads such requests of the account with this token. The signature covers the address and every field (www.twilio.com/docs/usage/security). */
@@ -16,6 +16,7 @@ export function createTwilioLostCalls(authToken: string): LostCalls {
   answer.hangup();
   return {
     apology: { contentType: 'text/xml; charset=utf-8', body: answer.toString() },
+    isSigned: (headers) => signed.safeParse(headers).success,
     read({ url, headers, form }) {
       const [head, asked] = [signed.safeParse(headers), voiceRequest.safeParse(form)];
       if (!head.success || !asked.success || !twilio.validateRequest(authToken, head.data['x-twilio-signature'], url, form))

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { keepNumbers } from '#control-plane/numbers/keep-numbers.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
@@ -223,6 +225,23 @@ describe('a call that Twilio could not bring to the SIP address', () => {
     await expect
       .poll(async () => (await api.request('GET', '/v1/agent/refusals', { key: user.key })).body.refusals)
       .toMatchObject([{ kind: 'inbound_call', reason: 'call_lost_at_carrier', dialed_number: NUMBER, sip_call_id: 'CA77', status: 503 }]);
+  });
+
+  it('security 2: is refused without a signature before its body is read', async () => {
+    const address = await api.app.listen({ port: 0, host: '127.0.0.1' });
+    const request = httpRequest(`${address}/carriers/lost-call`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '60000' },
+    });
+    request.flushHeaders();
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    expect(answer.statusCode).toBe(403);
+    request.destroy();
+  });
+
+  it('security 2: is 413 when its form is longer than 64 KiB or has more than 88 fields', async () => {
+    const many = Object.fromEntries(Array.from({ length: 89 }, (_, index) => [`a${index}`, '']));
+    for (const form of [{ CallSid: 'x'.repeat(65_536) }, many]) expect((await lost(form, 'bm8=')).status).toBe(413);
   });
 
   it('is believed with Twilio’s signature only', async () => {

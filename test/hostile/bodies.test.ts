@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest';
+import { readUrlencoded } from '#control-plane/request-bodies.ts';
+import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
+import { HOSTILE_TOKENS } from './tokens.ts';
+
+describe('security 2: a form is read in time linear in its length', () => {
+  it.each(Object.entries({ ...HOSTILE_TOKENS, 'names alone': 'a&', 'one value over and over': 'a=1&', escapes: '%41', 'half escapes': '%' }))(
+    '%s',
+    (_, token) => {
+      const growth = growthOf({ make: (size) => repeated(token, size), run: readUrlencoded, longest: 256 * 1_024 });
+      expect(growth.ratio).toBeLessThanOrEqual(MOST_GROWTH);
+    },
+  );
+});
