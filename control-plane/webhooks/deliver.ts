@@ -1,5 +1,5 @@
 /**
- * Sends webhooks (S§6.4, S§6.5): due deliveries are leased one by one, posted through the egress guard and signed afresh at each attempt;
+ * Sends webhooks (S§6.4, S§6.5): due deliveries are leased one by one, a team's after another's, posted through the egress guard and signed afresh at each attempt;
  * a failed one is tried again after 1 s and 5 s, then dropped. A lease that runs out, because its holder was killed, is simply due again.
  */
 import { randomUUID } from 'node:crypto';
@@ -14,11 +14,10 @@ import type { DeliveryDocument } from '../store/models/delivery-model.ts';
 import { toBuffer } from '../store/models/session-model.ts';
 import { promoteNext } from './relay.ts';
 import { signPayload } from './signature.ts';
+import { Turns } from './turns.ts';
 
 /** Longer than an attempt can take. */
 const LEASE_MS = LIMITS.webhookAttemptMs + 10_000;
-/** A slow endpoint holds one of these for at most one attempt's time. */
-const MAX_IN_FLIGHT = 32;
 /** Deliveries of other processes are noticed this late at most. */
 const MAX_SLEEP_MS = 5_000;
 /** Nothing of the answer matters but its status. */
@@ -31,19 +30,43 @@ export function startDeliverer(context: Context): ChoreLoop {
   let alarm: Timer | null = null;
   const closing = new AbortController();
 
-  const loop = createChoreLoop('deliveries', logger, async () => {
-    while (!closing.signal.aborted && inFlight.size < MAX_IN_FLIGHT) {
-      const delivery = await claim(context);
-      if (!delivery) break;
-      const attempt = attemptDelivery(context, delivery, closing.signal)
-        .catch((error: unknown) => logger.error({ err: error, deliveryId: delivery._id }, 'delivery attempt'))
-        .finally(() => {
-          inFlight.delete(attempt);
-          loop.kick();
-        });
-      inFlight.add(attempt);
+  const turns = new Turns();
+  let lastServed = '';
+
+  function begin(delivery: DeliveryDocument): void {
+    turns.begin(delivery);
+    const attempt = attemptDelivery(context, delivery, closing.signal)
+      .catch((error: unknown) => logger.error({ err: error, deliveryId: delivery._id }, 'delivery attempt'))
+      .finally(() => {
+        turns.end(delivery);
+        inFlight.delete(attempt);
+        loop.kick();
+      });
+    inFlight.add(attempt);
+  }
+
+  /** One delivery of each team in turn, for as long as there is one that may be sent. */
+  async function beginDue(): Promise<void> {
+    let teams = startingAfter(await waitingTeams(context), lastServed);
+    while (teams.length > 0) {
+      const served: string[] = [];
+      for (const teamId of teams) {
+        if (closing.signal.aborted || !turns.isTurnOf(teamId)) continue;
+        const delivery = await claim(context, teamId, turns.busyEndpoints(teamId));
+        if (!delivery) continue;
+        begin(delivery);
+        served.push(teamId);
+        lastServed = teamId;
+      }
+      teams = served;
     }
-    const next = await context.models.deliveries.findOne({ state: 'pending' }).sort({ next_at: 1 }).lean<DeliveryDocument>();
+  }
+
+  const loop = createChoreLoop('deliveries', logger, async () => {
+    if (turns.hasRoom) await beginDue();
+    // What is due and waits for its turn is looked at again when an attempt ends.
+    const later = { state: 'pending' as const, next_at: { $gt: now(context) } };
+    const next = await context.models.deliveries.findOne(later).sort({ next_at: 1 }).lean<DeliveryDocument>();
     const waitMs = next ? next.next_at.getTime() - clock.wallTime() : MAX_SLEEP_MS;
     alarm?.cancel();
     alarm = closing.signal.aborted ? null : clock.after(Math.min(Math.max(waitMs, 1), MAX_SLEEP_MS), loop.kick);
@@ -70,11 +93,28 @@ export function startDeliverer(context: Context): ChoreLoop {
   };
 }
 
-function claim(context: Pick<Context, 'models' | 'clock'>): Promise<DeliveryDocument | null> {
+/** Teams that have a delivery which is neither delivered nor dropped: one look at the index for each. */
+async function waitingTeams({ models }: Pick<Context, 'models'>): Promise<string[]> {
+  const teams: string[] = [];
+  for (;;) {
+    const next = await models.deliveries
+      .findOne({ state: 'pending', team_id: { $gt: teams.at(-1) ?? '' } }, { team_id: 1 })
+      .sort({ team_id: 1 })
+      .lean<Pick<DeliveryDocument, 'team_id'>>();
+    if (!next) return teams;
+    teams.push(next.team_id);
+  }
+}
+
+function startingAfter(teams: readonly string[], last: string): string[] {
+  return [...teams.filter((id) => id > last), ...teams.filter((id) => id <= last)];
+}
+
+function claim(context: Pick<Context, 'models' | 'clock'>, teamId: string, except: readonly string[]): Promise<DeliveryDocument | null> {
   const at = now(context);
   return context.models.deliveries
     .findOneAndUpdate(
-      { state: 'pending', next_at: { $lte: at } },
+      { state: 'pending', team_id: teamId, next_at: { $lte: at }, ...(except.length > 0 && { url: { $nin: except } }) },
       { $set: { next_at: new Date(at.getTime() + LEASE_MS), lease: randomUUID() }, $inc: { attempts: 1 } },
       { sort: { next_at: 1 }, returnDocument: 'after' },
     )

@@ -54,6 +54,7 @@ export function defineDeliveries(connection: Connection): Model<DeliveryDocument
     { collection: 'webhook_deliveries', versionKey: false },
   );
   schema.index({ state: 1, next_at: 1 });
+  schema.index({ state: 1, team_id: 1, next_at: 1 });
   // At most one event of a session is on its way to an endpoint: what keeps their order.
   schema.index({ session_id: 1, url: 1 }, { unique: true, partialFilterExpression: { state: 'pending' } });
   schema.index({ session_id: 1, url: 1, rank: 1 });

@@ -234,3 +234,37 @@ describe('webhooks', () => {
     expect([preview.status, preview.body.status, preview.body.duration_seconds]).toEqual([200, 'completed', 120]);
   });
 });
+
+describe('an endpoint that hangs', () => {
+  /** Sessions of a user whose webhooks go to one path; all end at once. */
+  async function endCalls(count: number, path: string): Promise<void> {
+    const ids: string[] = [];
+    const agent_id = await api.publishAgent(user, { webhooks: { post_call: [{ url: `${receiver.url}${path}` }] } });
+    for (let index = 0; index < count; index++) {
+      const { session_id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body;
+      await api.report(session_id, { type: 'joined', at: api.at() });
+      ids.push(session_id);
+    }
+    for (const id of ids) await end(id);
+  }
+  const came = (path: string) => receiver.received.filter((webhook) => webhook.path === path).length;
+
+  beforeEach(() => {
+    receiver.answer = ({ path }) => (path.startsWith('/hangs') ? 'hang' : { status: 200 });
+  });
+
+  it('webhooks: holds up its own deliveries only, four of them at once', async () => {
+    await endCalls(40, '/hangs');
+    await endCalls(6, '/answers');
+    await expect.poll(() => came('/answers'), { timeout: 10_000 }).toBe(6);
+    await expect.poll(() => came('/hangs')).toBe(4);
+  });
+
+  it('webhooks: an account with many of them holds up its own deliveries only', async () => {
+    for (let endpoint = 0; endpoint < 8; endpoint++) await endCalls(5, `/hangs/${endpoint}`);
+    user = await api.createUser();
+    await endCalls(6, '/answers');
+    await expect.poll(() => came('/answers'), { timeout: 10_000 }).toBe(6);
+    expect(receiver.received.length - came('/answers')).toBe(16);
+  });
+});
