@@ -170,6 +170,7 @@ const environmentSchema = z.object({
   LLM_DEFAULT: modelId.optional(),
   ...vendorSettings,
   STARTING_CREDIT: price.prefault('10.00'),
+  OVERDRAFT_LIMIT: price.optional(),
   PRICE_CALL_PER_MINUTE: price.prefault('0.06'),
   PRICE_PHONE_PER_MINUTE: price.prefault('0.01'),
   PRICE_NUMBER_PER_DAY: price.prefault('0.04'),

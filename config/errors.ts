@@ -38,6 +38,7 @@ const FAULTS = {
   // 402
   out_of_credit: { status: 402, message: 'Out of API credit', sip: 503 },
   insufficient_credit: { status: 402, message: 'Out of API credit', reason: 'insufficient_credit', sip: 503 },
+  overdrawn: { status: 402, message: 'Out of API credit: this account is as far below zero as it may be; top it up', reason: 'overdrawn', sip: 503 },
   // 403
   agent_not_public: { status: 403, message: 'Agent is not public' },
   origin_required: { status: 403, message: 'Origin header is required for public agents' },

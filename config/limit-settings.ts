@@ -17,4 +17,6 @@ export const limitSettings = {
   LIMIT_PREVIEWS_PER_MINUTE: count.default(60),
   LIMIT_UNJOINED_SESSIONS: count.default(120),
   LIMIT_SESSIONS_PER_MINUTE: count.default(1_200),
+  LIMIT_UPLOADS: count.default(20),
+  LIMIT_UPLOAD_BYTES: count.default(512 * 1_048_576),
 };

@@ -19,6 +19,7 @@ import { createAuthentication } from './auth.ts';
 import type { Context } from './context.ts';
 import { describeApi } from './describe-api.ts';
 import { hasMoreValuesThan } from './json-values.ts';
+import { takeRequestPlaces } from './limits/request-places.ts';
 import { InvalidRequest, invalidField, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
 import { traceRequest } from './trace-request.ts';
 
@@ -91,7 +92,9 @@ function addHooks(app: ApiServer, context: Context): void {
     if (request.routeOptions.config?.anyOrigin) allowAnyOrigin(reply);
     // A body of nothing is no body, whatever it is said to be: curl and axios call theirs a form.
     if (request.headers['content-length'] === '0') delete request.raw.headers['content-type'];
-    return authenticate(request, reply);
+    const refused = await authenticate(request, reply);
+    if (!refused) await takeRequestPlaces(context, request, reply);
+    return refused;
   });
   app.addHook('preValidation', async (request, reply) => {
     const { schema, config } = request.routeOptions;

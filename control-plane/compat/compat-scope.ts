@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Fault, fault } from '#config/errors.ts';
 import { bearerToken, type Caller, callerOfKey } from '../auth.ts';
 import type { Context } from '../context.ts';
+import { takeRequestPlaces } from '../limits/request-places.ts';
 import { retryAfter } from '../problems.ts';
 import type { ApiServer } from '../server.ts';
 import { compatFault, generalError, voiceVendorError } from './compat-errors.ts';
@@ -41,6 +42,7 @@ export async function registerCompatScope(
         if (request.is404 || request.routeOptions.config.access === 'none') return;
         if (request.method === 'POST') reply.header('X-Generation-Id', request.id);
         request.caller = await requireCaller(context, manner, manner.keyOf(request.headers));
+        await takeRequestPlaces(context, request, reply);
       });
       scope.setErrorHandler((error, request, reply) => {
         const problem = compatFault(error);
@@ -63,6 +65,9 @@ export async function registerCompatScope(
 
 /** What every route of such a scope with a key says. A missing body is the schema's to refuse. */
 export const OWN_KEY = { access: 'own', bodyOptional: true } as const;
+
+/** The same of a route that speaks or listens. */
+export const OWN_KEY_SPEECH = { ...OWN_KEY, isSpeech: true } as const;
 
 /** Whom a key stands for. Throws `key_missing`, `invalid_token` or `token_expired`. */
 export async function requireCaller(context: Context, manner: Manner, key: string | null): Promise<Caller> {

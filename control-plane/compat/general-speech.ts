@@ -8,7 +8,7 @@ import type { ApiServer } from '../server.ts';
 import { sendPieces, startSpeech } from '../speech/spoken-answer.ts';
 import { CONTENT_TYPES, type TtsRequest } from '../speech/tts-request.ts';
 import { speakingModel } from './compat-models.ts';
-import { OWN_KEY } from './compat-scope.ts';
+import { OWN_KEY_SPEECH } from './compat-scope.ts';
 import { isUnset, nativeRequest, type OptionSources, refuseOptions } from './native-options.ts';
 
 /** Rate of `pcm16`, Hz, as the vendor's own. */
@@ -37,7 +37,7 @@ const speechBody = z.looseObject({
 /** Registers it. */
 export function registerGeneralSpeech(scope: ApiServer, context: Context): void {
   const schema = { tags: ['compatible'], description: "Speech in the general AI vendor's protocol.", body: speechBody };
-  scope.post('/audio/speech', { bodyLimit: LIMITS.compatSpeechBodyBytes, config: OWN_KEY, schema }, async (request, reply) => {
+  scope.post('/audio/speech', { bodyLimit: LIMITS.compatSpeechBodyBytes, config: OWN_KEY_SPEECH, schema }, async (request, reply) => {
     const { body, headers } = request;
     if (!isUnset(body['stream_format']) && body['stream_format'] !== 'audio')
       throw fault('bad_request', { detail: 'stream_format must be audio: the answer is the audio itself, sent while it is made' });

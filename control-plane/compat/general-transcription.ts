@@ -10,7 +10,7 @@ import { bytes } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
 import { hearRecording } from '../speech/heard-recording.ts';
 import { requireListeningModel } from './compat-models.ts';
-import { OWN_KEY } from './compat-scope.ts';
+import { OWN_KEY_SPEECH } from './compat-scope.ts';
 import { refuseNative, refuseOptions } from './native-options.ts';
 import { toSrt, toVerbose, toVtt, usageOf } from './transcript-forms.ts';
 
@@ -40,7 +40,7 @@ export function registerGeneralTranscription(scope: ApiServer, context: Context)
     consumes: ['multipart/form-data', 'application/json'],
     body: transcriptionBody,
   };
-  scope.post('/audio/transcriptions', { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY, schema }, async (request, reply) => {
+  scope.post('/audio/transcriptions', { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY_SPEECH, schema }, async (request, reply) => {
     const { body, headers } = request;
     requireListeningModel(body.model);
     refuseNative({ headers, body });

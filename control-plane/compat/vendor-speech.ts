@@ -10,7 +10,7 @@ import { sendPieces, startSpeech } from '../speech/spoken-answer.ts';
 import { CONTENT_TYPES, type TtsRequest } from '../speech/tts-request.ts';
 import { CharacterTimes, inSeconds, type TimedCharacter } from './character-times.ts';
 import { speakingModel } from './compat-models.ts';
-import { OWN_KEY } from './compat-scope.ts';
+import { OWN_KEY_SPEECH } from './compat-scope.ts';
 import { languageCode } from './general-transcription.ts';
 import { isUnset, nativeRequest, type OptionSources } from './native-options.ts';
 import { DEFAULT_FORMAT, outputFormat } from './vendor-formats.ts';
@@ -36,7 +36,7 @@ type Asked = FastifyRequest<{ Body: z.output<typeof vendorBody>; Params: z.outpu
 
 /** Registers the four. */
 export function registerVendorSpeech(scope: ApiServer, context: Context): void {
-  const options = { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY };
+  const options = { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY_SPEECH };
   const path = '/v1/text-to-speech/:voice_id';
   for (const end of ['', '/stream'])
     scope.post(path + end, { ...options, schema: { ...schema, description: "Speech in the voice vendor's protocol." } }, async (request, reply) => {

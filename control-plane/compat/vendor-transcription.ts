@@ -11,7 +11,7 @@ import { bytes } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
 import { hearRecording } from '../speech/heard-recording.ts';
 import { requireListeningModel } from './compat-models.ts';
-import { OWN_KEY } from './compat-scope.ts';
+import { OWN_KEY_SPEECH } from './compat-scope.ts';
 import { checkedAudio, languageCode } from './general-transcription.ts';
 import { refuseNative, refuseOptions } from './native-options.ts';
 import { wordsOf } from './transcript-forms.ts';
@@ -48,7 +48,7 @@ export function registerVendorTranscription(scope: ApiServer, context: Context):
     consumes: ['multipart/form-data'],
     body: transcriptionBody,
   };
-  const options = { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY, schema, preValidation: dropNulls };
+  const options = { bodyLimit: LIMITS.compatVendorBodyBytes, config: OWN_KEY_SPEECH, schema, preValidation: dropNulls };
   scope.post('/v1/speech-to-text', options, async (request, reply) => {
     const { body, headers } = request;
     requireListeningModel(body.model_id);

@@ -67,7 +67,7 @@ export async function registerAsrRoutes(app: ApiServer, context: Context): Promi
       '/v1/asr',
       {
         bodyLimit: LIMITS.transcribeProBytes,
-        config: { bodyOptional: true },
+        config: { bodyOptional: true, isSpeech: true },
         schema: {
           tags: ['speech'],
           description: 'The text of a recording. The header `model` chooses transcribe-1 or transcribe-1-pro.',

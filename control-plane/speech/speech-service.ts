@@ -6,7 +6,6 @@
  *     try { … synthesise(context, { caller, requestId, model, slot }, job, signal) … } finally { slot.release(); }
  */
 import { fault } from '#config/errors.ts';
-import { LIMITS } from '#config/limits.ts';
 import {
   type AudioPiece,
   type Segment,
@@ -18,6 +17,7 @@ import {
 import type { SpeechSlot, SpeechWork } from '#media/speech/pool/speech-pool.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
+import { takeSpeechPlace } from '../limits/request-places.ts';
 import type { SynthesisModel } from './speech-models.ts';
 
 /** Who asks, and under which name it is charged. */
@@ -31,30 +31,19 @@ export interface SpeechRequest {
 /** Most requests are over by then. */
 const BUSY_SECONDS = 1;
 
-/** Requests in progress by team, in this process. */
-const inProgress = new WeakMap<Context, Map<string, number>>();
-
-/** Takes a place for a request. Throws `speech_busy` when the account or the pool has none left. */
+/** Takes a place for a request. Throws `overdrawn`, and `speech_busy` when the account or the pool has none left. */
 export async function admit(context: Context, caller: Pick<Caller, 'userId' | 'teamId'>, work: SpeechWork): Promise<SpeechSlot> {
-  const paid = (await context.ledger.wallet(caller.userId))?.newest.cumulativeTopUpMicros ?? 0;
-  const limit = LIMITS.speechConcurrency.find(({ belowMicros }) => paid < belowMicros)?.requests ?? 0;
-  const counts = inProgress.get(context) ?? new Map<string, number>();
-  inProgress.set(context, counts);
-  const count = counts.get(caller.teamId) ?? 0;
-  if (count >= limit) throw fault('speech_busy', { limit, of: 'account', seconds: BUSY_SECONDS });
+  const leave = await takeSpeechPlace(context, caller);
   const slot = context.speech.take(work);
-  if (!slot) throw fault('speech_busy', { limit: 'the', of: 'server', seconds: BUSY_SECONDS });
-  counts.set(caller.teamId, count + 1);
-  let isReleased = false;
+  if (!slot) {
+    leave();
+    throw fault('speech_busy', { limit: 'the', of: 'server', seconds: BUSY_SECONDS });
+  }
   return {
     ...slot,
     release: () => {
-      if (isReleased) return;
-      isReleased = true;
       slot.release();
-      const left = (counts.get(caller.teamId) ?? 1) - 1;
-      if (left === 0) counts.delete(caller.teamId);
-      else counts.set(caller.teamId, left);
+      leave();
     },
   };
 }

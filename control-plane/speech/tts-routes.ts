@@ -23,14 +23,18 @@ export async function registerTtsRoutes(app: ApiServer, context: Context): Promi
     acceptBodies(scope, { kinds: ['msgpack'], json: true, mostBytes: LIMITS.synthesisBodyBytes });
     const schema = { tags: ['speech'], consumes: ['application/json', 'application/msgpack'], headers, body: ttsRequest };
 
-    scope.post('/v1/tts', { schema: { ...schema, description: 'Speech as audio bytes, sent while they are made.' } }, async (request, reply) => {
-      reply.type(CONTENT_TYPES[request.body.format]);
-      return respond(context, request, reply, (piece) => piece.bytes);
-    });
+    scope.post(
+      '/v1/tts',
+      { config: { isSpeech: true }, schema: { ...schema, description: 'Speech as audio bytes, sent while they are made.' } },
+      async (request, reply) => {
+        reply.type(CONTENT_TYPES[request.body.format]);
+        return respond(context, request, reply, (piece) => piece.bytes);
+      },
+    );
 
     scope.post(
       '/v1/tts/stream/with-timestamp',
-      { schema: { ...schema, description: 'Speech as server-sent events with the words and their times.' } },
+      { config: { isSpeech: true }, schema: { ...schema, description: 'Speech as server-sent events with the words and their times.' } },
       async (request, reply) => {
         reply.type('text/event-stream');
         return respond(context, request, reply, (piece) => Buffer.from(`event: message\ndata: ${JSON.stringify(eventOf(piece))}\n\n`));

@@ -1,0 +1,115 @@
+/**
+ * Places of requests that cost memory or a speech engine, taken by account before their body is read and held until they are answered:
+ * uploads in progress, their bytes, and speech requests. Counted in this process, as it is its memory and its engines.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
+import type { Caller } from '../auth.ts';
+import type { Context } from '../context.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Takes a speech request's place before the body is read. */
+    isSpeech?: boolean;
+  }
+}
+
+/** A smaller body of a known size is no upload. */
+const SMALL_BYTES = 256 * 1024;
+/** Most requests are over by then. */
+const BUSY_SECONDS = 1;
+
+type Parts = Pick<Context, 'ledger' | 'settings'>;
+
+/** What is in progress, by account. */
+interface InProgress {
+  readonly speech: Map<string, number>;
+  readonly uploads: Map<string, number>;
+  readonly uploadBytes: Map<string, number>;
+  /** Callers whose request has its speech place already. */
+  readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
+}
+
+const all = new WeakMap<Context['ledger'], InProgress>();
+
+function inProgress({ ledger }: Parts): InProgress {
+  const known = all.get(ledger) ?? { speech: new Map(), uploads: new Map(), uploadBytes: new Map(), admitted: new WeakSet() };
+  all.set(ledger, known);
+  return known;
+}
+
+/** Takes what a request with a body needs, until it is answered or given up. Throws `too_many_at_once`, `speech_busy`, `overdrawn`. */
+export async function takeRequestPlaces(context: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { caller } = request;
+  if (!caller) return;
+  const untilAnswered = (release: () => void) => {
+    reply.raw.once('close', release);
+    // It may be over by now.
+    if (reply.raw.destroyed || reply.raw.writableFinished) release();
+  };
+  const bytes = uploadBytes(request);
+  if (bytes !== null) untilAnswered(takeUpload(context, caller, bytes));
+  if (request.routeOptions.config.isSpeech !== true) return;
+  untilAnswered(await takeSpeech(context, caller));
+  inProgress(context).admitted.add(caller);
+}
+
+/** Takes an account's place for a speech request; `release` is called once or more. Throws `speech_busy`, `overdrawn`. */
+export async function takeSpeechPlace(context: Parts, caller: Pick<Caller, 'userId' | 'teamId'>): Promise<() => void> {
+  return inProgress(context).admitted.has(caller) ? () => undefined : takeSpeech(context, caller);
+}
+
+/** Throws `overdrawn` for an account that is further below zero than the operator allows. */
+export async function requireNotOverdrawn({ ledger, settings }: Parts, userId: string): Promise<void> {
+  if (settings.OVERDRAFT_LIMIT !== undefined) refuseOverdrawn(settings.OVERDRAFT_LIMIT, (await ledger.wallet(userId))?.newest.balanceMicros ?? 0);
+}
+
+function refuseOverdrawn(limitMicros: number, balanceMicros: number): void {
+  if (balanceMicros < -limitMicros) throw fault('overdrawn');
+}
+
+async function takeSpeech(context: Parts, { userId, teamId }: Pick<Caller, 'userId' | 'teamId'>): Promise<() => void> {
+  const newest = (await context.ledger.wallet(userId))?.newest;
+  if (context.settings.OVERDRAFT_LIMIT !== undefined) refuseOverdrawn(context.settings.OVERDRAFT_LIMIT, newest?.balanceMicros ?? 0);
+  const paid = newest?.cumulativeTopUpMicros ?? 0;
+  const limit = LIMITS.speechConcurrency.find(({ belowMicros }) => paid < belowMicros)?.requests ?? 0;
+  const { speech } = inProgress(context);
+  if ((speech.get(teamId) ?? 0) >= limit) throw fault('speech_busy', { limit, of: 'account', seconds: BUSY_SECONDS });
+  return add(speech, teamId, 1);
+}
+
+function takeUpload(context: Parts, { userId }: Caller, bytes: number): () => void {
+  const { uploads, uploadBytes: held } = inProgress(context);
+  const { LIMIT_UPLOADS: limit, LIMIT_UPLOAD_BYTES: mostBytes } = context.settings;
+  const busy = { remedy: 'wait until one is over', seconds: BUSY_SECONDS };
+  if ((uploads.get(userId) ?? 0) >= limit) throw fault('too_many_at_once', { ...busy, limit, what: 'uploads in progress' });
+  const others = held.get(userId) ?? 0;
+  if (others > 0 && others + bytes > mostBytes) throw fault('too_many_at_once', { ...busy, limit: mostBytes, what: 'bytes of uploads in progress' });
+  const [over, gone] = [add(uploads, userId, 1), add(held, userId, bytes)];
+  return () => {
+    over();
+    gone();
+  };
+}
+
+/** What the body of a request may come to; null where that is next to nothing. One that does not say its size may have any its route takes. */
+function uploadBytes({ method, headers, routeOptions }: FastifyRequest): number | null {
+  if (method === 'GET' || method === 'HEAD') return null;
+  if (headers['transfer-encoding'] !== undefined) return routeOptions.bodyLimit ?? SMALL_BYTES;
+  const bytes = Number(headers['content-length'] ?? 0);
+  return bytes > SMALL_BYTES ? bytes : null;
+}
+
+/** Adds to what an account has in progress; returns what takes it off again, once. */
+function add(counts: Map<string, number>, owner: string, amount: number): () => void {
+  counts.set(owner, (counts.get(owner) ?? 0) + amount);
+  let isOver = false;
+  return () => {
+    if (isOver) return;
+    isOver = true;
+    const left = (counts.get(owner) ?? 0) - amount;
+    if (left > 0) counts.set(owner, left);
+    else counts.delete(owner);
+  };
+}

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
+
+const MIB = 1_048_576;
+const FORM = 'multipart/form-data; boundary=b';
+let api: TestApi;
+let user: TestUser;
+let port: number;
+const open: Socket[] = [];
+
+beforeAll(async () => {
+  api = await openTestApi({ LIMIT_UPLOADS: '3', LIMIT_UPLOAD_BYTES: String(10 * MIB), OVERDRAFT_LIMIT: '0.50' });
+  await api.app.listen({ host: '127.0.0.1', port: 0 });
+  port = (api.app.server.address() as AddressInfo).port;
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  user = await api.createUser();
+});
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.destroy();
+});
+
+/** An upload that says how much it is going to send, or that it does not know, and sends nothing of it. */
+class Upload {
+  readonly socket: Socket;
+  text = '';
+
+  constructor(path: string, bytes: number | null, key = user.key) {
+    this.socket = connect(port, '127.0.0.1');
+    open.push(this.socket);
+    this.socket.on('data', (chunk) => {
+      this.text += String(chunk);
+    });
+    this.socket.on('error', () => undefined);
+    const length = bytes === null ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes}`;
+    this.socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${FORM}\r\n${length}\r\n\r\n`);
+  }
+
+  get status(): number {
+    return Number(this.text.split(' ')[1] ?? 0);
+  }
+}
+
+/** Asks for one more upload until its answer comes, or it is plain that none is coming: its place is taken then. */
+async function outcome(upload: Upload): Promise<'taken' | number> {
+  // A request that comes after it on another connection has been answered: so would this one have been.
+  for (let other = 0; other < 3; other++)
+    await fetch(`http://127.0.0.1:${port}/v1/agent/models`, { headers: { authorization: `Bearer ${user.key}` } });
+  return upload.status === 0 ? 'taken' : upload.status;
+}
+
+describe('uploads in progress', () => {
+  it('security 9: are refused beyond their number before any of their body has come, with what to do', async () => {
+    for (let count = 0; count < 3; count++) expect(await outcome(new Upload('/model', MIB))).toBe('taken');
+    const refused = new Upload('/v1/agent/knowledge-sources', MIB);
+    expect(await outcome(refused)).toBe(429);
+    expect(refused.text).toMatch(/retry-after: 1\r\n/i);
+    expect(refused.text).toContain(
+      'This account has 3 uploads in progress, as many as it may have at once: wait until one is over, or try again in 1 s',
+    );
+  });
+
+  it('security 9: of one account leave another its own, and one that is broken off makes room', async () => {
+    const uploads = [new Upload('/model', MIB), new Upload('/model', MIB), new Upload('/model', MIB)];
+    for (const upload of uploads) expect(await outcome(upload)).toBe('taken');
+    const other = await api.createUser();
+    expect(await outcome(new Upload('/model', MIB, other.key))).toBe('taken');
+    uploads[0]?.socket.destroy();
+    await expect.poll(async () => outcome(new Upload('/model', MIB))).toBe('taken');
+  });
+
+  it('security 9: may announce only so many bytes together, and one that announces none counts as large as it may be', async () => {
+    expect(await outcome(new Upload('/model', 6 * MIB))).toBe('taken');
+    expect(await outcome(new Upload('/model', 6 * MIB))).toBe(429);
+    expect(await outcome(new Upload('/model', null))).toBe(429);
+    expect(await outcome(new Upload('/model', 3 * MIB))).toBe('taken');
+  });
+
+  it('a small body of known size is no upload', async () => {
+    for (let count = 0; count < 5; count++) expect(await outcome(new Upload('/model', 100_000))).toBe('taken');
+  });
+});
+
+describe('speech requests', () => {
+  it('security 9: take their place before the body is read, and give it back when it is broken off', async () => {
+    const asked = Array.from({ length: 5 }, () => new Upload('/v1/asr', 1_000));
+    for (const upload of asked) expect(await outcome(upload)).toBe('taken');
+    expect(await outcome(new Upload('/compat/v1/audio/transcriptions', 1_000))).toBe(429);
+    expect(await outcome(new Upload('/v1/tts', 1_000))).toBe(429);
+    const closed = once(asked[0]?.socket as Socket, 'close');
+    asked[0]?.socket.destroy();
+    await closed;
+    await expect.poll(async () => outcome(new Upload('/v1/asr', 1_000))).toBe('taken');
+  });
+
+  it('security 16: are refused once the account is as far below zero as the operator allows, and not before', async () => {
+    const speak = () => api.request('POST', '/v1/tts', { key: user.key, body: { text: 'Hello.', format: 'wav' } });
+    const spend = (key: string, micros: number) => api.context.ledger.post({ userId: user.userId, key, kind: 'settle', amountMicros: -micros });
+    await spend('to the limit', 10_500_000);
+    expect((await speak()).status).toBe(200);
+    await spend('beyond it', 1);
+    const refused = await speak();
+    expect([refused.status, refused.body.reason]).toEqual([402, 'overdrawn']);
+  });
+});
