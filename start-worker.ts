@@ -15,7 +15,7 @@ import type { MediaHost, Transport } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
 import { favourThisThread } from '#media/thread-priority.ts';
-import { runAgentTest } from '#runtime/agent-tests/run-agent-test.ts';
+import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
 import { analyse } from '#runtime/analysis.ts';
 import type { CallDeps, ToolsLink } from '#runtime/call.ts';
 import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
@@ -159,7 +159,7 @@ function startMedia(settings: Settings, logger: Logger): Promise<MediaHost> {
 function testAgent(job: AgentTestJob, parts: { readonly settings: Settings; readonly egress: EgressGuard; readonly logger: Logger }) {
   const modelFor = (llm: CallPlan['config']['llm']) =>
     createLanguageModel({ ...parts, plan: { ...job.plan, config: { ...job.plan.config, llm } }, clock: systemClock });
-  return runAgentTest(job, { modelFor, egress: parts.egress, clock: systemClock });
+  return runMeteredTest(job, { modelFor, egress: parts.egress, clock: systemClock });
 }
 
 function phoneSettings({ SIP_HOST, SIP_PUBLIC_IP, SIP_SRTP, RTPENGINE }: Settings) {

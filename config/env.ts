@@ -6,7 +6,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isCountry } from './countries.ts';
-import { DEMO_MODEL_ID, LANGUAGE_MODELS, vendorOfModel } from './language-models.ts';
+import { DEMO_MODEL_ID, isModelAllowed, LANGUAGE_MODELS, vendorOfModel } from './language-models.ts';
 import { limitSettings } from './limit-settings.ts';
 import { parseMoney } from './money.ts';
 import { hostPort, isAllowListEntry, isPort } from './public-address.ts';
@@ -168,6 +168,7 @@ const environmentSchema = z.object({
   ASR_PROVIDER: z.enum(['local', 'deepgram', 'openai', 'assemblyai']).default('local'),
   MODELS_URL: httpUrl.default('https://huggingface.co'),
   LLM_DEFAULT: modelId.optional(),
+  LLM_ALLOWED: commaList.pipe(z.array(z.string().regex(/^[^/]+\/.+$/, 'must be a comma list of <provider>/<model> and <provider>/*'))).optional(),
   ...vendorSettings,
   STARTING_CREDIT: price.prefault('10.00'),
   OVERDRAFT_LIMIT: price.optional(),
@@ -303,6 +304,8 @@ function contradictions(settings: z.output<typeof environmentSchema>): string[] 
     problems.push(`${name}: needs ${prefix}_API_KEY, or ${prefix}_BASE_URL for a server of your own`);
   };
   needs('LLM_DEFAULT', vendorOfModel(settings.LLM_DEFAULT ?? DEMO_MODEL_ID));
+  if (settings.LLM_DEFAULT !== undefined && !isModelAllowed(settings.LLM_ALLOWED, settings.LLM_DEFAULT))
+    problems.push('LLM_DEFAULT: must be one of LLM_ALLOWED');
   needs('TTS_PROVIDER', settings.TTS_PROVIDER);
   needs('ASR_PROVIDER', settings.ASR_PROVIDER);
   if (settings.RTP_PORT_MAX - settings.RTP_PORT_MIN < 9) problems.push('RTP_PORT_MAX: must be at least 9 above RTP_PORT_MIN');

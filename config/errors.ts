@@ -117,6 +117,11 @@ const FAULTS = {
     message: 'This account may have {limit} {what} a minute: try again in {seconds} s',
     reason: 'too_many_a_minute',
   },
+  test_spending_reached: {
+    status: 429,
+    message: 'The agent tests of this account have taken {limit} dollars of language models today, as much as they may: try again after 00:00 UTC',
+    reason: 'test_spending_reached',
+  },
   share_of_workers: {
     status: 429,
     message:

@@ -19,3 +19,8 @@ export function vendorOfModel(id: string): LanguageVendor | null {
   const vendor = /^([^/]+)\/./.exec(id)?.[1] ?? '';
   return Object.hasOwn(LANGUAGE_MODELS, vendor) ? (vendor as LanguageVendor) : null;
 }
+
+/** Whether an operator's list allows a model: by its id, or all of its provider as `<provider>/*`. The rule-based model costs nothing and always is; without a list every one is. */
+export function isModelAllowed(allowed: readonly string[] | undefined, id: string): boolean {
+  return allowed === undefined || id === DEMO_MODEL_ID || allowed.includes(id) || allowed.includes(`${id.split('/')[0]}/*`);
+}

@@ -1,5 +1,6 @@
 /** What one account may use of what all accounts share: an operator's setting for each, with its default (docs/limits.md). */
 import { z } from 'zod';
+import { parseMoney } from './money.ts';
 
 const WRONG = 'must be a whole number of at least 1, or none';
 /** `none` is no limit: infinity. */
@@ -12,6 +13,14 @@ const count = z.preprocess(
     .transform((limit) => (limit === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : limit)),
 );
 
+/** Micro-dollars a day. */
+const dollars = z.string().transform((value, context) => {
+  const micros = value === 'none' ? Number.POSITIVE_INFINITY : parseMoney(value);
+  if (micros !== null && micros >= 0) return micros;
+  context.addIssue({ code: 'custom', message: 'must be a decimal amount of dollars, such as 20.00, or none' });
+  return z.NEVER;
+});
+
 export const limitSettings = {
   LIMIT_PREVIEWS: count.default(10),
   LIMIT_PREVIEWS_PER_MINUTE: count.default(60),
@@ -19,4 +28,10 @@ export const limitSettings = {
   LIMIT_SESSIONS_PER_MINUTE: count.default(1_200),
   LIMIT_UPLOADS: count.default(20),
   LIMIT_UPLOAD_BYTES: count.default(512 * 1_048_576),
+  LIMIT_TOOL_TESTS: count.default(5),
+  LIMIT_TOOL_TESTS_PER_MINUTE: count.default(60),
+  LIMIT_TEST_RUNS: count.default(4),
+  LIMIT_WAITING_TEST_RUNS: count.default(1_000),
+  LIMIT_TEST_BATCHES_PER_MINUTE: count.default(30),
+  LIMIT_TEST_SPENDING: dollars.prefault('20.00'),
 };

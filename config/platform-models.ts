@@ -3,7 +3,7 @@
  * (`GET /v1/agent/models`; running.md "Agents" and "Providers").
  */
 import { isVendorConfigured, type Settings, type Vendor, vendorAccess } from './env.ts';
-import { DEMO_MODEL_ID, LANGUAGE_MODELS, type LanguageVendor } from './language-models.ts';
+import { DEMO_MODEL_ID, isModelAllowed, LANGUAGE_MODELS, type LanguageVendor, vendorOfModel } from './language-models.ts';
 
 /** What this machine can do beyond its settings; `detectLocalRecognition` and `detectEspeakVoices` of media/speech find out. */
 export interface SpeechCapabilities {
@@ -67,6 +67,16 @@ export function contextTokensOf(modelId: string): number {
 /** The list price of a model, or null where it is not known. */
 export function priceOf(modelId: string): ModelFacts['price'] | null {
   return MODEL_FACTS[modelId]?.price ?? null;
+}
+
+/** What a model is taken to cost whose list price is not known: more than any on the list. */
+const UNKNOWN_PRICE: ModelFacts['price'] = { input: 5_000_000, cached: 5_000_000, output: 25_000_000 };
+
+/** What a generation cost at list price, micro-dollars, rounded up; a model of unknown price counts as a dear one, the rule-based one as free. */
+export function costOf(modelId: string, tokens: { readonly inputTokens: number | null; readonly outputTokens: number | null }): number {
+  if (modelId === DEMO_MODEL_ID) return 0;
+  const price = priceOf(modelId) ?? UNKNOWN_PRICE;
+  return Math.ceil(((tokens.inputTokens ?? 0) * price.input + (tokens.outputTokens ?? 0) * price.output) / 1_000_000);
 }
 
 function facts(contextTokens: number, input: number, cached: number, output: number): ModelFacts {
@@ -154,11 +164,13 @@ export function platformModels(settings: Settings, capabilities: SpeechCapabilit
 
 function languageModels(settings: Settings): OfferedModel[] {
   const vendors = Object.entries(LANGUAGE_MODELS) as [LanguageVendor, readonly string[]][];
-  const offered = vendors
-    .filter(([vendor]) => isVendorConfigured(settings, vendor))
-    .flatMap(([vendor, models]) => models.map((model) => `${vendor}/${model}`));
-  const keyed = vendors.find(([vendor]) => vendorAccess(settings, vendor).apiKey !== undefined);
-  const first = settings.LLM_DEFAULT ?? (keyed ? `${keyed[0]}/${keyed[1][0]}` : DEMO_MODEL_ID);
+  const allowed = settings.LLM_ALLOWED;
+  const offered = [...vendors.flatMap(([vendor, models]) => models.map((model) => `${vendor}/${model}`)), ...(allowed ?? [])].filter((id) => {
+    const vendor = vendorOfModel(id);
+    return vendor !== null && !id.endsWith('/*') && isVendorConfigured(settings, vendor) && isModelAllowed(allowed, id);
+  });
+  const isKeyed = (vendor: LanguageVendor | null) => vendor !== null && vendorAccess(settings, vendor).apiKey !== undefined;
+  const first = settings.LLM_DEFAULT ?? offered.find((id) => isKeyed(vendorOfModel(id))) ?? DEMO_MODEL_ID;
   return withDefault([...offered, DEMO_MODEL_ID], first);
 }
 

@@ -86,7 +86,8 @@ export const durableReport = z.discriminatedUnion('type', [
   /** Result of an analysis job. */
   z.object({ type: z.literal('analysis'), job_id: z.string(), result: analysisResult }),
   /** Result of an agent test; its run stands in the session's place. */
-  z.object({ type: z.literal('agent_test'), result: agentTestResult }),
+  // What its language models cost at list price; not told by an earlier version.
+  z.object({ type: z.literal('agent_test'), result: agentTestResult, cost_micros: z.number().int().nonnegative().optional() }),
 ]);
 export type DurableReport = z.infer<typeof durableReport>;
 

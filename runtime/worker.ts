@@ -2,7 +2,7 @@
  * One worker: takes jobs over the worker link, builds a call of each plan, joins it to its leg, and tells everything back.
  * It holds no database and no secret beyond its running calls. Started by the composition root, which hands it the media thread, the engines and the signalling.
  */
-import { type AgentTestJob, type AgentTestResult, testError } from '#config/agent-test.ts';
+import { type AgentTestJob, testError } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock, Timer } from '#config/clock.ts';
 import { Fault } from '#config/errors.ts';
@@ -11,6 +11,7 @@ import type { AnalysisResult, EndReason } from '#config/session-record.ts';
 import type { Tracing } from '#config/tracing.ts';
 import type { AnalysisJob, ControlMessage, DurableReport, Handover, JobKind, PhoneHandover, WorkerAnswer } from '#config/worker-link.ts';
 import type { MediaHost } from '#media/media-host.ts';
+import type { TestedAgent } from './agent-tests/metered-test.ts';
 import { type CallDeps, startCall } from './call.ts';
 import { traceCall } from './call-trace.ts';
 import { type ControlPlaneClient, connectControlPlane } from './control-plane-client.ts';
@@ -77,7 +78,7 @@ export interface WorkerDeps {
   /** Goes on with a phone call that another worker began, and reports how that ended. */
   resume(job: Job, plan: CallPlan, handover: PhoneHandover): void;
   analyse(job: AnalysisJob): Promise<AnalysisResult>;
-  testAgent(job: AgentTestJob): Promise<AgentTestResult>;
+  testAgent(job: AgentTestJob): Promise<TestedAgent>;
 }
 
 /** A running worker. */
@@ -338,11 +339,11 @@ export class Worker {
     this.#jobs.keep(message.session_id, message.epoch);
     this.#deps
       .testAgent(message.job)
-      .catch((error: unknown): AgentTestResult => {
+      .catch((error: unknown): TestedAgent => {
         this.#deps.logger.warn({ err: error, runId: message.job.run_id }, 'agent test failed');
-        return testError('The test was broken off by an internal error');
+        return { result: testError('The test was broken off by an internal error'), costMicros: 0 };
       })
-      .then((result) => this.report(job, { type: 'agent_test', result }))
+      .then(({ result, costMicros }) => this.report(job, { type: 'agent_test', result, cost_micros: costMicros }))
       .finally(() => this.#free(job))
       .catch((error: unknown) => this.#deps.logger.error({ err: error }, 'agent test report'));
   }

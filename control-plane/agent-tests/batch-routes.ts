@@ -86,7 +86,7 @@ function registerBatches(app: ApiServer, context: Context): void {
       schema: { tags: ['tests'], params: agentPath, body: runBody, response: { 201: batchRecord } },
     },
     async (request, reply) => {
-      const batch = await startBatch(context, callerOf(request).teamId, request.params.agent_id, request.body ?? {});
+      const batch = await startBatch(context, callerOf(request), request.params.agent_id, request.body ?? {});
       return reply.code(201).send(await record(batch));
     },
   );

@@ -9,6 +9,7 @@ import { invalidField } from '../problems.ts';
 import type { AgentTestDocument, RunCounts, TestBatchDocument, TestRunDocument } from '../store/models/agent-test-model.ts';
 import type { VersionDocument } from '../store/models/version-model.ts';
 import { definitionOf } from './test-record.ts';
+import { requireTestShare } from './test-shares.ts';
 
 /** What a batch is asked for with. */
 export interface BatchRequest {
@@ -24,8 +25,14 @@ export interface BatchDraft {
   readonly version: VersionDocument;
 }
 
-/** Starts a batch over an agent's draft. Throws `not_found`, `InvalidRequest`, and `conflict` for a custom language model. */
-export async function startBatch(context: Context, teamId: string, agentId: string, request: BatchRequest): Promise<TestBatchDocument> {
+/** Starts a batch over an agent's draft. Throws the refusals of `requireTestShare`, `not_found`, `InvalidRequest`, and `conflict` for a custom language model. */
+export async function startBatch(
+  context: Context,
+  owner: { readonly userId: string; readonly teamId: string },
+  agentId: string,
+  request: BatchRequest,
+): Promise<TestBatchDocument> {
+  const { teamId } = owner;
   const agent = await findAgent(context, teamId, agentId);
   const tests = await testsToRun(context, { teamId, agentId, workspaceId: agent.workspace_id }, request.test_ids);
   const draft = await draftVersion(context, agent);
@@ -34,6 +41,7 @@ export async function startBatch(context: Context, teamId: string, agentId: stri
   const repeats = (test: AgentTestDocument) => request.repeat_count ?? definitions.get(test._id)?.simulation?.repeat_count ?? 1;
   const runCount = tests.reduce((sum, test) => sum + repeats(test), 0);
   if (runCount > LIMITS.testRunsPerBatch) throw invalidField(['test_ids'], `a batch has at most ${LIMITS.testRunsPerBatch} runs`);
+  await requireTestShare(context, owner, runCount);
   const batch: TestBatchDocument = {
     _id: newId(),
     team_id: teamId,

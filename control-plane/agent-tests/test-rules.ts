@@ -1,4 +1,5 @@
 /** What an agent test must satisfy beyond its schema (supplement 4.14): fields that its kind needs, and everything that has to be looked up. */
+import { isModelAllowed } from '#config/language-models.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../context.ts';
 import { InvalidRequest, invalidField } from '../problems.ts';
@@ -53,12 +54,14 @@ function variableProblems({ dynamic_variables: given }: TestInput): Problem[] {
   return isTooMuch ? [{ loc: ['dynamic_variables'], text: `at most ${LIMITS.variableEntries} entries and ${LIMITS.variableBytes} bytes` }] : [];
 }
 
-function modelProblems({ platform }: Context, { simulation }: TestInput): Problem[] {
+function modelProblems({ platform, settings }: Context, { simulation }: TestInput): Problem[] {
   const id = simulation?.simulated_user_model ?? null;
   const provider = id?.split('/')[0];
   // A provider serves more models than are listed.
   const isOffered = id === null || platform.llm.some((model) => model.id === id || (provider !== 'local' && model.id.split('/')[0] === provider));
-  return isOffered ? [] : [{ loc: ['simulation', 'simulated_user_model'], text: 'is not offered here; see GET /v1/agent/models' }];
+  return isOffered && (id === null || isModelAllowed(settings.LLM_ALLOWED, id))
+    ? []
+    : [{ loc: ['simulation', 'simulated_user_model'], text: 'is not offered here; see GET /v1/agent/models' }];
 }
 
 async function agentProblems({ models }: Context, { teamId, workspaceId }: TestOwner, agentIds: readonly string[]): Promise<Problem[]> {

@@ -4,7 +4,7 @@
  */
 import { type AgentTestResult, testError } from '#config/agent-test.ts';
 import { Fault } from '#config/errors.ts';
-import type { ReportEnvelope } from '#config/worker-link.ts';
+import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
 import type { ReportOutcome } from '../calls/report-sink.ts';
 import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import { type Context, now } from '../context.ts';
@@ -12,14 +12,15 @@ import { InvalidRequest } from '../problems.ts';
 import type { TestBatchDocument, TestRunDocument } from '../store/models/agent-test-model.ts';
 import { completeBatch } from './batch-store.ts';
 import { testJob } from './test-job.ts';
+import { countTestSpending, requireTestSpending } from './test-shares.ts';
+
+type TestReport = Extract<DurableReport, { type: 'agent_test' }>;
 
 const ATTEMPTS = 3;
 /** A worker ends a run within eight minutes. */
 const DEADLINE_MS = 10 * 60_000;
 /** Looked at again while no worker is free, and for what other processes queued. */
 const TICK_MS = 2_000;
-/** Tests are not calls: a batch must not take the workers of a deployment. */
-const RUNNING_PER_TEAM = 4;
 const PLACED_AT_ONCE = 200;
 const OPEN_AT_ONCE = 100;
 
@@ -29,9 +30,12 @@ export function startTestRunner(context: Context): ChoreLoop {
 }
 
 /** Takes the result of a run. A run that was given up meanwhile, and not started again, takes it too. */
-export async function applyTestReport(context: Context, envelope: ReportEnvelope, result: AgentTestResult): Promise<ReportOutcome> {
+export async function applyTestReport(context: Context, envelope: ReportEnvelope, report: TestReport): Promise<ReportOutcome> {
+  const { result, cost_micros: micros = 0 } = report;
   const run = { _id: envelope.session_id, epoch: envelope.epoch };
-  if (!(await finishRun(context, run, result)) && !(await context.models.testRuns.exists(run))) return { outcome: 'stale' };
+  const finished = await finishRun(context, run, result);
+  if (!finished && !(await context.models.testRuns.exists(run))) return { outcome: 'stale' };
+  if (finished) await countTestSpending(context, finished.team_id, micros);
   return { outcome: 'stored', seq: envelope.seq };
 }
 
@@ -57,7 +61,7 @@ async function work(context: Context): Promise<void> {
   const count = (teamId: string) => running.set(teamId, (running.get(teamId) ?? 0) + 1);
   for (const run of await testRuns.find({ status: 'running' }, { team_id: 1 }).lean<Pick<TestRunDocument, 'team_id'>[]>()) count(run.team_id);
   for (let placed = 0; placed < PLACED_AT_ONCE; placed++) {
-    const busy = [...running].filter(([, runs]) => runs >= RUNNING_PER_TEAM).map(([teamId]) => teamId);
+    const busy = [...running].filter(([, runs]) => runs >= context.settings.LIMIT_TEST_RUNS).map(([teamId]) => teamId);
     const run = await testRuns
       .findOne({ status: 'queued', team_id: { $nin: busy } })
       .sort({ status_at: 1 })
@@ -71,6 +75,14 @@ async function work(context: Context): Promise<void> {
 async function start(context: Context, run: TestRunDocument): Promise<boolean> {
   if (run.epoch >= ATTEMPTS) {
     await finishRun(context, run, testError('The run was lost with its worker three times'));
+    return true;
+  }
+  const unpaid = await requireTestSpending(context, run.team_id).catch((error: unknown) => {
+    if (error instanceof Fault) return error;
+    throw error;
+  });
+  if (unpaid) {
+    await finishRun(context, run, testError(unpaid.message));
     return true;
   }
   const job = await testJob(context, run).catch((error: unknown) => {
@@ -101,7 +113,7 @@ async function start(context: Context, run: TestRunDocument): Promise<boolean> {
   }
 }
 
-async function finishRun(context: Context, of: Pick<TestRunDocument, '_id' | 'epoch'>, result: AgentTestResult): Promise<boolean> {
+async function finishRun(context: Context, of: Pick<TestRunDocument, '_id' | 'epoch'>, result: AgentTestResult): Promise<TestRunDocument | null> {
   const at = now(context);
   const run = await context.models.testRuns
     .findOneAndUpdate(
@@ -109,10 +121,10 @@ async function finishRun(context: Context, of: Pick<TestRunDocument, '_id' | 'ep
       { $set: { status: result.status, result: JSON.stringify(result), instance_id: null, status_at: at, finished_at: at } },
     )
     .lean<TestRunDocument>();
-  if (!run) return false;
+  if (!run) return null;
   await completeBatch(context, run.batch_id);
   context.bell.ring('agent-tests');
-  return true;
+  return run;
 }
 
 function requeued(context: Context): Partial<TestRunDocument> {

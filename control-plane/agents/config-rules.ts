@@ -6,6 +6,7 @@ import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import { EgressRefused } from '#config/egress.ts';
 import { fault } from '#config/errors.ts';
+import { isModelAllowed } from '#config/language-models.ts';
 import { LIMITS } from '#config/limits.ts';
 import { placeholderProblem } from '#config/placeholders.ts';
 import type { OfferedModel } from '#config/platform-models.ts';
@@ -126,7 +127,8 @@ function modelProblems(context: Context, { patch, before }: DraftChange): Proble
   };
   const { llm, asr } = context.platform;
   const problems: Problem[] = [];
-  if (patch.llm?.model !== undefined && patch.llm.model !== before.llm.model && !isOffered(llm, '/', patch.llm.model))
+  const isNewModel = patch.llm?.model !== undefined && patch.llm.model !== before.llm.model;
+  if (isNewModel && !(isOffered(llm, '/', patch.llm?.model ?? '') && isModelAllowed(context.settings.LLM_ALLOWED, patch.llm?.model ?? '')))
     problems.push({ loc: ['llm', 'model'], text: 'is not offered here; see GET /v1/agent/models' });
   if (patch.asr?.model !== undefined && patch.asr.model !== before.asr.model && !isOffered(asr, ':', patch.asr.model))
     problems.push({ loc: ['asr', 'model'], text: 'is not offered here; see GET /v1/agent/models' });

@@ -71,7 +71,7 @@ interface Told {
 
 async function applyStep(context: Context, reported: ReportedSessions, told: Told): Promise<ReportOutcome> {
   const [first] = told.step;
-  if (first.report.type === 'agent_test') return applyTestReport(context, first, first.report.result);
+  if (first.report.type === 'agent_test') return applyTestReport(context, first, first.report);
   if (isAddition(first.report)) return applyAdditions(context, reported, told);
   reported.take(first);
   return applyChange(context, first, told.instanceId);

@@ -19,6 +19,7 @@ declare module 'fastify' {
 const SMALL_BYTES = 256 * 1024;
 /** Most requests are over by then. */
 const BUSY_SECONDS = 1;
+const MINUTE_MS = 60_000;
 
 type Parts = Pick<Context, 'ledger' | 'settings'>;
 
@@ -27,6 +28,7 @@ interface InProgress {
   readonly speech: Map<string, number>;
   readonly uploads: Map<string, number>;
   readonly uploadBytes: Map<string, number>;
+  readonly toolTests: Map<string, number>;
   /** Callers whose request has its speech place already. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
 }
@@ -34,7 +36,7 @@ interface InProgress {
 const all = new WeakMap<Context['ledger'], InProgress>();
 
 function inProgress({ ledger }: Parts): InProgress {
-  const known = all.get(ledger) ?? { speech: new Map(), uploads: new Map(), uploadBytes: new Map(), admitted: new WeakSet() };
+  const known = all.get(ledger) ?? { speech: new Map(), uploads: new Map(), uploadBytes: new Map(), toolTests: new Map(), admitted: new WeakSet() };
   all.set(ledger, known);
   return known;
 }
@@ -58,6 +60,22 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
 /** Takes an account's place for a speech request; `release` is called once or more. Throws `speech_busy`, `overdrawn`. */
 export async function takeSpeechPlace(context: Parts, caller: Pick<Caller, 'userId' | 'teamId'>): Promise<() => void> {
   return inProgress(context).admitted.has(caller) ? () => undefined : takeSpeech(context, caller);
+}
+
+/** Sends a test request of a tool in one of its account's places. Throws `too_many_at_once`, `too_many_a_minute`, and what `send` throws. */
+export async function testingTool<Answer>(
+  context: Parts & Pick<Context, 'coordination'>,
+  { userId }: Caller,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  const { LIMIT_TOOL_TESTS: limit, LIMIT_TOOL_TESTS_PER_MINUTE: perMinute } = context.settings;
+  const window = await context.coordination.hit(`tool-tests:${userId}`, perMinute, MINUTE_MS);
+  if (!window.allowed) throw fault('too_many_a_minute', { limit: perMinute, what: 'tool tests', seconds: Math.ceil(window.resetMs / 1_000) });
+  const { toolTests } = inProgress(context);
+  if ((toolTests.get(userId) ?? 0) >= limit)
+    throw fault('too_many_at_once', { limit, what: 'tool tests in progress', remedy: 'wait until one is over', seconds: BUSY_SECONDS });
+  const leave = add(toolTests, userId, 1);
+  return send().finally(leave);
 }
 
 /** Throws `overdrawn` for an account that is further below zero than the operator allows. */

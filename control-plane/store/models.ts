@@ -15,6 +15,7 @@ import { definePrivacy } from './models/privacy-model.ts';
 import { defineRefusals } from './models/refusal-model.ts';
 import { defineReplicas } from './models/replica-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
+import { defineSpending } from './models/spending-model.ts';
 import { defineTools } from './models/tool-model.ts';
 import { defineUsers } from './models/user-model.ts';
 import { defineVersions } from './models/version-model.ts';
@@ -33,6 +34,7 @@ export function defineModels(connection: Connection) {
     knowledgeRevisions: defineKnowledgeRevisions(connection),
     numbers: defineNumbers(connection),
     places: definePlaces(connection),
+    spending: defineSpending(connection),
     ledger: defineLedger(connection),
     sessions: defineSessions(connection),
     sessionAttachments: defineSessionAttachments(connection),

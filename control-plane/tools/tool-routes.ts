@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { findAgent } from '../agents/agent-store.ts';
 import { callerOf } from '../auth.ts';
 import type { Context } from '../context.ts';
+import { testingTool } from '../limits/request-places.ts';
 import { dependentsList, listOf, listQuery, searchPattern } from '../lists.ts';
 import type { ApiServer } from '../server.ts';
 import { findPage } from '../store/find-page.ts';
@@ -65,7 +66,11 @@ export function registerToolRoutes(app: ApiServer, context: Context): void {
   app.post(
     '/v1/agent/tools/:tool_id/test',
     { schema: { tags: ['tools'], params: toolPath, body: toolTestBody, response: { 200: toolTestRecord } } },
-    async (request) => testTool(context, await findTool(context, callerOf(request).teamId, request.params.tool_id), request.body.arguments),
+    async (request) => {
+      const caller = callerOf(request);
+      const tool = await findTool(context, caller.teamId, request.params.tool_id);
+      return testingTool(context, caller, () => testTool(context, tool, request.body.arguments));
+    },
   );
 
   app.get(

@@ -60,3 +60,11 @@ it('supplement 2.3 the demo agent has no more keyterms than an agent may have', 
   expect(DEMO_KEYTERMS.length).toBeLessThanOrEqual(50);
   expect(new Set(DEMO_KEYTERMS).size).toBe(DEMO_KEYTERMS.length);
 });
+
+it('security 16: an operator’s list is all that is offered, and names models nobody listed', () => {
+  const offered = (allowed: string) =>
+    platformModels(readSettings({ OPENAI_API_KEY: 'k', GROQ_API_KEY: 'k', LLM_ALLOWED: allowed }), bare).llm.map(({ id }) => id);
+  expect(offered('openai/gpt-4o-mini,openai/my-own')).toEqual(['openai/gpt-4o-mini', 'openai/my-own', 'local/demo']);
+  expect(offered('groq/*').every((id) => id.startsWith('groq/') || id === 'local/demo')).toBe(true);
+  expect(() => readSettings({ OPENAI_API_KEY: 'k', LLM_ALLOWED: 'openai/gpt-4.1', LLM_DEFAULT: 'openai/gpt-4o-mini' })).toThrow('LLM_DEFAULT');
+});

@@ -323,3 +323,37 @@ it('every query reads what it answers and nothing else', async () => {
     expect([index, executionStats.nReturned > 0, executionStats.totalDocsExamined]).toEqual([index, true, executionStats.nReturned]);
   }
 });
+
+describe('the share of one account', () => {
+  it('security 16: only so much of language models a day: then a batch is refused, and a run that waits ends with the reason', async () => {
+    const agentId = await createAgent();
+    const test = await createTest(agentId);
+    const { body: batch } = await run(agentId, { test_ids: [test], repeat_count: 6 });
+    const { key } = api.dispatch.tests[0] ?? { key: { sessionId: '', epoch: 0 } };
+    const report = { type: 'agent_test' as const, result: PASSED, cost_micros: 20_000_000 };
+    await api.sink.apply([{ session_id: key.sessionId, epoch: key.epoch, seq: 1, report }], 'worker-1');
+    await runner.idle();
+    const ended = (await runsOf(batch.batch_id)).filter(({ status }: { status: string }) => status === 'error');
+    expect(ended).toHaveLength(2);
+    expect((await get(`/v1/agent/test-runs/${ended[0].run_id}`)).error).toMatch(/have taken 20.00 dollars of language models today/);
+    const refused = await run(agentId, { test_ids: [test] });
+    expect([refused.status, refused.body.reason]).toEqual([429, 'test_spending_reached']);
+    await api.clock.advance(Number(refused.headers['retry-after']) * 1_000);
+    expect((await run(agentId, { test_ids: [test] })).status).toBe(201);
+  });
+
+  it('security 16: only so many runs wait, and only so many batches are started in a minute', async () => {
+    await api.close();
+    api = await openTestCalls({ LIMIT_WAITING_TEST_RUNS: '10', LIMIT_TEST_BATCHES_PER_MINUTE: '3' });
+    user = await api.createUser();
+    await runner.close();
+    runner = startTestRunner(api.context);
+    const agentId = await createAgent();
+    const test = await createTest(agentId);
+    expect((await run(agentId, { test_ids: [test], repeat_count: 8 })).status).toBe(201);
+    const refused = await run(agentId, { test_ids: [test], repeat_count: 3 });
+    expect([refused.status, refused.body.reason]).toEqual([429, 'too_many_at_once']);
+    expect((await run(agentId, { test_ids: [test], repeat_count: 2 })).status).toBe(201);
+    expect((await run(agentId, { test_ids: [test] })).body.reason).toBe('too_many_a_minute');
+  });
+});

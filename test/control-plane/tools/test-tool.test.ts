@@ -176,3 +176,27 @@ describe('supplement 2.2 a tool test', () => {
     expect(seen).toHaveLength(0);
   });
 });
+
+describe('the share of one account', () => {
+  it('security 16: only so many tests of tools are in progress, and only so many are begun in a minute', async () => {
+    const other = await openTestApi({ EGRESS_ALLOW: new URL(base).host, LIMIT_TOOL_TESTS: '2', LIMIT_TOOL_TESTS_PER_MINUTE: '5' });
+    try {
+      const { key } = await other.createUser();
+      const tool = await other.request('POST', '/v1/agent/tools', { key, body: { name: 'Slow', url: `${base}/` } });
+      const test = () => other.request('POST', `/v1/agent/tools/${tool.body.tool_id}/test`, { key, body: {} });
+      const held: ServerResponse[] = [];
+      answer = (response) => void held.push(response);
+      const running = [test(), test()];
+      await expect.poll(() => held.length).toBe(2);
+      const refused = await test();
+      expect([refused.status, refused.body.reason, refused.headers['retry-after']]).toEqual([429, 'too_many_at_once', '1']);
+      for (const response of held) response.end();
+      expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
+      answer = (response) => response.end();
+      for (const expected of [200, 200]) expect((await test()).status).toBe(expected);
+      expect((await test()).body.reason).toBe('too_many_a_minute');
+    } finally {
+      await other.close();
+    }
+  });
+});

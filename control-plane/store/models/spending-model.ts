@@ -1,0 +1,23 @@
+/** What teams spent in a day (UTC) on something that is limited, but not charged. */
+import { type Connection, type Model, Schema } from 'mongoose';
+
+/** Nobody asks about a day that is over. */
+const KEPT_SECONDS = 3 * 24 * 3_600;
+
+/** One day of one team. */
+export interface SpendingDocument {
+  /** `<what>:<team>:<yyyy-mm-dd>` */
+  _id: string;
+  micros: number;
+  at: Date;
+}
+
+/** Defines the model on a connection. */
+export function defineSpending(connection: Connection): Model<SpendingDocument> {
+  const schema = new Schema<SpendingDocument>(
+    { _id: { type: String, required: true }, micros: { type: Number, required: true }, at: { type: Date, required: true } },
+    { collection: 'spending', versionKey: false },
+  );
+  schema.index({ at: 1 }, { expireAfterSeconds: KEPT_SECONDS });
+  return connection.model<SpendingDocument>('Spending', schema);
+}

@@ -1,0 +1,28 @@
+/** Runs an agent test and adds up what its language models cost at list price. */
+import type { AgentTestJob, AgentTestResult } from '#config/agent-test.ts';
+import { costOf } from '#config/platform-models.ts';
+import type { LanguageModel } from '#runtime/llm/llm.ts';
+import { type AgentTestDeps, runAgentTest } from './run-agent-test.ts';
+
+/** A run that is over. */
+export interface TestedAgent {
+  readonly result: AgentTestResult;
+  readonly costMicros: number;
+}
+
+/** Runs it. Never rejects for what a model or a tool does. */
+export async function runMeteredTest(job: AgentTestJob, deps: AgentTestDeps): Promise<TestedAgent> {
+  let costMicros = 0;
+  const metered = (model: LanguageModel): LanguageModel => ({
+    id: model.id,
+    isCustom: model.isCustom,
+    async *stream(request) {
+      for await (const delta of model.stream(request)) {
+        if (delta.type === 'finish') costMicros += costOf(delta.modelId ?? model.id, delta.usage);
+        yield delta;
+      }
+    },
+  });
+  const result = await runAgentTest(job, { ...deps, modelFor: (llm) => metered(deps.modelFor(llm)) });
+  return { result, costMicros };
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { agentConfig } from '#config/agent-config.ts';
+import { testDefinition } from '#config/agent-test.ts';
+import { systemClock } from '#config/clock.ts';
+import { createEgressGuard } from '#config/egress.ts';
+import { costOf } from '#config/platform-models.ts';
+import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
+import type { LanguageModel } from '#runtime/llm/llm.ts';
+import { callPlanOf } from '../call-plan-of.ts';
+
+it('security 16: a run tells what its models cost at list price, one of unknown price counting as a dear one', async () => {
+  const model: LanguageModel = {
+    id: 'openai/gpt-4.1',
+    isCustom: false,
+    async *stream() {
+      yield { type: 'text', text: 'Hello!' };
+      yield { type: 'finish', usage: { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: null } };
+    },
+  };
+  const test = testDefinition.parse({ test_type: 'next_reply', conversation: [{ role: 'user', text: 'Hi' }], expectation: 'A greeting' });
+  const job = { run_id: 'r', plan: callPlanOf({ config: agentConfig.parse({ llm: { model: model.id } }) }), test, stored_mocks: [] };
+  const egress = createEgressGuard({ allow: [], clock: systemClock });
+  let asked = 0;
+  const modelFor = () => ({
+    ...model,
+    stream: (request: Parameters<LanguageModel['stream']>[0]) => {
+      asked += 1;
+      return model.stream(request);
+    },
+  });
+  const { costMicros } = await runMeteredTest(job, { modelFor, egress, clock: systemClock });
+  await egress.close();
+  expect(asked).toBeGreaterThan(1);
+  expect(costMicros).toBe(asked * 2_800);
+  expect(costOf('openai/of-tomorrow', { inputTokens: 1_000_000, outputTokens: 1_000_000 })).toBe(30_000_000);
+  expect(costOf('local/demo', { inputTokens: null, outputTokens: 50 })).toBe(0);
+});
