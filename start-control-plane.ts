@@ -169,7 +169,7 @@ async function buildContext(
       localVoices: detectEspeakVoices(),
     }),
     rooms: openRooms(settings, logger),
-    speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: availableParallelism() }),
+    speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: availableParallelism(), clock }),
     carrier: await chooseCarrier(settings, logger),
     metrics,
     tracing: await openTracing(settings, { name: 'control-plane', instance: randomUUID() }, { clock, logger }),

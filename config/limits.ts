@@ -58,6 +58,7 @@ export const LIMITS = {
   testRunsPerBatch: 200,
   /** chosen here */
   batchRows: 10_000,
+  batchColumns: 200,
   batchUploadBytes: 8 * 1_048_576,
   batchNameChars: 120,
   batchConcurrentCalls: 500,

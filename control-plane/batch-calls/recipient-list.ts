@@ -37,11 +37,13 @@ interface Line {
 
 /** Reads a file's bytes. Throws `InvalidRequest` where the file as a whole cannot be taken or none of its rows can. */
 export function readRecipientList(bytes: Uint8Array): RecipientList {
-  const [head, ...rows] = parsedLines(decoded(bytes));
+  const text = decoded(bytes);
+  const delimiter = delimiterOf(text);
+  const [head, ...rows] = parsedLines(text, delimiter);
   if (!head || rows.length === 0)
     throw new InvalidRequest([listEntry('the file has no rows: a line of column names, then one line for each number')]);
   if (rows.length > LIMITS.batchRows)
-    throw new InvalidRequest([listEntry(`the file has ${rows.length} rows: a batch has at most ${LIMITS.batchRows}`)]);
+    throw new InvalidRequest([listEntry(`the file has more than ${LIMITS.batchRows} rows: split it into several batches`)]);
   const columns = head.cells.map((name) => name.trim());
   const flaws = columnFlaws(columns, head.line);
   if (flaws.length > 0) throw new InvalidRequest(flaws);
@@ -80,16 +82,18 @@ function decoded(bytes: Uint8Array): string {
   }
 }
 
-function parsedLines(text: string): Line[] {
+function parsedLines(text: string, delimiter: string): Line[] {
   try {
     const options = {
       bom: true,
-      delimiter: delimiterOf(text),
+      delimiter,
       info: true,
       // Lists that were put together of several have ends of lines of several kinds.
       record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       skip_records_with_empty_values: true,
+      // The names, the rows, and one by which it is seen that there are too many.
+      to: LIMITS.batchRows + 2,
     };
     const records = parse(text, options) as unknown as readonly { readonly record: string[]; readonly info: { readonly lines: number } }[];
     return records.map(({ record, info }) => ({ cells: record, line: info.lines }));
@@ -102,21 +106,25 @@ function parsedLines(text: string): Line[] {
   }
 }
 
-/** Spreadsheets write semicolons where the comma is the decimal mark. */
+/** Spreadsheets write semicolons where the comma is the decimal mark. Throws `InvalidRequest` where there are more columns than a list may have. */
 function delimiterOf(text: string): string {
   const [head = ''] = /[^\r\n]+/.exec(text) ?? [];
-  const counted = [',', ';', '\t'].map((mark) => ({ mark, count: head.split(mark).length }));
-  return counted.reduce((best, other) => (other.count > best.count ? other : best)).mark;
+  const counted = [',', ';', '\t'].map((mark) => ({ mark, count: head.split(mark, LIMITS.batchColumns + 1).length }));
+  const { count, mark } = counted.reduce((best, other) => (other.count > best.count ? other : best));
+  if (count <= LIMITS.batchColumns) return mark;
+  throw new InvalidRequest([listEntry(`the file has more than ${LIMITS.batchColumns} columns: keep those that the agent uses`)]);
 }
 
 function columnFlaws(columns: readonly string[], line: number): ValidationEntry[] {
+  const earlier = new Set<string>();
   const flaw = (text: string) => ({ ...listEntry(`line ${line}: ${text}`), ctx: { error: text, line } });
   return [
     ...(columns.includes(NUMBER) ? [] : [flaw(`there is no column ${NUMBER}`)]),
     ...columns.flatMap((name, index) => {
       const which = `column ${index + 1}`;
       if (name === '') return [flaw(`${which} has no name`)];
-      if (columns.indexOf(name) < index) return [flaw(`${which} has the name of an earlier one`)];
+      if (earlier.has(name)) return [flaw(`${which} has the name of an earlier one`)];
+      earlier.add(name);
       return FIXED.has(name) || variableName.safeParse(name).success
         ? []
         : [flaw(`${which} is no name of a variable: letters, digits and _, a letter first`)];

@@ -1,5 +1,6 @@
 /** The API over the embedded database, for tests: real routes, real store, real ledger; requests by injection, no socket. */
 import { randomBytes } from 'node:crypto';
+import { systemClock } from '#config/clock.ts';
 import { createEgressGuard } from '#config/egress.ts';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
@@ -98,7 +99,7 @@ export async function openTestApi(
     }),
     platform: platformModels(settings, { localRecognition: [] }),
     rooms: null,
-    speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: 1 }),
+    speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: 1, clock: systemClock }),
     carrier: createTestCatalogue(),
     metrics,
     tracing: null,

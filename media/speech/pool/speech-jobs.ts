@@ -90,6 +90,8 @@ export type ToThread =
   /** A piece was taken: one more may be sent. */
   | { readonly type: 'taken'; readonly id: number }
   | { readonly type: 'cancel'; readonly id: number }
+  /** Answered with `alive` at once. */
+  | { readonly type: 'ping' }
   | { readonly type: 'close' };
 
 /** From a thread. */
@@ -98,6 +100,8 @@ export type FromThread =
   | { readonly type: 'transcript'; readonly id: number; readonly transcript: Transcript }
   | { readonly type: 'spoken'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly failure: JobFailure; readonly message: string }
+  /** When the thread is ready, and to each ping. */
+  | { readonly type: 'alive' }
   | { readonly type: 'closed' };
 
 /** Pieces under way to a consumer that has not taken them; each holds a second of audio at most, so a slow reader costs little. */

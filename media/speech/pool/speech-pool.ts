@@ -1,8 +1,10 @@
 /**
  * A bounded pool of threads for speech, so that no decoding, synthesis or encoding ever runs on the API's loop. Synthesis and recognition have threads of
  * their own: a long recording must not hold up a live stream. Threads start when they are first needed, and what a thread had is failed when it dies.
+ * One that gives no sign of life for 10 s hangs: it is ended, and another starts with the next request.
  */
 import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '#config/clock.ts';
 import type { Settings } from '#config/env.ts';
 import {
   type AudioPiece,
@@ -24,6 +26,9 @@ export interface SpeechPoolOptions {
   readonly searchPath: string;
   /** Processor cores of the machine. */
   readonly cores: number;
+  readonly clock: Clock;
+  /** What each thread runs, unless it is the usual program. */
+  readonly program?: URL;
 }
 
 /** Speech being made: segments go in, pieces come out as they are taken. */
@@ -65,17 +70,26 @@ const STREAMS_PER_THREAD = 20;
 /** A recording is decoded at full speed. */
 const RECORDINGS_PER_THREAD = 4;
 const MOST_THREADS = 4;
+/** A thread that works is asked for a sign of life so often; it has died when it owes so many. */
+const SIGN_MS = 2_500;
+const MOST_OWED = 4;
+/** Of a thread that is still starting: it opens engines. */
+const MOST_OWED_AT_START = 24;
+/** How long closing waits for a thread. */
+const CLOSING_MS = 5_000;
 
 /** Makes a pool; no thread runs yet. */
 export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
   const data: SpeechThreadData = { settings: options.settings, searchPath: options.searchPath };
+  const { clock, program = new URL('./speech-thread-entry.ts', import.meta.url) } = options;
+  const thread = (places: number) => new SpeechThread({ start: () => new Worker(program, { name: 'speech', workerData: data }), places, clock });
   const count = Math.max(1, Math.min(MOST_THREADS, options.cores - 1));
   const speakers = Math.max(2, count);
   const streams = options.cores * STREAMS_PER_CORE[options.settings.TTS_PROVIDER === 'local' ? 'local' : 'vendor'];
   const streamsPerThread = Math.min(STREAMS_PER_THREAD, Math.ceil(streams / speakers));
   const threads = {
-    synthesis: Array.from({ length: speakers }, () => new SpeechThread(data, streamsPerThread)),
-    recognition: Array.from({ length: count }, () => new SpeechThread(data, RECORDINGS_PER_THREAD)),
+    synthesis: Array.from({ length: speakers }, () => thread(streamsPerThread)),
+    recognition: Array.from({ length: count }, () => thread(RECORDINGS_PER_THREAD)),
   };
   return {
     take(work) {
@@ -97,17 +111,19 @@ interface Listener {
 
 /** One thread and the places on it. */
 class SpeechThread {
-  readonly #data: SpeechThreadData;
-  readonly #places: number;
+  readonly #options: { readonly start: () => Worker; readonly places: number; readonly clock: Clock };
   #taken = 0;
   #nextId = 0;
   #worker: Worker | null = null;
   #isClosed = false;
+  #watch: Timer | null = null;
+  /** Signs of life that were asked for and have not come. */
+  #owed = 0;
+  #hasStarted = false;
   readonly #listeners = new Map<number, Listener>();
 
-  constructor(data: SpeechThreadData, places: number) {
-    this.#data = data;
-    this.#places = places;
+  constructor(options: { readonly start: () => Worker; readonly places: number; readonly clock: Clock }) {
+    this.#options = options;
   }
 
   get load(): number {
@@ -115,7 +131,7 @@ class SpeechThread {
   }
 
   get hasRoom(): boolean {
-    return !this.#isClosed && this.#taken < this.#places;
+    return !this.#isClosed && this.#taken < this.#options.places;
   }
 
   take(): SpeechSlot {
@@ -133,12 +149,13 @@ class SpeechThread {
 
   start(): Worker {
     if (this.#worker) return this.#worker;
-    const worker = new Worker(new URL('./speech-thread-entry.ts', import.meta.url), { name: 'speech', workerData: this.#data });
+    const worker = this.#options.start();
     worker.unref();
-    worker.on('message', (message: FromThread) => this.#received(message));
+    worker.on('message', (message: FromThread) => this.#received(worker, message));
     worker.on('error', (error) => this.#lost(worker, error.message));
     worker.on('exit', () => this.#lost(worker, 'the thread ended'));
     this.#worker = worker;
+    this.#hasStarted = false;
     return worker;
   }
 
@@ -153,7 +170,11 @@ class SpeechThread {
       worker.once('exit', () => resolve());
     });
     worker.postMessage({ type: 'close' } satisfies ToThread);
-    await closed;
+    const { promise: isLate, resolve: giveUp } = Promise.withResolvers<void>();
+    const timer = this.#options.clock.after(CLOSING_MS, giveUp);
+    await Promise.race([closed, isLate]);
+    timer.cancel();
+    this.#rest();
     await worker.terminate();
   }
 
@@ -206,11 +227,38 @@ class SpeechThread {
   }
 
   #send(message: ToThread, transfer: ArrayBuffer[] = []): void {
-    if (!this.#isClosed) this.start().postMessage(message, transfer);
+    if (this.#isClosed) return;
+    this.start().postMessage(message, transfer);
+    this.#watch ??= this.#options.clock.every(SIGN_MS, () => this.#ask());
   }
 
-  #received(message: FromThread): void {
-    if (message.type === 'closed') return;
+  /** Asks for a sign of life while there is work, or one is owed. A round is counted however late it comes: a loop of ours that stood still blames no thread. */
+  #ask(): void {
+    const worker = this.#worker;
+    if (!worker || (this.#owed === 0 && this.#listeners.size === 0)) {
+      this.#rest();
+      return;
+    }
+    if (this.#owed >= (this.#hasStarted ? MOST_OWED : MOST_OWED_AT_START)) {
+      this.#lost(worker, `it gave no sign of life for ${(this.#owed * SIGN_MS) / 1_000} s`);
+      void worker.terminate();
+      return;
+    }
+    this.#owed += 1;
+    worker.postMessage({ type: 'ping' } satisfies ToThread);
+  }
+
+  #rest(): void {
+    this.#watch?.cancel();
+    this.#watch = null;
+    this.#owed = 0;
+  }
+
+  #received(worker: Worker, message: FromThread): void {
+    if (worker !== this.#worker) return;
+    this.#owed = 0;
+    this.#hasStarted = true;
+    if (message.type === 'closed' || message.type === 'alive') return;
     const listener = this.#listeners.get(message.id);
     if (message.type === 'piece') listener?.piece(message.piece);
     else if (message.type === 'failed') listener?.failed(new SpeechJobError(message.failure, message.message));
@@ -220,6 +268,7 @@ class SpeechThread {
   #lost(worker: Worker, why: string): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
+    this.#rest();
     const failure: JobFailure = 'unavailable';
     for (const listener of [...this.#listeners.values()]) listener.failed(new SpeechJobError(failure, `The speech engine stopped: ${why}`));
   }

@@ -130,9 +130,13 @@ parentPort?.on('message', (message: ToThread) => {
     case 'cancel':
       jobs.get(message.id)?.cancel();
       break;
+    case 'ping':
+      send({ type: 'alive' });
+      break;
     case 'close':
       for (const job of jobs.values()) job.cancel();
       void opening.then((engines) => engines.close()).finally(() => send({ type: 'closed' }));
       break;
   }
 });
+send({ type: 'alive' });

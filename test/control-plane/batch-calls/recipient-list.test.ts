@@ -68,7 +68,13 @@ describe('a list of people to call', () => {
   });
 
   it('has at most as many rows as a batch', () => {
-    expect(flawsOf(`to_number\n${'+1,\n'.repeat(10_001)}`)).toEqual(['the file has 10001 rows: a batch has at most 10000']);
+    expect(flawsOf(`to_number\n${'+1,\n'.repeat(10_001)}`)).toEqual(['the file has more than 10000 rows: split it into several batches']);
+  });
+
+  it('security 8: has at most 200 columns', () => {
+    const columns = (count: number) => ['to_number', ...Array.from({ length: count - 1 }, (_, index) => `c${index}`)].join();
+    expect(flawsOf(`${columns(201)}\n+1`)).toEqual(['the file has more than 200 columns: keep those that the agent uses']);
+    expect(read(`${columns(200)}\n+14155550123${',x'.repeat(199)}`).recipients).toHaveLength(1);
   });
 
   it('is refused by its first line where that names no columns', () => {

@@ -1,0 +1,21 @@
+/** A thread of the speech pool that says every text in one piece, and is stuck for ever at the text "hang". */
+import { parentPort } from 'node:worker_threads';
+import type { FromThread, ToThread } from '#media/speech/pool/speech-jobs.ts';
+
+const send = (message: FromThread) => parentPort?.postMessage(message);
+
+parentPort?.on('message', (message: ToThread) => {
+  if (message.type === 'ping') send({ type: 'alive' });
+  if (message.type === 'close') send({ type: 'closed' });
+  if (message.type !== 'segment') return;
+  const { id, segment } = message;
+  while (segment?.text === 'hang');
+  if (segment)
+    send({
+      type: 'piece',
+      id,
+      piece: { bytes: Buffer.alloc(2), durationMs: 1, chunk: { seq: 0, text: segment.text, offsetSeconds: 0, seconds: 0, words: null } },
+    });
+  else send({ type: 'spoken', id });
+});
+send({ type: 'alive' });
