@@ -47,6 +47,21 @@ const FAULTS = {
   beta_required: { status: 403, message: 'Agent platform is in private beta. Apply for access at {url}' },
   number_limit: { status: 403, message: 'Phone number limit reached for this team ({limit})' },
   outbound_disabled: { status: 403, message: 'Outbound calls are disabled for this account', reason: 'outbound_disabled' },
+  quota_reached: {
+    status: 403,
+    message: 'This account has {limit} {what}, as many as it may: delete some, or ask the operator to raise {setting}',
+    reason: 'quota_reached',
+  },
+  versions_reached: {
+    status: 403,
+    message: 'This agent has {limit} versions, as many as it may: go on with a new agent, or ask the operator to raise LIMIT_VERSIONS',
+    reason: 'quota_reached',
+  },
+  storage_full: {
+    status: 403,
+    message: 'Voices and knowledge of this account would take more than {limit} bytes: delete some{remedy}, or ask the operator to raise {setting}',
+    reason: 'storage_full',
+  },
   operator_only: { status: 403, message: 'This route needs the operator key' },
   source_refused: { status: 403, message: 'Source address is not allowed for this number', sip: 403 },
   // 404

@@ -4,6 +4,7 @@ import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import { findAgent } from '../agents/agent-store.ts';
 import { type Context, newId, now } from '../context.ts';
+import { withinQuota } from '../limits/quotas.ts';
 import { invalidFrom } from '../problems.ts';
 import type { AgentTestDocument } from '../store/models/agent-test-model.ts';
 import { definitionOf, type TestInput, type TestPatch, testCreate } from './test-record.ts';
@@ -18,7 +19,7 @@ export async function findTest(context: Context, teamId: string, testId: string)
   return test;
 }
 
-/** Creates a test. Throws `InvalidRequest`. */
+/** Creates a test. Throws `InvalidRequest`, `quota_reached`. */
 export async function createTest(context: Context, owner: TestOwner, input: TestInput): Promise<AgentTestDocument> {
   await checkTest(context, owner, input);
   const at = now(context);
@@ -31,7 +32,7 @@ export async function createTest(context: Context, owner: TestOwner, input: Test
     created_at: at,
     updated_at: at,
   };
-  await context.models.agentTests.create(test);
+  await withinQuota(context, { kind: 'tests', owner: owner.teamId, id: test._id }, () => context.models.agentTests.create(test));
   return test;
 }
 

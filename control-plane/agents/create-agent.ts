@@ -3,6 +3,7 @@ import { defaultAgentConfig, type PlatformDefaults } from '#config/agent-config.
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
 import { type Context, newId, now } from '../context.ts';
+import { withinQuota } from '../limits/quotas.ts';
 import { InvalidRequest } from '../problems.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import { patchedDraft } from './agent-store.ts';
@@ -19,7 +20,7 @@ export interface NewAgent {
   readonly id?: string;
 }
 
-/** Creates an agent. Throws `InvalidRequest` when the patch is not acceptable. */
+/** Creates an agent. Throws `quota_reached`, and `InvalidRequest` when the patch is not acceptable. */
 export async function createAgent(context: Context, request: NewAgent): Promise<AgentDocument> {
   const { owner } = request;
   const start = { team_id: owner.teamId, config: defaultAgentConfig(platformDefaults(context.platform)), secrets: NO_SECRETS };
@@ -47,7 +48,7 @@ export async function createAgent(context: Context, request: NewAgent): Promise<
     created_at: at,
     updated_at: at,
   };
-  await context.models.agents.create(agent);
+  await withinQuota(context, { kind: 'agents', owner: owner.teamId, id: agent._id }, () => context.models.agents.create(agent));
   if (!(await stepBack(context, agent, null))) return agent;
   // Looked at once more, what is being deleted is refused by its name.
   await context.models.agents.deleteOne({ _id: agent._id });

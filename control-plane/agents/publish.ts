@@ -19,7 +19,7 @@ export interface VersionLabels {
   readonly description: string | null;
 }
 
-/** Publishes an agent's draft; a draft equal to the live version returns that version. Throws `not_found`, `agent_archived`, `publish_conflict`. */
+/** Publishes an agent's draft; a draft equal to the live version returns that version. Throws `not_found`, `agent_archived`, `versions_reached`, `publish_conflict`. */
 export async function publishAgent(context: Context, teamId: string, agentId: string, labels: VersionLabels): Promise<VersionDocument> {
   for (let attempt = 0; attempt < PUBLISH_ATTEMPTS; attempt++) {
     const agent = await findAgent(context, teamId, agentId);
@@ -31,6 +31,8 @@ export async function publishAgent(context: Context, teamId: string, agentId: st
       await pointTo(context, live);
       return live;
     }
+    const limit = context.settings.LIMIT_VERSIONS;
+    if ((live?.version_number ?? 0) >= limit) throw fault('versions_reached', { limit });
     const version: VersionDocument = {
       _id: newId(),
       agent_id: agentId,

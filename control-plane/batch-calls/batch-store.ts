@@ -4,6 +4,7 @@ import { Fault, fault } from '#config/errors.ts';
 import type { Caller } from '../auth.ts';
 import { dialledNumber, findCallingAgent, findCallingNumber, refuseDearDestination } from '../calls/check-outbound.ts';
 import { type Context, newId, now } from '../context.ts';
+import { withinQuota } from '../limits/quotas.ts';
 import { InvalidRequest, type ValidationEntry } from '../problems.ts';
 import { type BatchCallDocument, type BatchRowDocument, ROW_STATES, type RowCounts } from '../store/models/batch-call-model.ts';
 import { type NumberDocument, OCCUPYING_STATUSES } from '../store/models/number-model.ts';
@@ -17,7 +18,7 @@ const CHUNK_ROWS = 500;
 
 /**
  * Creates a batch; `file` is the list of a form, null where the recipients came as JSON.
- * Throws `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.
+ * Throws `quota_reached`, `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.
  */
 export async function createBatch(context: Context, caller: Caller, request: BatchRequest, file: RecipientList | null): Promise<BatchCallDocument> {
   await findCallingAgent(context, caller, request);
@@ -51,7 +52,7 @@ export async function createBatch(context: Context, caller: Caller, request: Bat
     finished_at: null,
   };
   // The batch is seen once all its rows are there; what is cut short in between is cleared away.
-  await context.models.batchCalls.create(batch);
+  await withinQuota(context, { kind: 'batches', owner: caller.teamId, id: batch._id }, () => context.models.batchCalls.create(batch));
   try {
     for (let first = 0; first < people.length; first += CHUNK_ROWS) {
       const rows = people.slice(first, first + CHUNK_ROWS).map((person) => rowOf(batch, person));

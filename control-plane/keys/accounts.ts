@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { hashKey } from '../auth.ts';
 import { type Context, newId, now } from '../context.ts';
+import { withinQuota } from '../limits/quotas.ts';
 import type { KeyDocument } from '../store/models/key-model.ts';
 import type { UserDocument } from '../store/models/user-model.ts';
 
@@ -40,7 +41,7 @@ export async function postStartingCredit(context: Context, userId: string, micro
   await context.ledger.post({ userId, key: START_KEY, kind: 'top_up', amountMicros: micros });
 }
 
-/** Creates a key of a user; `apiKey` is shown only now. */
+/** Creates a key of a user; `apiKey` is shown only now. Throws `quota_reached`. */
 export async function createKey(
   context: Context,
   userId: string,
@@ -48,7 +49,7 @@ export async function createKey(
 ): Promise<{ keyId: string; apiKey: string }> {
   const apiKey = `pk_${randomBytes(24).toString('hex')}`;
   const keyId = newId();
-  await context.models.keys.create({
+  const stored = {
     _id: keyId,
     user_id: userId,
     name: key.name,
@@ -56,7 +57,8 @@ export async function createKey(
     is_root: false,
     expires_at: key.expiresAt,
     created_at: now(context),
-  });
+  };
+  await withinQuota(context, { kind: 'keys', owner: userId, id: keyId }, () => context.models.keys.create(stored));
   return { keyId, apiKey };
 }
 

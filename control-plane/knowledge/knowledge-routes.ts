@@ -66,7 +66,7 @@ function registerUploads(scope: ApiServer, context: Context): void {
   scope.patch(
     `${URL}/:source_id`,
     { config: { bodyOptional: true }, schema: { ...form, params: sourcePath, body: knowledgePatch, response: { 200: knowledgeRecord } } },
-    async (request) => record(await patchSource(context, callerOf(request).teamId, request.params.source_id, request.body)),
+    async (request) => record(await patchSource(context, callerOf(request), request.params.source_id, request.body)),
   );
 }
 

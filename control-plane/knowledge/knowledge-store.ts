@@ -7,6 +7,8 @@ import { chunkText } from '#config/knowledge-chunks.ts';
 import { LIMITS } from '#config/limits.ts';
 import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
+import { withinQuota } from '../limits/quotas.ts';
+import { freeBytes, takeBytes } from '../limits/stored-bytes.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { KnowledgeDocument } from '../store/models/knowledge-model.ts';
 import type { KnowledgeInput, KnowledgePatch, UploadedText } from './knowledge-record.ts';
@@ -34,10 +36,10 @@ export async function withContent(context: Context, source: KnowledgeDocument): 
   return { source, content: revision.content };
 }
 
-/** Creates a source in its first revision. */
+/** Creates a source in its first revision. Throws `storage_full`, `quota_reached`. */
 export async function createSource(
   context: Context,
-  owner: { readonly teamId: string; readonly workspaceId: string },
+  owner: { readonly userId: string; readonly teamId: string; readonly workspaceId: string },
   input: KnowledgeInput,
 ): Promise<KnowledgeWithContent> {
   const at = now(context);
@@ -48,20 +50,32 @@ export async function createSource(
     workspace_id: owner.workspaceId,
     name: input.name ?? input.source.file_name.slice(0, LIMITS.knowledgeNameChars).toWellFormed(),
     description: input.description,
-    ...(await keepContent(context, id, input.source)),
+    ...(await keepContent(context, owner, id, input.source)),
     revision_number: 1,
     created_at: at,
     updated_at: at,
   };
-  await context.models.knowledge.create(source);
+  await withinQuota(context, { kind: 'knowledge', owner: owner.teamId, id }, () => context.models.knowledge.create(source)).catch(
+    async (error: unknown) => {
+      await context.models.knowledgeRevisions.deleteMany({ knowledge_source_id: id });
+      await freeBytes(context, owner.teamId, source.revision_id);
+      throw error;
+    },
+  );
   return { source, content: input.source.content };
 }
 
-/** Changes a source; a new content is a new revision. Throws `not_found`. */
-export async function patchSource(context: Context, teamId: string, sourceId: string, patch: KnowledgePatch): Promise<KnowledgeWithContent> {
+/** Changes a source; a new content is a new revision. Throws `not_found`, `storage_full`. */
+export async function patchSource(
+  context: Context,
+  owner: { readonly userId: string; readonly teamId: string },
+  sourceId: string,
+  patch: KnowledgePatch,
+): Promise<KnowledgeWithContent> {
   const { source: uploaded, ...fields } = patch;
+  const { teamId } = owner;
   const before = await findSource(context, teamId, sourceId);
-  const kept = uploaded && (await keepContent(context, sourceId, uploaded));
+  const kept = uploaded && (await keepContent(context, owner, sourceId, uploaded));
   if (kept) await context.models.knowledgeRevisions.updateOne({ _id: before.revision_id }, { $set: { unused_since: now(context) } });
   const saved = await context.models.knowledge
     .findOneAndUpdate(
@@ -104,10 +118,12 @@ export async function dependentsOf(context: Context, sourceId: string): Promise<
 /** Writes a content and returns what its source says about it. */
 async function keepContent(
   context: Context,
+  { userId, teamId }: { readonly userId: string; readonly teamId: string },
   sourceId: string,
   { file_name, content }: UploadedText,
 ): Promise<Pick<KnowledgeDocument, 'file_name' | 'size_bytes' | 'chunk_count' | 'revision_id'>> {
   const revisionId = newId();
+  await takeBytes(context, { userId, teamId, id: revisionId, bytes: Buffer.byteLength(content) });
   await context.models.knowledgeRevisions.create({ _id: revisionId, knowledge_source_id: sourceId, content, unused_since: now(context) });
   return { file_name, size_bytes: Buffer.byteLength(content), chunk_count: chunkText(content).length, revision_id: revisionId };
 }

@@ -2,6 +2,7 @@
 import { fault } from '#config/errors.ts';
 import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
+import { withinQuota } from '../limits/quotas.ts';
 import { isOtherHost } from '../secrets/credential-host.ts';
 import { resealed, type SecretBox } from '../secrets/secret-box.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
@@ -18,7 +19,7 @@ export async function findTool(context: Context, teamId: string, toolId: string)
   return tool;
 }
 
-/** Creates a tool. Throws `InvalidRequest`. */
+/** Creates a tool. Throws `InvalidRequest`, `quota_reached`. */
 export async function createTool(context: Context, owner: { teamId: string; workspaceId: string }, input: ToolInput): Promise<ToolDocument> {
   checkTool(context.egress, input);
   const at = now(context);
@@ -32,7 +33,7 @@ export async function createTool(context: Context, owner: { teamId: string; work
     created_at: at,
     updated_at: at,
   };
-  await context.models.tools.create(tool);
+  await withinQuota(context, { kind: 'tools', owner: owner.teamId, id: tool._id }, () => context.models.tools.create(tool));
   return tool;
 }
 

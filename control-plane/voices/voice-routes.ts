@@ -97,7 +97,7 @@ function registerChanges(scope: ApiServer, context: Context): void {
   scope.patch(
     '/model/:id',
     { ...limits, schema: { ...bodies, params: modelPath, body: voicePatch, response: { 200: voiceRecord } } },
-    async (request) => toVoiceRecord(await patchVoice(context, callerOf(request).teamId, request.params.id, request.body), context.publicUrl()),
+    async (request) => toVoiceRecord(await patchVoice(context, callerOf(request), request.params.id, request.body), context.publicUrl()),
   );
 
   scope.delete('/model/:id', { schema: { tags: ['voices'], params: modelPath, response: { 200: z.object({}) } } }, async (request) => {

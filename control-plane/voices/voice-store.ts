@@ -2,6 +2,8 @@
 import { fault } from '#config/errors.ts';
 import type { Caller } from '../auth.ts';
 import { type Context, newId, now } from '../context.ts';
+import { withinQuota } from '../limits/quotas.ts';
+import { freeBytes, takeBytes } from '../limits/stored-bytes.ts';
 import type { VoiceDocument } from '../store/models/voice-model.ts';
 import { cloneVoice, forgetVoice } from './clone-voice.ts';
 import type { VoiceInput, VoicePatch } from './voice-record.ts';
@@ -18,11 +20,28 @@ export async function findVoice(context: Context, teamId: string, id: string): P
   return voice;
 }
 
-/** Stores a model with its samples; `texts` are what is said in them. Where the engine clones, it makes the voice first, so that what it refuses is not stored. */
+/** Stores a model with its samples; `texts` are what is said in them. Where the engine clones, it makes the voice first, so that what it refuses is not stored. Throws `storage_full`, `quota_reached`. */
 export async function createVoice(context: Context, caller: Caller, input: VoiceInput, texts: readonly string[]): Promise<VoiceDocument> {
   const user = await context.models.users.findById(caller.userId).lean();
   const id = newId();
   const at = now(context);
+  const bytes = [...input.voices, ...(input.cover_image ? [input.cover_image] : [])].reduce((sum, file) => sum + file.length, 0);
+  await takeBytes(context, { userId: caller.userId, teamId: caller.teamId, id, bytes });
+  return withinQuota(context, { kind: 'voices', owner: caller.teamId, id }, () =>
+    storeVoice(context, { id, at, caller, authorName: user?.name ?? '' }, input, texts),
+  ).catch(async (error: unknown) => {
+    await freeBytes(context, caller.teamId, id);
+    throw error;
+  });
+}
+
+async function storeVoice(
+  context: Context,
+  of: { readonly id: string; readonly at: Date; readonly caller: Caller; readonly authorName: string },
+  input: VoiceInput,
+  texts: readonly string[],
+): Promise<VoiceDocument> {
+  const { id, at, caller, authorName } = of;
   const cloned = await cloneVoice(context, { name: input.title, samples: input.voices });
   await Promise.all(input.voices.map((sample, index) => context.blobs.put(sampleKey(id, index), sample)));
   if (input.cover_image) await context.blobs.put(coverKey(id), input.cover_image);
@@ -30,7 +49,7 @@ export async function createVoice(context: Context, caller: Caller, input: Voice
     _id: id,
     team_id: caller.teamId,
     author_id: caller.userId,
-    author_name: user?.name ?? '',
+    author_name: authorName,
     title: input.title,
     description: input.description,
     visibility: input.visibility,
@@ -48,9 +67,15 @@ export async function createVoice(context: Context, caller: Caller, input: Voice
   return voice;
 }
 
-/** Changes a model of the caller's team. Throws `not_found`. */
-export async function patchVoice(context: Context, teamId: string, id: string, { cover_image, ...fields }: VoicePatch): Promise<VoiceDocument> {
-  if (cover_image && (await context.models.voices.exists({ _id: id, team_id: teamId }))) await context.blobs.put(coverKey(id), cover_image);
+/** Changes a model of the caller's team. Throws `not_found`, `storage_full`. */
+export async function patchVoice(context: Context, caller: Caller, id: string, { cover_image, ...fields }: VoicePatch): Promise<VoiceDocument> {
+  const { teamId, userId } = caller;
+  if (cover_image && (await context.models.voices.exists({ _id: id, team_id: teamId }))) {
+    const cover = `${id}:cover`;
+    await freeBytes(context, teamId, cover);
+    await takeBytes(context, { userId, teamId, id: cover, bytes: cover_image.length });
+    await context.blobs.put(coverKey(id), cover_image);
+  }
   const $set = { ...fields, ...(cover_image ? { has_cover_image: true } : {}), updated_at: now(context) };
   const voice = await context.models.voices
     .findOneAndUpdate({ _id: id, team_id: teamId }, { $set }, { returnDocument: 'after' })

@@ -1,0 +1,43 @@
+/** How many of each thing an account may have stored: counted by the store, so that creations at the same moment do not pass together. */
+import type { Model } from 'mongoose';
+import { fault } from '#config/errors.ts';
+import type { Context } from '../context.ts';
+import { freePlace, takePlace } from '../store/places.ts';
+
+/** What is counted: how it is called, the setting of its limit, where it is stored, and the field that says whose it is. */
+const COUNTED = {
+  agents: { what: 'agents', setting: 'LIMIT_AGENTS', model: 'agents', owner: 'team_id' },
+  tools: { what: 'tools', setting: 'LIMIT_TOOLS', model: 'tools', owner: 'team_id' },
+  knowledge: { what: 'knowledge sources', setting: 'LIMIT_KNOWLEDGE', model: 'knowledge', owner: 'team_id' },
+  voices: { what: 'voice models', setting: 'LIMIT_VOICES', model: 'voices', owner: 'team_id' },
+  tests: { what: 'agent tests', setting: 'LIMIT_TESTS', model: 'agentTests', owner: 'team_id' },
+  batches: { what: 'batches of calls', setting: 'LIMIT_BATCHES', model: 'batchCalls', owner: 'team_id' },
+  keys: { what: 'keys', setting: 'LIMIT_KEYS', model: 'keys', owner: 'user_id' },
+} as const;
+
+type Parts = Pick<Context, 'models' | 'clock' | 'settings'>;
+
+/** Stores one more, whose id is `id`. Throws `quota_reached`, and what `store` throws; nothing is counted then. */
+export async function withinQuota<Stored>(
+  context: Parts,
+  of: { readonly kind: keyof typeof COUNTED; readonly owner: string; readonly id: string },
+  store: () => Promise<Stored>,
+): Promise<Stored> {
+  const { what, setting, model, owner: field } = COUNTED[of.kind];
+  const limit = context.settings[setting];
+  const documents = context.models[model] as unknown as Model<{ _id: string }>;
+  const idsOf = async (filter: object) => (await documents.find(filter, { _id: 1 }).lean()).map(({ _id }) => _id);
+  const places = {
+    id: `${of.kind}:${of.owner}`,
+    limit,
+    statesOf: async (ids: readonly string[]) => new Map((await idsOf({ _id: { $in: ids } })).map((id) => [id, true])),
+    earlier: () => idsOf({ [field]: of.owner }),
+  };
+  if (!(await takePlace(context, places, of.id))) throw fault('quota_reached', { limit, what, setting });
+  try {
+    return await store();
+  } catch (error) {
+    await freePlace(context, places.id, of.id);
+    throw error;
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Bytes a team keeps in voices and knowledge: every voice and every revision holds its own, in one document that also has their sum.
+ * As with places, nobody has to give bytes back: whoever finds too few left lets go of what is gone. What was stored before bytes were counted is not.
+ */
+import { fault } from '#config/errors.ts';
+import type { Context } from '../context.ts';
+import { isDuplicateKey } from '../store/duplicate-key.ts';
+import type { PlacesDocument } from '../store/models/place-model.ts';
+
+/** What is not stored yet is on its way for this long; after that it never came to be. */
+const ON_ITS_WAY_MS = 60_000;
+const ROUNDS = 5;
+
+type Parts = Pick<Context, 'models' | 'clock' | 'settings' | 'ledger'>;
+
+/** Something that is about to be stored. */
+interface StoredBytesOf {
+  readonly userId: string;
+  readonly teamId: string;
+  /** Of a voice or of a revision of knowledge; what follows a colon tells its parts apart. */
+  readonly id: string;
+  readonly bytes: number;
+}
+
+/** Takes the bytes. Throws `storage_full`. */
+export async function takeBytes(context: Parts, stored: StoredBytesOf): Promise<void> {
+  const { setting, limit, remedy } = await limitOf(context, stored.userId);
+  if (limit === Number.POSITIVE_INFINITY) return;
+  const { collection } = context.models.places;
+  const id = `bytes:${stored.teamId}`;
+  for (let round = 0; stored.bytes <= limit && round < ROUNDS; round++) {
+    const holder = { id: stored.id, at: new Date(context.clock.wallTime()), bytes: stored.bytes };
+    const guard = { _id: id, total: { $lte: limit - stored.bytes }, 'holders.id': { $ne: stored.id } };
+    const { modifiedCount } = await collection.updateOne(guard as never, { $push: { holders: holder }, $inc: { total: stored.bytes } } as never);
+    if (modifiedCount === 1) return;
+    if (!(await begin(context, id)) && !(await letGo(context, id))) break;
+  }
+  throw fault('storage_full', { limit, remedy, setting });
+}
+
+/** Gives bytes back at once, such as those of what was not stored after all, or is being replaced. */
+export async function freeBytes({ models }: Pick<Context, 'models'>, teamId: string, holderId: string): Promise<void> {
+  await free({ models }, `bytes:${teamId}`, holderId);
+}
+
+async function free({ models }: Pick<Context, 'models'>, id: string, holderId: string): Promise<void> {
+  const { holders = [] } = (await models.places.findById(id).lean<PlacesDocument>()) ?? {};
+  const bytes = holders.find((holder) => holder.id === holderId)?.bytes;
+  if (bytes === undefined) return;
+  const guard = { _id: id, 'holders.id': holderId };
+  await models.places.collection.updateOne(guard as never, { $pull: { holders: { id: holderId } }, $inc: { total: -bytes } } as never);
+}
+
+/** An account has paid once more was put into its wallet than everybody begins with. */
+async function limitOf({ ledger, settings }: Parts, userId: string) {
+  const { LIMIT_STORED_BYTES: paid, LIMIT_STORED_BYTES_UNPAID: unpaid, STARTING_CREDIT } = settings;
+  const toppedUp = (await ledger.wallet(userId))?.newest.cumulativeTopUpMicros ?? 0;
+  return toppedUp > STARTING_CREDIT
+    ? { limit: paid, setting: 'LIMIT_STORED_BYTES', remedy: '' }
+    : { limit: unpaid, setting: 'LIMIT_STORED_BYTES_UNPAID', remedy: ', top up' };
+}
+
+async function begin({ models }: Parts, id: string): Promise<boolean> {
+  if (await models.places.exists({ _id: id })) return false;
+  try {
+    await models.places.collection.insertOne({ _id: id, holders: [], total: 0 } as never);
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+  }
+  return true;
+}
+
+/** Lets go of the bytes of what is gone; false when nothing is. */
+async function letGo({ models, clock }: Parts, id: string): Promise<boolean> {
+  const { holders = [] } = (await models.places.findById(id).lean<PlacesDocument>()) ?? {};
+  const ids = holders.map((holder) => holder.id.split(':')[0] ?? '');
+  const [voices, revisions] = await Promise.all([
+    models.voices.find({ _id: { $in: ids } }, { _id: 1 }).lean(),
+    models.knowledgeRevisions.find({ _id: { $in: ids } }, { _id: 1 }).lean(),
+  ]);
+  const there = new Set([...voices, ...revisions].map(({ _id }) => _id));
+  const before = clock.wallTime() - ON_ITS_WAY_MS;
+  const gone = holders.filter((holder) => !there.has(holder.id.split(':')[0] ?? '') && holder.at.getTime() <= before);
+  for (const holder of gone) await free({ models }, id, holder.id);
+  return gone.length > 0;
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sendForm } from '../knowledge/knowledge-form.ts';
+import { openTestApi, type TestApi, type TestResponse, type TestUser } from '../test-api.ts';
+
+const MB = 1_000_000;
+let api: TestApi;
+let user: TestUser;
+
+beforeAll(async () => {
+  api = await openTestApi({
+    LIMIT_TOOLS: '3',
+    LIMIT_AGENTS: '3',
+    LIMIT_VERSIONS: '3',
+    LIMIT_KEYS: '3',
+    LIMIT_TESTS: '3',
+    LIMIT_STORED_BYTES: String(4 * MB),
+    LIMIT_STORED_BYTES_UNPAID: String(2 * MB),
+  });
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  user = await api.createUser();
+});
+
+const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: unknown) => api.request(method, url, { key: user.key, body });
+const statuses = (answers: readonly TestResponse[]) => answers.map(({ status }) => status).toSorted();
+
+describe('what an account keeps', () => {
+  it.each([
+    ['tools', '/v1/agent/tools', { name: 'lookup', url: 'https://tools.example.com/' }, 'tool_id', 3],
+    ['agents', '/v1/agent/agents', { name: 'Ada' }, 'agent_id', 3],
+    // The account's first key counts, too.
+    ['keys', '/v1/keys', { name: 'mine' }, 'key_id', 2],
+    [
+      'agent tests',
+      '/v1/agent/tests',
+      { name: 'Greets', test_type: 'next_reply', conversation: [{ role: 'user', text: 'Hi' }], expectation: 'A greeting' },
+      'test_id',
+      3,
+    ],
+  ])(
+    'security 15: %s are exactly as many as it may have, however many are created at once, and one deleted makes room',
+    async (...[what, url, body, id, room]) => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => ask('POST', url, body)));
+      expect(statuses(answers)).toEqual([...Array(room).fill(201), ...Array(8 - room).fill(403)]);
+      const refused = answers.find(({ status }) => status === 403);
+      expect(refused?.body).toEqual({
+        status: 403,
+        message: expect.stringMatching(`^This account has 3 ${what}, as many as it may: delete some, or ask the operator to raise LIMIT_`),
+        reason: 'quota_reached',
+      });
+      const made = answers.find(({ status }) => status === 201);
+      await ask('DELETE', `${url}/${made?.body[id]}`);
+      await api.clock.advance(61_000);
+      expect(statuses(await Promise.all([ask('POST', url, body), ask('POST', url, body)]))).toEqual([201, 403]);
+    },
+  );
+
+  it('security 15: versions of an agent are as many as they may be', async () => {
+    const { agent_id } = (await ask('POST', '/v1/agent/agents', { name: 'Ada' })).body;
+    const publish = async (text: string) => {
+      await ask('PATCH', `/v1/agent/agents/${agent_id}/config`, { prompt: { system_prompt: text } });
+      return ask('POST', `/v1/agent/agents/${agent_id}/publish`);
+    };
+    for (const text of ['a', 'b', 'c']) expect((await publish(text)).status).toBe(200);
+    const refused = await publish('d');
+    expect([refused.status, refused.body.reason]).toEqual([403, 'quota_reached']);
+  });
+});
+
+describe('bytes of voices and knowledge', () => {
+  const source = (bytes: number) => sendForm(api, user.key, '/v1/agent/knowledge-sources', { method: 'POST', form: { source: 'x'.repeat(bytes) } });
+  const voice = (bytes: number) => {
+    const form = new FormData();
+    form.append('title', 'Mine');
+    form.append('visibility', 'private');
+    form.append('type', 'tts');
+    form.append('train_mode', 'fast');
+    form.append('texts', 'Hello.');
+    form.append('voices', new Blob([new Uint8Array(bytes)]), 'a.wav');
+    const encoded = new Response(form);
+    return encoded.arrayBuffer().then((raw) =>
+      api.request('POST', '/model', {
+        key: user.key,
+        raw: Buffer.from(raw),
+        headers: { 'content-type': encoded.headers.get('content-type') ?? '' },
+      }),
+    );
+  };
+
+  it('security 15: are as many together as the account may have, however many come at once, and more once it has paid', async () => {
+    const answers = await Promise.all([source(MB), source(MB), source(MB), source(MB)]);
+    expect(statuses(answers)).toEqual([201, 201, 403, 403]);
+    const refused = await voice(100_000);
+    expect([refused.status, refused.body.reason], refused.text).toEqual([403, 'storage_full']);
+    expect(refused.body.message).toContain('delete some, top up, or ask the operator to raise LIMIT_STORED_BYTES_UNPAID');
+    const topUp = { amount: '5.00', idempotency_key: user.userId };
+    await api.request('POST', `/admin/wallet/${user.userId}/top-up`, { key: api.rootKey, body: topUp });
+    expect((await voice(2 * MB)).status).toBe(201);
+    expect((await source(10)).status).toBe(403);
+  });
+
+  it('security 15: come free with what is deleted', async () => {
+    const first = await source(MB);
+    await source(MB);
+    expect((await source(MB)).status).toBe(403);
+    await ask('DELETE', `/v1/agent/knowledge-sources/${first.body.knowledge_source_id}`);
+    await api.clock.advance(61_000);
+    expect((await source(MB)).status).toBe(201);
+    expect((await source(10)).status).toBe(403);
+  });
+
+  it('security 15: include every content a source was given', async () => {
+    const { knowledge_source_id: id } = (await source(MB)).body;
+    const patch = () => sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, { method: 'PATCH', form: { source: 'y'.repeat(900_000) } });
+    expect((await patch()).status).toBe(200);
+    expect((await patch()).status).toBe(403);
+  });
+});
