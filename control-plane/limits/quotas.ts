@@ -1,7 +1,7 @@
 /** How many of each thing an account may have stored: counted by the store, so that creations at the same moment do not pass together. */
-import type { Model } from 'mongoose';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
+import { idsOf } from '../store/ids-of.ts';
 import { freePlace, takePlace } from '../store/places.ts';
 
 /** What is counted: how it is called, the setting of its limit, where it is stored, and the field that says whose it is. */
@@ -25,13 +25,11 @@ export async function withinQuota<Stored>(
 ): Promise<Stored> {
   const { what, setting, model, owner: field } = COUNTED[of.kind];
   const limit = context.settings[setting];
-  const documents = context.models[model] as unknown as Model<{ _id: string }>;
-  const idsOf = async (filter: object) => (await documents.find(filter, { _id: 1 }).lean()).map(({ _id }) => _id);
   const places = {
     id: `${of.kind}:${of.owner}`,
     limit,
-    statesOf: async (ids: readonly string[]) => new Map((await idsOf({ _id: { $in: ids } })).map((id) => [id, true])),
-    earlier: () => idsOf({ [field]: of.owner }),
+    statesOf: async (ids: readonly string[]) => new Map((await idsOf(context.models, model, { _id: { $in: ids } })).map((id) => [id, true])),
+    earlier: () => idsOf(context.models, model, { [field]: of.owner }),
   };
   if (!(await takePlace(context, places, of.id))) throw fault('quota_reached', { limit, what, setting });
   try {
