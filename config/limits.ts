@@ -70,6 +70,8 @@ export const LIMITS = {
   /** supplement 2.6, lifetime chosen here */
   recordingUrlSeconds: 900,
   /** supplement 4.9 */
+  /** chosen here: text of one synthesis request */
+  spokenChars: 100_000,
   pronunciationItems: 5_000,
   pronunciationKeyChars: 256,
   pronunciationValueChars: 1_024,

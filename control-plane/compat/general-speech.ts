@@ -27,7 +27,10 @@ export function voiceId(voice: z.output<typeof voiceField>): string | null {
 
 const speechBody = z.looseObject({
   model: z.string().meta({ examples: ['parley/s2.1-pro'], description: "One of …/models, or a vendor's name for one that speaks" }),
-  input: z.string().meta({ examples: ['Hello, and welcome.'] }),
+  input: z
+    .string()
+    .max(LIMITS.spokenChars)
+    .meta({ examples: ['Hello, and welcome.'] }),
   voice: voiceField,
   response_format: z.string().nullish().meta({ description: 'pcm (the default, 44.1 kHz), pcm16 (24 kHz), wav, mp3 or opus' }),
   speed: z.number().min(0.25).max(4).nullish().meta({ description: 'Values beyond 0.5 to 2 are served as 0.5 or 2' }),

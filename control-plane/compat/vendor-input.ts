@@ -17,7 +17,7 @@ import { readJson, roomFor, type Seat, sendJson } from './compat-sockets.ts';
 import { vendorRequest, voiceSettings } from './vendor-speech.ts';
 
 const message = z.looseObject({
-  text: z.string(),
+  text: z.string().max(LIMITS.spokenChars),
   voice_settings: voiceSettings,
   flush: z.boolean().nullish(),
   try_trigger_generation: z.boolean().nullish(),

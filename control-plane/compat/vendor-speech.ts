@@ -19,7 +19,10 @@ import { DEFAULT_FORMAT, outputFormat } from './vendor-formats.ts';
 export const voiceSettings = z.looseObject({ stability: z.number().min(0).max(1).nullish(), speed: z.number().min(0.5).max(2).nullish() }).nullish();
 
 const vendorBody = z.looseObject({
-  text: z.string().meta({ examples: ['Hello, and welcome.'] }),
+  text: z
+    .string()
+    .max(LIMITS.spokenChars)
+    .meta({ examples: ['Hello, and welcome.'] }),
   model_id: z
     .string()
     .nullish()

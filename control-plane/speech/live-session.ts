@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws';
 import { z } from 'zod';
 import type { Timer } from '#config/clock.ts';
 import { Fault, fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
 import type { AudioPiece, Segment } from '#media/speech/pool/speech-jobs.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
 import type { Caller } from '../auth.ts';
@@ -20,7 +21,7 @@ import { liveRequest, Script, speakOptions } from './tts-request.ts';
 /** What a client says. */
 const message = z.discriminatedUnion('event', [
   z.object({ event: z.literal('start'), request: liveRequest }),
-  z.object({ event: z.literal('text'), text: z.string() }),
+  z.object({ event: z.literal('text'), text: z.string().max(LIMITS.spokenChars) }),
   z.object({ event: z.literal('flush') }),
   z.object({ event: z.literal('stop') }),
 ]);

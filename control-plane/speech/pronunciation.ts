@@ -1,5 +1,10 @@
 /** Pronunciation dictionaries (supplement 4.9): parts of the text are replaced by how they are said; at each place the longest entry wins, from left to right. Pure. */
 
+import { fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
+
+const TOO_LONG = `With its pronunciations the text is longer than ${LIMITS.renderedChars} characters: use shorter values, or less text`;
+
 /** One entry. */
 export interface PronunciationItem {
   readonly key: string;
@@ -7,24 +12,76 @@ export interface PronunciationItem {
   readonly case_sensitive: boolean;
 }
 
-/** The text with every entry put in its place; what was put in is not looked at again. */
+/** Entries whose keys differ in case only. */
+interface Key {
+  readonly lower: string;
+  /** The longest other key that this one begins with. */
+  readonly within: Key | null;
+  /** In the order in which they win. */
+  readonly items: { readonly anyCase: Ranked | undefined; readonly exact: ReadonlyMap<string, Ranked> };
+}
+
+interface Ranked {
+  readonly rank: number;
+  readonly item: PronunciationItem;
+}
+
+/** The text with every entry put in its place; what was put in is not looked at again. Throws `bad_request` when it becomes too long. */
 export function pronounce(text: string, items: readonly PronunciationItem[]): string {
   if (items.length === 0) return text;
-  const byFirst = new Map<string, PronunciationItem[]>();
-  for (const item of [...items].sort((a, b) => b.key.length - a.key.length)) {
-    const first = item.key.charAt(0).toLowerCase();
-    byFirst.set(first, [...(byFirst.get(first) ?? []), item]);
-  }
+  const keys = sortedKeys(items);
+  const longest = Math.max(...keys.map(({ lower }) => lower.length));
+  const lower = lowered(text);
   let said = '';
   for (let at = 0; at < text.length; ) {
-    const item = byFirst.get(text.charAt(at).toLowerCase())?.find((candidate) => matches(text, at, candidate));
+    const item = itemAt(keys, lower.slice(at, at + longest), text.slice(at, at + longest));
     said += item ? item.value : text.charAt(at);
     at += item ? item.key.length : 1;
+    if (said.length > LIMITS.renderedChars) throw fault('bad_request', { detail: TOO_LONG });
   }
   return said;
 }
 
-function matches(text: string, at: number, { key, case_sensitive }: PronunciationItem): boolean {
-  const found = text.slice(at, at + key.length);
-  return case_sensitive ? found === key : found.toLowerCase() === key.toLowerCase();
+/** Of all keys only the last that sorts before the text, and those it begins with, can begin the text. */
+function itemAt(keys: readonly Key[], lower: string, text: string): PronunciationItem | undefined {
+  let [from, to] = [0, keys.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((keys[middle]?.lower ?? '') <= lower) from = middle + 1;
+    else to = middle;
+  }
+  for (let key = keys[from - 1] ?? null; key; key = key.within) {
+    if (!lower.startsWith(key.lower)) continue;
+    const { anyCase, exact } = key.items;
+    const [first] = [anyCase, exact.get(text.slice(0, key.lower.length))].filter((found) => found !== undefined).sort((a, b) => a.rank - b.rank);
+    if (first) return first.item;
+  }
+  return undefined;
+}
+
+function sortedKeys(items: readonly PronunciationItem[]): Key[] {
+  const byKey = new Map<string, { anyCase: Ranked | undefined; exact: Map<string, Ranked> }>();
+  for (const [rank, item] of items.entries()) {
+    const lower = lowered(item.key);
+    const found = byKey.get(lower) ?? { anyCase: undefined, exact: new Map() };
+    byKey.set(lower, found);
+    if (!item.case_sensitive) found.anyCase ??= { rank, item };
+    else if (!found.exact.has(item.key)) found.exact.set(item.key, { rank, item });
+  }
+  const keys: Key[] = [];
+  for (const [lower, found] of [...byKey].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    let within = keys.at(-1) ?? null;
+    while (within && !lower.startsWith(within.lower)) within = within.within;
+    keys.push({ lower, within, items: found });
+  }
+  return keys;
+}
+
+/** In lower case, each character in its place: a few become longer otherwise. */
+function lowered(text: string): string {
+  const lower = text.toLowerCase();
+  if (lower.length === text.length) return lower;
+  return Array.from({ length: text.length }, (_, at) => text.charAt(at))
+    .map((character) => (character.toLowerCase().length === 1 ? character.toLowerCase() : character))
+    .join('');
 }

@@ -7,6 +7,7 @@ import type { Segment, SpeakOptions } from '#media/speech/pool/speech-jobs.ts';
 import { bytes } from '../request-bodies.ts';
 import { pronounce } from './pronunciation.ts';
 
+const TOO_LONG = `The text is longer than ${LIMITS.spokenChars} characters: send it in several requests`;
 const RATES = {
   wav: [8_000, 16_000, 24_000, 32_000, 44_100],
   pcm: [8_000, 16_000, 24_000, 32_000, 44_100],
@@ -30,7 +31,10 @@ const dictionaries = z
   .max(LIMITS.pronunciationDictionaries);
 
 const fields = {
-  text: z.string().meta({ examples: ['Hello, and welcome.'], description: 'What to say; `<|speaker:N|>` changes the voice in a dialogue' }),
+  text: z
+    .string()
+    .max(LIMITS.spokenChars)
+    .meta({ examples: ['Hello, and welcome.'], description: 'What to say; `<|speaker:N|>` changes the voice in a dialogue' }),
   reference_id: z
     .union([z.string(), z.array(z.string()).min(1)])
     .nullable()
@@ -125,7 +129,7 @@ function opusBitRate(asked: number): number | null {
   return asked < 1_000 ? asked * 1_000 : asked;
 }
 
-/** Turns text into segments, speaker by speaker; keeps who is speaking from one text to the next. Throws `bad_request` for a speaker without a voice. */
+/** Turns text into segments, speaker by speaker; keeps who is speaking from one text to the next. Throws `bad_request` for a speaker without a voice and for a text that is too long. */
 export class Script {
   readonly #voices: readonly (string | null)[];
   readonly #items;
@@ -139,6 +143,7 @@ export class Script {
   }
 
   segments(text: string): Segment[] {
+    if (text.length > LIMITS.spokenChars) throw fault('bad_request', { detail: TOO_LONG });
     const segments: Segment[] = [];
     for (const [index, part] of text.split(/<\|speaker:(\d{1,3})\|>/).entries()) {
       if (index % 2 === 1) this.#speaker = Number(part);

@@ -91,6 +91,7 @@ describe('S§4.12 audio/speech', () => {
     ['a speed out of range', { speed: 5 }],
     ['a rate that is not made', { sample_rate: 11_025 }],
     ['nothing to say', { input: ' ' }],
+    ['security 6: text of more than 100,000 characters', { input: 'a'.repeat(100_001) }],
     ['no input', { input: null }],
   ])('%s is 400 in the vendor’s form', async (_, body) => {
     const { status, headers, error } = await say(body);

@@ -156,10 +156,18 @@ describe('S§4.7 the request', () => {
   });
 });
 
+const LONG_SOUND = { key: 'a', value: 'b'.repeat(1_024) };
+
 describe('refusals come before any audio', () => {
   it.each([
     ['no text', {}, 422],
     ['blank text', { text: '  ' }, 422],
+    ['security 6: text of more than 100,000 characters', { text: 'a'.repeat(100_001) }, 422],
+    [
+      'security 6: pronunciations that make it longer than 1,048,576',
+      { text: 'a'.repeat(2_000), pronunciation_dictionary: [{ items: [LONG_SOUND] }] },
+      400,
+    ],
     ['an unknown field', { text: 'a', nope: 1 }, 422],
     ['a rate the format has not', { text: 'a', format: 'opus', sample_rate: 16_000 }, 422],
     ['an unknown bit rate', { text: 'a', mp3_bitrate: 100 }, 422],
@@ -169,7 +177,8 @@ describe('refusals come before any audio', () => {
   ])('%s', async (_, body, status) => {
     const answer = await tts(body);
     expect(answer.status).toBe(status);
-    if (status === 400) expect(answer.json()).toEqual({ status: 400, message: 'Reference not found', reason: null });
+    if (status === 400)
+      expect(answer.json()).toEqual({ status: 400, message: expect.stringMatching(/^Reference not found$|use shorter values/), reason: null });
   });
 
   it('malformed bodies, wrong types and missing keys, in the order of running.md', async () => {
