@@ -25,6 +25,8 @@ export const LIMITS = {
   pageOffsetRows: 100_000,
   /** chosen here: a text once its placeholders are filled in */
   renderedChars: 1_048_576,
+  /** chosen here: rows a list counts for its total */
+  countedRows: 100_000,
   /** supplement 2.3: raw cap of the system prompt */
   systemPromptChars: 100_000,
   /** running.md "Bodies" */

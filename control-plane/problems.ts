@@ -5,6 +5,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
+import { isDatabaseAway } from './store/database-away.ts';
 
 /** Error body of every JSON error but 422 (S§2.1). */
 export const errorBody = z.object({ status: z.number().int(), message: z.string(), reason: z.string().nullable() });
@@ -77,18 +78,10 @@ export function sendBare(reply: FastifyReply, status: 401 | 415): void {
   reply.code(status).removeHeader('content-type').send();
 }
 
-const DATABASE_ERRORS = new Set([
-  'MongoServerSelectionError',
-  'MongoNetworkError',
-  'MongoNetworkTimeoutError',
-  'MongooseServerSelectionError',
-  'MongoNotConnectedError',
-]);
-
 function knownFault(error: Error, code: unknown): Fault {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || code === 'FST_REQ_FILE_TOO_LARGE') return fault('too_large');
   if (error instanceof SyntaxError) return fault('malformed_json');
-  if (DATABASE_ERRORS.has(error.name)) return fault('database_unavailable');
+  if (isDatabaseAway(error)) return fault('database_unavailable');
   const status = 'statusCode' in error ? error.statusCode : undefined;
   if (typeof status === 'number' && status >= 400 && status < 500) return fault('bad_request', { detail: 'Bad request' });
   return fault('internal');

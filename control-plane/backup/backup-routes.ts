@@ -27,7 +27,7 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       if (!copyTo)
         throw fault('conflict', {
           detail:
-            'This deployment keeps its data in MongoDB (MONGODB_URL): back it up with mongodump, and keep a copy of DATA_DIR/credentials.json and of BLOBS_URL beside it',
+            'This deployment keeps its data in MongoDB (MONGODB_URL): back it up with mongodump --oplog, and keep a copy of DATA_DIR/credentials.json and of BLOBS_URL beside it',
         });
       const tar = await packBackup(context, copyTo);
       return reply.type('application/x-tar').send(tar);

@@ -48,7 +48,7 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   const numbers = person.phoneNumber === undefined ? [] : formsOf(person.phoneNumber);
   const isTheirs = (field: 'caller_number' | 'to_number') => [
     ...(person.endUserId === undefined ? [] : [{ team_id: teamId, end_user_id: person.endUserId }]),
-    ...(numbers.length === 0 ? [] : [{ team_id: teamId, [field]: { $in: numbers } }]),
+    ...(numbers.length === 0 ? [] : [{ team_id: teamId, [field]: { $in: numbers, $type: 'string' } }]),
   ];
   const theirs = { $or: isTheirs('caller_number') };
   const sessions = await context.models.sessions.find(theirs, { caller_number: 1 }).lean<Pick<SessionDocument, '_id' | 'caller_number'>[]>();

@@ -4,10 +4,12 @@ import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import type { Context } from '../context.ts';
 import { flightLogPrefix, recordingPrefix } from '../recordings/recording-store.ts';
 import { DEFAULT_RETENTION, type PrivacyDocument, type Retained } from '../store/models/privacy-model.ts';
-import type { SessionDocument } from '../store/models/session-model.ts';
+import type { UserDocument } from '../store/models/user-model.ts';
 
 const TICK_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** Read at once: a cursor would be forgotten by the database before the work on all it finds is done. */
+const PAGE = 100;
 
 type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
 
@@ -34,9 +36,18 @@ export function startRetention(context: Context): ChoreLoop {
 
 /** One pass over every team. */
 export async function enforceRetention(context: Parts): Promise<void> {
-  for await (const { team_id: teamId } of context.models.users.find({}, { team_id: 1 }).lean().cursor()) {
-    const settings = await context.models.privacy.findById(teamId).lean<PrivacyDocument>();
-    await enforceFor(context, { ...DEFAULT_RETENTION, ...(settings ?? { _id: teamId, done: {} }) });
+  for (let after = ''; ; ) {
+    const users = await context.models.users
+      .find({ _id: { $gt: after } }, { team_id: 1 })
+      .sort({ _id: 1 })
+      .limit(PAGE)
+      .lean<Pick<UserDocument, '_id' | 'team_id'>[]>();
+    for (const { team_id: teamId } of users) {
+      const settings = await context.models.privacy.findById(teamId).lean<PrivacyDocument>();
+      await enforceFor(context, { ...DEFAULT_RETENTION, ...(settings ?? { _id: teamId, done: {} }) });
+    }
+    after = users.at(-1)?._id ?? '';
+    if (users.length < PAGE) return;
   }
 }
 
@@ -55,29 +66,50 @@ async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<vo
 }
 
 async function removeEnded(context: Parts, of: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date }): Promise<void> {
-  const { settings, kind, done, until } = of;
-  const ended = context.models.sessions
-    .find({ team_id: settings._id, ended_at: { $gt: done, $lte: until } }, { _id: 1 })
-    .sort({ ended_at: 1 })
-    .lean<Pick<SessionDocument, '_id'>[]>();
-  for await (const { _id } of ended.cursor()) await REMOVERS[kind](context, _id);
-  await context.models.privacy.updateOne({ _id: settings._id }, { $set: { [`done.${kind}`]: until } });
+  const { settings, kind, until } = of;
+  const note = (done: Date) => context.models.privacy.updateOne({ _id: settings._id }, { $set: { [`done.${kind}`]: done } });
+  let rest: object = { ended_at: { $gt: of.done, $lte: until } };
+  for (;;) {
+    const ended = await context.models.sessions
+      .find({ team_id: settings._id, ...rest }, { ended_at: 1 })
+      .sort({ ended_at: 1, _id: 1 })
+      .limit(PAGE)
+      .lean<{ _id: string; ended_at: Date }[]>();
+    for (const { _id } of ended) await REMOVERS[kind](context, _id);
+    const last = ended.at(-1);
+    if (!last || ended.length < PAGE) break;
+    rest = { ended_at: { $gte: last.ended_at, $lte: until }, $or: [{ ended_at: { $gt: last.ended_at } }, { _id: { $gt: last._id } }] };
+    // Others may have ended in the same millisecond.
+    await note(new Date(last.ended_at.getTime() - 1));
+  }
+  await note(until);
 }
 
 /** Batches that are over go with all their runs, so that no batch is ever seen with half of them; the runs first, so that what is cut off is found again. */
 async function removeTestRuns({ models }: Parts, teamId: string, until: Date): Promise<void> {
-  const finished = models.testBatches.find({ team_id: teamId, finished_at: { $lte: until } }, { _id: 1 }).lean<{ _id: string }[]>();
-  for await (const { _id } of finished.cursor()) {
-    await models.testRuns.deleteMany({ batch_id: _id });
-    await models.testInputs.deleteMany({ batch_id: _id });
-    await models.testBatches.deleteOne({ _id });
+  const finished = () =>
+    models.testBatches
+      .find({ team_id: teamId, finished_at: { $lte: until } }, { _id: 1 })
+      .limit(PAGE)
+      .lean<{ _id: string }[]>();
+  for (let page = await finished(); page.length > 0; page = await finished()) {
+    for (const { _id } of page) {
+      await models.testRuns.deleteMany({ batch_id: _id });
+      await models.testInputs.deleteMany({ batch_id: _id });
+      await models.testBatches.deleteOne({ _id });
+    }
   }
 }
 
 /** Batches of calls that are over, with their rows; whom nobody may call stays on that list, and the sessions age by themselves. */
 async function removeBatchCalls(context: Parts, teamId: string, until: Date): Promise<void> {
-  const finished = context.models.batchCalls.find({ team_id: teamId, finished_at: { $lte: until } }, { _id: 1 }).lean<{ _id: string }[]>();
-  for await (const { _id } of finished.cursor()) await removeBatch(context, _id);
+  const { batchCalls } = context.models;
+  const finished = () =>
+    batchCalls
+      .find({ team_id: teamId, finished_at: { $lte: until } }, { _id: 1 })
+      .limit(PAGE)
+      .lean<{ _id: string }[]>();
+  for (let page = await finished(); page.length > 0; page = await finished()) for (const { _id } of page) await removeBatch(context, _id);
 }
 
 function cutoff({ clock }: Parts, days: number | null): Date | null {

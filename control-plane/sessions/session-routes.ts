@@ -136,6 +136,9 @@ function tellWorker(context: Context, instanceId: string, tell: () => void): voi
   }
 }
 
+/** MongoDB uses an index of texts only for a query that says it wants texts. */
+const TEXT = { $type: 'string' } as const;
+
 function sessionsFilter(teamId: string, query: z.output<typeof sessionsQuery>): Record<string, unknown> {
   const number = query.caller_number;
   const created = {
@@ -148,9 +151,9 @@ function sessionsFilter(teamId: string, query: z.output<typeof sessionsQuery>): 
     // Said as what is left out, so that the index by status is for those who ask for one.
     status: query.status === undefined ? { $nin: ['creating', 'pending'] } : { $in: query.status },
     ...(query.agent_id === undefined ? {} : { agent_id: query.agent_id }),
-    ...(query.end_reason === undefined ? {} : { end_reason: { $in: query.end_reason } }),
+    ...(query.end_reason === undefined ? {} : { end_reason: { $in: query.end_reason, ...TEXT } }),
     ...(query.direction === undefined ? {} : { direction: query.direction }),
-    ...(number === undefined ? {} : { caller_number: numberFilter(number) }),
+    ...(number === undefined ? {} : { caller_number: { $eq: numberFilter(number), ...TEXT } }),
     ...(query.sip_call_id === undefined ? {} : { sip_call_id: query.sip_call_id }),
     ...(Object.keys(created).length === 0 ? {} : { created_at: created }),
   };

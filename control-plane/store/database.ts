@@ -35,9 +35,25 @@ export interface DatabaseOptions {
 
 const DATABASE_NAME = 'parley';
 const PING_MS = 2_000;
-const CONNECT_MS = 15_000;
+/** How long a request waits for a primary, and a write for a majority. */
+const SELECTION_MS = 10_000;
+const MAJORITY_MS = 15_000;
+/** A member that says nothing is given up after both together. */
+const HEARTBEAT_MS = 2_000;
+const CONNECT_MS = 4_000;
+/** `$in` in the filter of a partial index. */
+const OLDEST_MONGODB = 6;
 
-/** Opens the database. Rejects when it cannot be reached or opened. */
+const EMBEDDED = { serverSelectionTimeoutMS: 15_000, writeConcern: { w: 'majority' } } as const;
+const REMOTE = {
+  serverSelectionTimeoutMS: SELECTION_MS,
+  connectTimeoutMS: CONNECT_MS,
+  heartbeatFrequencyMS: HEARTBEAT_MS,
+  // With too few members left for a majority a write would wait for ever.
+  writeConcern: { w: 'majority', wtimeoutMS: MAJORITY_MS },
+} as const;
+
+/** Opens the database. Rejects when it cannot be reached or opened, with one line that names its setting. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const embedded = options.mongodbUrl === undefined ? await startEmbedded(options) : null;
   const url = embedded?.url ?? options.mongodbUrl ?? '';
@@ -46,16 +62,17 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     // Indexes are built once at the start (`buildIndexes`), not by whichever model is used first.
     autoIndex: false,
     autoCreate: false,
-    serverSelectionTimeoutMS: CONNECT_MS,
     maxPoolSize: 50,
-    writeConcern: { w: 'majority' },
     readPreference: 'primary',
+    ...(embedded ? EMBEDDED : REMOTE),
   });
   try {
     await connection.asPromise();
+    if (!embedded) await checkMongodb(connection, options.logger);
   } catch (error) {
+    await connection.close().catch(() => undefined);
     await embedded?.close();
-    throw error;
+    throw embedded ? error : startProblem(error);
   }
   options.logger.info({ kind: embedded ? 'embedded' : 'mongodb' }, 'database open');
   return {
@@ -82,6 +99,26 @@ async function startEmbedded({ dataDir, onFatal, expiryMs }: DatabaseOptions): P
     lock.release();
     throw error;
   }
+}
+
+/** What a MongoDB must be: new enough, and asked as the set it is. Throws one line for a person. */
+async function checkMongodb(connection: Connection, logger: Logger): Promise<void> {
+  const admin = connection.db?.admin();
+  const { version } = (await admin?.buildInfo()) ?? {};
+  if (!(Number.parseInt(String(version), 10) >= OLDEST_MONGODB))
+    throw new Error(`MongoDB ${OLDEST_MONGODB}.0 or newer is needed, this is ${String(version)}`);
+  const { hosts } = (await admin?.command({ hello: 1 })) ?? {};
+  if (connection.getClient().options.directConnection && Array.isArray(hosts) && hosts.length > 1)
+    logger.warn(
+      { members: hosts.length },
+      'MONGODB_URL says directConnection=true: only one member of its replica set is used, and nothing takes over from it',
+    );
+}
+
+/** The address is a secret, and what the driver says of it is not repeated. */
+function startProblem(error: unknown): Error {
+  const reason = error instanceof Error ? (error.message.split('\n')[0] ?? error.name) : String(error);
+  return new Error(`MONGODB_URL: the database cannot be used: ${reason.replaceAll(/\/\/[^/@\s]*@/g, '//')}`, { cause: error });
 }
 
 /** `mongodb://hosts/name?…` names a database; without a name the driver would use `test`. */

@@ -1,5 +1,6 @@
 /** One page of a list, newest first, by the shared list rules; the index is {…filter, <time>: -1, _id: -1} of the model. */
 import type { Model } from 'mongoose';
+import { LIMITS } from '#config/limits.ts';
 import { encodeCursor, type ListQuery, listStart, type Position } from '../lists.ts';
 
 /** A page of rows and what the list's answer says about it. */
@@ -7,6 +8,7 @@ export interface Page<Row> {
   readonly rows: Row[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+  /** At most `LIMITS.countedRows`: counting is reading. */
   readonly total: number | null;
 }
 
@@ -42,7 +44,7 @@ export async function findPage<Row extends { _id: string }>(model: Model<Row>, r
     rows,
     has_more: hasMore,
     next_cursor: hasMore && last ? encodeCursor({ at: (last as unknown as Record<string, Date>)[timeField] as Date, id: last._id }) : null,
-    total: wantsTotal ? await model.countDocuments(filter) : null,
+    total: wantsTotal ? await model.countDocuments(filter).limit(LIMITS.countedRows) : null,
   };
 }
 

@@ -1,5 +1,6 @@
 /** Every mongoose model of the product on one connection; a resource's model stands in `models/<name>-model.ts`. */
 import type { Connection } from 'mongoose';
+import { repeatManyChanges } from './database-away.ts';
 import { defineAgents } from './models/agent-model.ts';
 import { defineAgentTests, defineTestBatches, defineTestInputs, defineTestRuns } from './models/agent-test-model.ts';
 import { defineAuditLog } from './models/audit-model.ts';
@@ -23,7 +24,7 @@ import { defineVoices } from './models/voice-model.ts';
 
 /** Defines every model on a connection. */
 export function defineModels(connection: Connection) {
-  return {
+  const models = {
     users: defineUsers(connection),
     keys: defineKeys(connection),
     agents: defineAgents(connection),
@@ -52,10 +53,30 @@ export function defineModels(connection: Connection) {
     batchRows: defineBatchRows(connection),
     doNotCall: defineDoNotCall(connection),
   };
+  for (const model of Object.values(models)) repeatManyChanges(model);
+  return models;
 }
 export type Models = ReturnType<typeof defineModels>;
 
-/** Builds every index; resolves when the store can serve. */
+/** An index stands there with other options, or under another name. */
+const CONFLICTS = new Set<unknown>([85, 86]);
+
+/** Builds every index, in place of one an earlier version had with other options; resolves when the store can serve. */
 export async function buildIndexes(models: Models): Promise<void> {
-  for (const model of Object.values(models)) await model.createIndexes();
+  for (const { collection, schema } of Object.values(models)) {
+    for (const [key, given] of schema.indexes()) {
+      const options = { ...(given as Record<string, unknown>), background: undefined };
+      const build = () => collection.createIndex(key as never, options as never);
+      await build().catch(async (error: unknown) => {
+        if (!(error instanceof Error && 'code' in error && CONFLICTS.has(error.code))) throw error;
+        await dropConflicting(collection, key as Record<string, unknown>);
+        await build();
+      });
+    }
+  }
+}
+
+async function dropConflicting(collection: ReturnType<Connection['collection']>, key: Record<string, unknown>): Promise<void> {
+  for (const index of await collection.indexes())
+    if (JSON.stringify(index.key) === JSON.stringify(key) && index.name) await collection.dropIndex(index.name);
 }

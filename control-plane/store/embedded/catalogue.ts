@@ -2,7 +2,7 @@
  * Which collections and indexes there are.
  * A collection `<id>` is a table `d<id>` of documents; an index `<id>` is a table `x<id>` of keys and row numbers.
  */
-import { type Document, decode, encode, isDocument } from './bson-values.ts';
+import { type Document, decode, encode, isDocument, isOperators } from './bson-values.ts';
 import { compileFilter, type Matcher } from './matcher.ts';
 import type { Sqlite } from './sqlite.ts';
 import { StoreError, unsupported } from './store-error.ts';
@@ -202,7 +202,7 @@ function indexSpec(requested: Document): IndexSpec {
   if (partialFilterExpression !== undefined && !isDocument(partialFilterExpression)) {
     throw new StoreError('CannotCreateIndex', 'partialFilterExpression must be an object');
   }
-  if (partialFilterExpression) compileFilter(partialFilterExpression);
+  if (partialFilterExpression) requirePartialFilter(partialFilterExpression);
   return {
     name,
     key: Object.fromEntries(fields),
@@ -211,6 +211,28 @@ function indexSpec(requested: Document): IndexSpec {
     ...(partialFilterExpression && { partialFilterExpression }),
     ...(expireAfterSeconds !== undefined && { expireAfterSeconds: Number(expireAfterSeconds) }),
   };
+}
+
+const PARTIAL_OPERATORS = new Set(['$eq', '$gt', '$gte', '$lt', '$lte', '$in', '$type']);
+
+/** Refuses what MongoDB refuses in the filter of a partial index. */
+function requirePartialFilter(filter: Document): void {
+  compileFilter(filter);
+  for (const [name, condition] of Object.entries(filter)) {
+    if (name === '$and' || name === '$or') (condition as Document[]).forEach(requirePartialFilter);
+    else if (name.startsWith('$') || condition instanceof RegExp) throw notInPartial(name);
+    else if (isOperators(condition)) for (const [operator, operand] of Object.entries(condition)) requirePartialOperator(operator, operand);
+  }
+}
+
+function requirePartialOperator(operator: string, operand: unknown): void {
+  const isAllowed = operator === '$exists' ? operand !== false && operand !== 0 : PARTIAL_OPERATORS.has(operator);
+  const hasPattern = operand instanceof RegExp || (Array.isArray(operand) && operand.some((item) => item instanceof RegExp));
+  if (!isAllowed || hasPattern) throw notInPartial(operator);
+}
+
+function notInPartial(name: string): StoreError {
+  return new StoreError('CannotCreateIndex', `Expression not supported in partial index: ${name}`);
 }
 
 function fieldDirection(path: string, direction: unknown): 1 | -1 {

@@ -172,31 +172,44 @@ function modulo(operand: unknown): ValuePredicate {
   return (value) => typeof value === 'number' && Math.trunc(value) % divisor === remainder;
 }
 
-/** True when a value of the path, or an element of an array there, meets the predicate. */
+/** True when a value of the path, or an element of an array there, meets the predicate. An array that stands in a place of another one is not looked into. */
 function anyValue(segments: readonly string[], predicate: ValuePredicate): Matcher {
   return (document) => {
-    for (const value of leaves(document, segments)) {
+    const places: unknown[] = [];
+    for (const value of leaves(document, segments, places)) {
       if (predicate(value)) return true;
       if (Array.isArray(value) && value.some((element) => predicate(element))) return true;
     }
-    return false;
+    return places.some((value) => predicate(value));
   };
 }
 
-/** Values at a path. Arrays on the way fan out over their documents; a path that ends early gives undefined. */
-function leaves(document: Document, segments: readonly string[]): unknown[] {
+/**
+ * Values at a path. Arrays on the way fan out over their documents; a path that ends early gives undefined.
+ * Those in a place of an array, which the path ends with, go into `places` where it is given.
+ */
+function leaves(document: Document, segments: readonly string[], places?: unknown[]): unknown[] {
   if (segments.length === 1) return [ownValue(document, segments[0] ?? '')];
   const found: unknown[] = [];
-  gatherLeaves(found, document, segments, 0);
+  gatherLeaves({ found, places: places ?? found, segments }, document, 0);
   return found;
 }
 
-function gatherLeaves(found: unknown[], value: unknown, segments: readonly string[], at: number): void {
+interface Gathering {
+  readonly found: unknown[];
+  readonly places: unknown[];
+  readonly segments: readonly string[];
+}
+
+function gatherLeaves(gathering: Gathering, value: unknown, at: number): void {
+  const { found, places, segments } = gathering;
   const segment = segments[at];
   if (segment === undefined) found.push(value);
-  else if (isDocument(value)) gatherLeaves(found, ownValue(value, segment), segments, at + 1);
+  else if (isDocument(value)) gatherLeaves(gathering, ownValue(value, segment), at + 1);
   else if (Array.isArray(value)) {
-    if (isArrayIndex(segment) && Number(segment) < value.length) gatherLeaves(found, value[Number(segment)], segments, at + 1);
-    for (const element of value) if (isDocument(element)) gatherLeaves(found, element, segments, at);
+    const isPlace = isArrayIndex(segment) && Number(segment) < value.length;
+    if (isPlace && at === segments.length - 1) places.push(value[Number(segment)]);
+    else if (isPlace) gatherLeaves(gathering, value[Number(segment)], at + 1);
+    for (const element of value) if (isDocument(element)) gatherLeaves(gathering, element, at);
   } else found.push(undefined);
 }

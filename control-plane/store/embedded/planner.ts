@@ -191,12 +191,15 @@ function requiresValue(predicate: FieldPredicate | undefined): boolean {
 
 /** True when whatever meets the predicate also meets the condition of a partial index. */
 function implies(predicate: FieldPredicate | undefined, path: string, condition: unknown): boolean {
-  if (!predicate || !requiresValue(predicate)) return false;
+  if (!predicate) return false;
+  // As in MongoDB, a type follows from nothing but the same words.
+  if (isDocument(condition) && '$type' in condition) return condition['$type'] === predicate.type && Object.keys(condition).length === 1;
+  if (!requiresValue(predicate)) return false;
   if (predicate.equals) {
     const matches = compileFilter({ value: condition });
     return predicate.equals.every((value) => matches({ value }));
   }
   // A range says no more than that there is a value of the bound's type.
-  if (!isDocument(condition) || !Object.keys(condition).every((name) => name === '$exists' || name === '$type')) return false;
+  if (!isDocument(condition) || !Object.keys(condition).every((name) => name === '$exists')) return false;
   return path !== '' && compileFilter({ value: condition })({ value: (predicate.lower ?? predicate.upper)?.value });
 }

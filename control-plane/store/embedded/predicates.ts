@@ -13,6 +13,8 @@ export interface FieldPredicate {
   equals?: readonly unknown[];
   lower?: Bound;
   upper?: Bound;
+  /** Operand of `$type`. */
+  type?: unknown;
 }
 
 /** The usable part of a filter. */
@@ -68,6 +70,9 @@ function gatherOperator(predicate: FieldPredicate, name: string, operand: unknow
       if (!isBound(operand, predicate.upper)) return false;
       predicate.upper = narrower(predicate.upper, { value: operand, isInclusive: name === '$lte' }, -1);
       return isSameType(predicate);
+    case '$type':
+      predicate.type = operand;
+      return operand === 'string' && (predicate.equals?.every((value) => typeof value === 'string') ?? false);
     default:
       return false;
   }

@@ -168,6 +168,33 @@ describe('the retention of agent tests', () => {
   });
 });
 
+describe('the retention of many sessions', () => {
+  it('store 12: goes on where it was cut off, and looks at nothing twice', async () => {
+    const id = await call();
+    const { _id: _, ...session } = (await stored(id))!;
+    const at = (index: number) => new Date(api.clock.wallTime() - 60 * DAY_MS + Math.floor(index / 3));
+    const old = Array.from({ length: 250 }, (_, index) => ({ ...session, _id: `old-${String(index).padStart(3, '0')}`, ended_at: at(index) }));
+    await api.context.models.sessions.collection.insertMany(old as never[]);
+    await patch({ flight_logs_days: 30 });
+    const looked: string[] = [];
+    let broken = 170;
+    const deletePrefix = async (prefix: string): Promise<void> => {
+      broken -= 1;
+      if (broken === 0) throw new Error('the store of blobs is away');
+      looked.push(prefix);
+    };
+    const context = { ...api.context, blobs: { ...api.context.blobs, deletePrefix } };
+    await expect(enforceRetention(context)).rejects.toThrow('away');
+    await enforceRetention(context);
+    // The page it was cut off in, and what ended in the same millisecond as the last of the page before.
+    expect(new Set(looked).size).toBe(250);
+    expect(looked.length).toBeLessThan(250 + 100 + 3);
+    expect(looked.lastIndexOf(looked[0] ?? '')).toBe(0);
+    await enforceRetention(context);
+    expect(looked.length).toBeLessThan(250 + 100 + 3);
+  });
+});
+
 describe('the retention of batches of calls', () => {
   it('those that are over go with their rows as the team says; one that runs, a newer one and another team’s stay', async () => {
     const { batchCalls, batchRows } = api.context.models;

@@ -81,11 +81,23 @@ onEveryDatabase('queries', (database) => {
     expect(await ids({ 'a.x': 1, 'a.y': 4 })).toEqual([1, 5]);
     expect(await ids({ a: { $elemMatch: { x: 1, y: 4 } } })).toEqual([5]);
     expect(await ids({ a: { $elemMatch: { $gt: 2, $lt: 4 } } })).toEqual([2, 4]);
-    expect(await ids({ 'a.0': 1 })).toEqual([2, 4]);
+    expect(await ids({ 'a.0': 1 })).toEqual([2]);
+    expect(await ids({ 'a.0': [1, 2] })).toEqual([4]);
     expect(await ids({ 'a.0.x': 1 })).toEqual([1, 5]);
     expect(await ids({ a: { $gt: 2, $lt: 2 } })).toEqual([2]);
     expect(await ids({ a: { $not: { $gt: 0 } } })).toEqual([1, 5]);
     expect(await ids({ 'a.x': { $nin: [3] } })).toEqual([2, 3, 4, 5]);
+  });
+
+  it('store 10: a place in an array is not looked into when it is an array itself', async () => {
+    await things().insertMany([
+      { _id: 1, a: [[1, 2], 3] },
+      { _id: 2, a: [1, 2] },
+      { _id: 3, a: { 0: [1, 2] } },
+    ]);
+    expect(await ids({ 'a.0': 1 })).toEqual([2, 3]);
+    expect(await ids({ 'a.0': [1, 2] })).toEqual([1, 3]);
+    expect(await ids({ 'a.0.0': 1 })).toEqual([1, 3]);
   });
 
   it('logic, patterns, remainders and expressions', async () => {

@@ -69,7 +69,7 @@ describe('the list of sessions', () => {
     ['several end reasons', '&end_reason=dial_failed,cancelled'],
     ['a status', '&status=failed'],
     ['several statuses', '&status=failed,active'],
-  ])('finds %s among many others without looking at these, in order and from page to page', async (_, parameters) => {
+  ])('store 5: finds %s among many others without looking at these, in order and from page to page', async (_, parameters) => {
     const { body } = await api.request('GET', `/v1/agent/sessions?page_size=100${parameters}`, { key: user.key });
     const ids = body.sessions.map((session: { session_id: string }) => session.session_id);
     expect(ids).toEqual(Array.from({ length: STORED / 20 }, (_, index) => `copy-${index * 20}`));

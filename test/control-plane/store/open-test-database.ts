@@ -35,8 +35,10 @@ export async function openTestDatabase(mongodbUrl?: string): Promise<TestDatabas
   };
 }
 
-function withDatabase(url: string, name: string): string {
-  const parsed = new URL(url);
-  parsed.pathname = `/${name}`;
-  return parsed.toString();
+/** The address with another database; whoever signs in does so where they did. An address may name several hosts, which `URL` does not know. */
+export function withDatabase(url: string, name: string): string {
+  const { hosts = '', database = '', options = '' } = /^(?<hosts>[a-z+]+:\/\/[^/?]+)\/?(?<database>[^?]*)(?<options>\?.*)?$/.exec(url)?.groups ?? {};
+  const signsIn = hosts.includes('@') && !/[?&]authSource=/i.test(options);
+  const authSource = signsIn ? `${options === '' ? '?' : '&'}authSource=${database || 'admin'}` : '';
+  return `${hosts}/${name}${options}${authSource}`;
 }

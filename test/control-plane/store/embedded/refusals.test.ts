@@ -123,6 +123,32 @@ it.each(REFUSED)('%s', async (_name, run) => {
   expect(await things().listIndexes().toArray()).toHaveLength(1);
 });
 
+it.each([
+  { s: { $ne: 'a' } },
+  { s: { $nin: ['a'] } },
+  { s: { $not: { $gt: 1 } } },
+  { s: { $exists: false } },
+  { s: /^a/ },
+  { s: { $regex: '^a' } },
+  { s: { $in: [/^a/] } },
+  { $nor: [{ s: 1 }] },
+  { $expr: { $gt: ['$a', '$b'] } },
+  { $and: [{ s: 1 }, { t: { $ne: 2 } }] },
+])('store 10: a partial index by %j, as MongoDB refuses it', async (partialFilterExpression) => {
+  await expect(things().createIndex({ s: 1 }, { partialFilterExpression: partialFilterExpression as never })).rejects.toThrow(/partial index/);
+});
+
+it('store 10: partial indexes by what MongoDB takes are built', async () => {
+  const filters = [
+    { s: { $exists: true } },
+    { s: { $gt: '' } },
+    { s: 'a', t: { $type: 'string' } },
+    { $or: [{ s: { $in: [1, 2] } }, { t: { $lte: 3 } }] },
+  ];
+  for (const [index, partialFilterExpression] of filters.entries())
+    await things().createIndex({ s: 1 }, { name: `taken-${index}`, partialFilterExpression: partialFilterExpression as never });
+});
+
 it('change streams', async () => {
   await expect(things().watch().next()).rejects.toThrow('change stream');
 });
