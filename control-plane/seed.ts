@@ -102,6 +102,7 @@ async function seedDemoNumber(context: Context): Promise<string | null> {
       carrier_number_id: '',
       rent_day: '',
       sip: null,
+      is_proven: true,
       created_at: at,
       updated_at: at,
     }),

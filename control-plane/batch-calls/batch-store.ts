@@ -5,9 +5,10 @@ import type { Caller } from '../auth.ts';
 import { dialledNumber, findCallingAgent, findCallingNumber, refuseDearDestination } from '../calls/check-outbound.ts';
 import { type Context, newId, now } from '../context.ts';
 import { withinQuota } from '../limits/quotas.ts';
+import { hostedNumbers } from '../numbers/number-store.ts';
 import { InvalidRequest, type ValidationEntry } from '../problems.ts';
 import { type BatchCallDocument, type BatchRowDocument, ROW_STATES, type RowCounts } from '../store/models/batch-call-model.ts';
-import { type NumberDocument, OCCUPYING_STATUSES } from '../store/models/number-model.ts';
+import type { NumberDocument } from '../store/models/number-model.ts';
 import type { BatchRequest, Recipient } from './batch-record.ts';
 import { nextOpening } from './calling-hours.ts';
 import { zonesOfNumber } from './destination-zones.ts';
@@ -140,7 +141,7 @@ interface Person {
 /** Everyone of the list as they will be dialled. */
 async function checkedPeople(context: Context, number: NumberDocument, request: BatchRequest, list: RecipientList): Promise<Person[]> {
   const check = rowCheck(context, number, request);
-  const hosted = await hostedNumbers(context, number, request.recipients);
+  const hosted = await hostedAmong(context, number, request.recipients);
   const seen = new Map<string, number>();
   const people: Person[] = [];
   const faulty: ValidationEntry[] = [...list.faulty];
@@ -187,12 +188,11 @@ function rowCheck(
 }
 
 /** Those of the list that are answered on this platform. */
-async function hostedNumbers({ models }: Context, number: NumberDocument, recipients: readonly Recipient[]): Promise<ReadonlySet<string>> {
+async function hostedAmong(context: Context, number: NumberDocument, recipients: readonly Recipient[]): Promise<ReadonlySet<string>> {
   const hosted = new Set<string>();
   for (let first = 0; first < recipients.length; first += CHUNK_ROWS) {
     const wanted = recipients.slice(first, first + CHUNK_ROWS).map(({ to_number }) => dialledOrNothing(number, to_number));
-    const found = await models.numbers.find({ phone_number: { $in: wanted }, status: { $in: [...OCCUPYING_STATUSES] } }, { phone_number: 1 }).lean();
-    for (const { phone_number } of found) hosted.add(phone_number);
+    for (const found of await hostedNumbers(context, number.team_id, wanted)) hosted.add(found);
   }
   return hosted;
 }

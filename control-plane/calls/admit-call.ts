@@ -3,14 +3,12 @@
  * The order of checks is fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then 488 where signalling can tell. An admitted call is charged, placed, and planned once its init webhook is done.
  */
 import { Fault, fault } from '#config/errors.ts';
-import { parseAllowList } from '#config/public-address.ts';
 import { type AdmissionAnswer, type AdmissionRequest, keptHeaders } from '#config/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { loadPublished } from '../agents/publish.ts';
 import { type Context, newId } from '../context.ts';
 import { plannedKnowledge } from '../knowledge/planned-knowledge.ts';
 import { withinLimits } from '../limits/spend-limits.ts';
-import { findCalledNumber } from '../numbers/number-store.ts';
 import { logRefusal } from '../refusals/log-refusal.ts';
 import { keepPlan, sessionDraft } from '../sessions/new-session.ts';
 import { assignSession, openPlacedSession, type PlacedSession, refuseSession } from '../sessions/place-session.ts';
@@ -19,10 +17,10 @@ import { loadSession } from '../sessions/session-store.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { NumberDocument } from '../store/models/number-model.ts';
 import type { VersionDocument } from '../store/models/version-model.ts';
+import { findAddressee } from './addressee.ts';
 import { buildPlan } from './build-plan.ts';
 import { askInitWebhook } from './init-webhook.ts';
 import { sessionTimezone } from './session-timezone.ts';
-import { checkDigest, type DigestScope, type DigestVerdict, digestChallenges, NONCE_USE_MS } from './sip-digest.ts';
 import { planTransfers } from './transfer-plan.ts';
 
 /** What a caller who is turned away for lack of room is told to wait, seconds. */
@@ -59,16 +57,29 @@ interface Callee {
  * a call it has refused meanwhile must not cost the next one its time, nor keep a charge and a worker's slot.
  */
 export async function admitCall(context: Context, request: AdmissionRequest, isAwaited: () => boolean = () => true): Promise<Admission> {
-  const number = await findCalledNumber(context, request.to_user);
-  if (!number) return refusal(404);
-  const refuse = (reason: Fault, headers?: RefusalHeaders) => refuseCall(context, { request, number }, reason, headers);
-  if (!isSourceAllowed(context, number, request.source_address)) return refuse(fault('source_refused'));
-  const proof = await proofOf(context, number, request);
-  if (proof !== 'right') {
-    const challenge = { 'Proxy-Authenticate': digestChallenges(scopeOf(context, number), proof === 'stale') };
-    // Who was not asked yet, or is right but for the nonce, asks again: that is no refusal.
-    return proof === 'wrong' ? refuse(fault('digest_refused'), challenge) : refusal(407, challenge);
+  const addressee = await findAddressee(context, request);
+  switch (addressee.is) {
+    case 'nobody':
+      return refusal(404);
+    case 'source_refused':
+      return refuseCall(context, { request, number: addressee.holder }, fault('source_refused'));
+    case 'challenged': {
+      const challenge = { 'Proxy-Authenticate': addressee.challenges };
+      // Who was not asked yet, or is right but for the nonce, asks again: that is no refusal.
+      return addressee.isWrong
+        ? refuseCall(context, { request, number: addressee.holder }, fault('digest_refused'), challenge)
+        : refusal(407, challenge);
+    }
+    default:
+      return admitTo(context, addressee.number, { request, isAwaited });
   }
+}
+
+async function admitTo(
+  context: Context,
+  number: NumberDocument,
+  { request, isAwaited }: { readonly request: AdmissionRequest; readonly isAwaited: () => boolean },
+): Promise<Admission> {
   try {
     const callee = await findCallee(context, number);
     const call = { agent: callee.agent, payer: { userId: number.user_id }, sessionId: newId() };
@@ -80,16 +91,17 @@ export async function admitCall(context: Context, request: AdmissionRequest, isA
     return { answer: { action: 'route', data: { tag } }, planned };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return refuse(error, error.sipStatus === 503 ? { 'Retry-After': RETRY_AFTER } : undefined);
+    return refuseCall(context, { request, number }, error, error.sipStatus === 503 ? { 'Retry-After': RETRY_AFTER } : undefined);
   }
 }
 
 function refuseCall(
   context: Context,
-  { request, number }: { request: AdmissionRequest; number: NumberDocument },
+  { request, number }: { request: AdmissionRequest; number: NumberDocument | null },
   reason: Fault,
   headers?: RefusalHeaders,
 ): Admission {
+  if (!number) return refusal(reason.sipStatus, headers);
   const call = { agentId: number.agent_id, callerNumber: request.from_user, dialedNumber: number.phone_number, sipCallId: request.call_id };
   logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);
   return refusal(reason.sipStatus, headers);
@@ -98,43 +110,6 @@ function refuseCall(
 function refusal(status: number, headers?: RefusalHeaders): Admission {
   const data = { status, reason: REASONS[status] ?? 'Refused', ...(headers ? { headers } : {}) };
   return { answer: { action: 'reject', data }, planned: Promise.resolve() };
-}
-
-/** Managed numbers are called by the carrier, imported ones by whom their owner lists; SIP_TRUSTED does not count for the latter. */
-function isSourceAllowed(context: Context, number: NumberDocument, address: string): boolean {
-  if (number.sip === null) return parseAllowList(context.settings.SIP_TRUSTED).allowsAddress(address, 0);
-  const allowed = number.sip.inbound_allowed_addresses;
-  return allowed.length === 0 || parseAllowList(allowed).allowsAddress(address, 0);
-}
-
-/** Whether the caller has proved the number's password, where it has one. Each answer passes once, in the whole deployment. */
-async function proofOf(context: Context, number: NumberDocument, request: AdmissionRequest): Promise<DigestVerdict['is'] | 'none'> {
-  const { inbound_auth_username: username, inbound_auth_password: sealed } = number.sip ?? {};
-  if (!username || !sealed) return 'right';
-  const answer = digestOf(request);
-  if (answer === undefined) return 'none';
-  const credentials = { username, password: context.secretBox.open(sealed) };
-  const verdict = checkDigest(answer, credentials, { ...scopeOf(context, number), requestUri: request.request_uri });
-  if (verdict.is !== 'right') return verdict.is;
-  return (await isFirstUse(context, verdict.use)) ? 'right' : 'stale';
-}
-
-/** Without the store the replicas share a call goes on, as it does without their limits. */
-async function isFirstUse({ coordination, logger }: Context, use: string): Promise<boolean> {
-  try {
-    return (await coordination.acquire(`sip-digest:${use}`, NONCE_USE_MS)) !== null;
-  } catch (error) {
-    logger.warn({ err: error }, 'the use of a digest could not be noted');
-    return true;
-  }
-}
-
-function scopeOf({ settings, credentials, clock }: Context, number: NumberDocument): DigestScope {
-  return { numberId: number._id, algorithms: settings.SIP_DIGEST, key: credentials.masterKey, wallTimeMs: clock.wallTime() };
-}
-
-function digestOf({ headers }: AdmissionRequest): string | undefined {
-  return headers['proxy-authorization'] ?? headers['authorization'];
 }
 
 /** Throws `number_unbound`, `agent_not_published`, `agent_archived`. */

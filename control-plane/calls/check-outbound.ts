@@ -7,8 +7,9 @@ import { countryOf, isE164, isPremium, withoutTrunkZero } from '#telephony/e164.
 import { newestVersion } from '../agents/newest-version.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
+import { isHosted } from '../numbers/number-store.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
-import { type NumberDocument, OCCUPYING_STATUSES } from '../store/models/number-model.ts';
+import type { NumberDocument } from '../store/models/number-model.ts';
 import type { VersionDocument } from '../store/models/version-model.ts';
 import { overrideFields } from './build-plan.ts';
 import type { PhoneCallRequest } from './phone-call-request.ts';
@@ -76,14 +77,18 @@ export async function findCallingNumber(
 }
 
 /** Throws `self_call_blocked` for a number hosted here: an agent would talk to an agent. */
-export async function refuseHostedNumber(context: Pick<Context, 'models'>, phoneNumber: string): Promise<void> {
-  if (await context.models.numbers.exists({ phone_number: phoneNumber, status: { $in: [...OCCUPYING_STATUSES] } })) throw fault('self_call_blocked');
+export async function refuseHostedNumber(
+  context: Pick<Context, 'models'>,
+  { team_id }: Pick<NumberDocument, 'team_id'>,
+  phoneNumber: string,
+): Promise<void> {
+  if (await isHosted(context, team_id, phoneNumber)) throw fault('self_call_blocked');
 }
 
 /** The number to dial, for a call or a transfer. Managed numbers go out on the platform's own account, which countries and premium ranges could empty; an imported one is its owner's. */
 export async function checkDestination(context: Pick<Context, 'settings' | 'models'>, number: NumberDocument, wanted: string): Promise<string> {
   const toNumber = dialledNumber(number, wanted);
-  await refuseHostedNumber(context, toNumber);
+  await refuseHostedNumber(context, number, toNumber);
   refuseDearDestination(context, number, toNumber);
   return toNumber;
 }

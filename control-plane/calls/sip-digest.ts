@@ -25,7 +25,7 @@ export interface DigestCredentials {
 /** What a nonce is made for and checked by. */
 export interface DigestScope {
   /** The number that was called; a nonce of another one is of no use. */
-  readonly numberId: string;
+  readonly phoneNumber: string;
   /** What may be used, in the order it is offered (`SIP_DIGEST`). */
   readonly algorithms: readonly DigestAlgorithm[];
   readonly key: Uint8Array;
@@ -57,7 +57,7 @@ export function checkDigest(
   const expected = digest(`${secret}:${nonce}:${nc}:${cnonce}:auth:${digest(`INVITE:${uri}`)}`);
   if (!equal(expected, response.toLowerCase())) return { is: 'wrong' };
   if (call.requestUri !== undefined && !isSameAddress(uri, call.requestUri)) return { is: 'wrong' };
-  return isFresh(nonce, call) ? { is: 'right', use: [call.numberId, nonce, nc, cnonce].join(':') } : { is: 'stale' };
+  return isFresh(nonce, call) ? { is: 'right', use: [call.phoneNumber, nonce, nc, cnonce].join(':') } : { is: 'stale' };
 }
 
 /** The comma list of `name=value` and `name="value"` after the word Digest, as far as it is one. */
@@ -75,8 +75,8 @@ function newNonce(scope: DigestScope): string {
   return nonceOf(scope, Math.floor(scope.wallTimeMs / 1000).toString(36), randomBytes(NONCE_BYTES).toString('base64url'));
 }
 
-function nonceOf({ key, numberId }: DigestScope, stamp: string, random: string): string {
-  return `${stamp}.${random}.${createHmac('sha256', key).update(`sip-nonce:${stamp}.${random}.${numberId}`).digest('base64url')}`;
+function nonceOf({ key, phoneNumber }: DigestScope, stamp: string, random: string): string {
+  return `${stamp}.${random}.${createHmac('sha256', key).update(`sip-nonce:${stamp}.${random}.${phoneNumber}`).digest('base64url')}`;
 }
 
 function isFresh(nonce: string, scope: DigestScope): boolean {

@@ -74,7 +74,7 @@ async function checkAddress(context: Pick<Context, 'settings' | 'models'>, numbe
   const address = readSipUri(uri);
   if (!address) throw fault('destination_invalid');
   const itsNumber = numberOf(address.user);
-  if (itsNumber !== null) await refuseHostedNumber(context, itsNumber);
+  if (itsNumber !== null) await refuseHostedNumber(context, number, itsNumber);
   const dialled = telephoneOf(address);
   if (dialled !== null) await checkDestination(context, number, dialled);
 }

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { logRefusal } from '../refusals/log-refusal.ts';
 import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
-import { findCalledNumber } from './number-store.ts';
+import { findCalledNumbers } from './number-store.ts';
 
 const MOST_BYTES = 64 * 1_024;
 
@@ -30,7 +30,7 @@ export async function registerLostCallRoutes(app: ApiServer, context: Context): 
       async (request, reply) => {
         const url = `${context.publicUrl()}${request.url}`;
         const call = lostCalls.read({ url, headers: request.headers, form: request.body });
-        const number = await findCalledNumber(context, call.dialedNumber);
+        const [number] = await findCalledNumbers(context, call.dialedNumber);
         context.logger.error({ carrier: carrier.name, carrierCallId: call.carrierCallId }, 'the carrier could not bring a call to the SIP address');
         if (number)
           logRefusal(

@@ -3,7 +3,7 @@
  * A purchase writes its intent first (status `provisioning` under the unique index of occupied numbers), then takes the first day, then buys (store.md).
  */
 import { Fault, fault } from '#config/errors.ts';
-import { isE164 } from '#telephony/e164.ts';
+import { numberOf } from '#telephony/sip-address.ts';
 import type { Caller } from '../auth.ts';
 import { type Context, newId, now } from '../context.ts';
 import { isDuplicateKey } from '../store/duplicate-key.ts';
@@ -12,6 +12,9 @@ import { type CountedPlaces, freePlace, takePlace } from '../store/places.ts';
 
 /** Nobody is still buying a number for longer. */
 const PURCHASE_MS = 60_000;
+
+/** Of strangers who claim one number, no more are asked whether a call is theirs. */
+const MOST_HOLDERS = 200;
 
 /** What a caller wants to have. */
 export interface WantedNumber {
@@ -27,11 +30,30 @@ export async function findNumber(context: Context, teamId: string, numberId: str
   return number;
 }
 
-/** Finds the number a call is to, whoever has it; null where nobody has. A missing `+` is tolerated. */
-export async function findCalledNumber(context: Context, dialed: string): Promise<NumberDocument | null> {
-  const phoneNumber = dialed.startsWith('+') ? dialed : `+${dialed}`;
-  if (!isE164(phoneNumber)) return null;
-  return context.models.numbers.findOne({ phone_number: phoneNumber, status: 'active' }).lean<NumberDocument>();
+/**
+ * Finds the numbers a call may be to, however they were dialled; none where nobody has it. Who has proved it has it alone;
+ * of those who have not, whoever imported it first comes first.
+ */
+export async function findCalledNumbers(context: Context, dialed: string): Promise<NumberDocument[]> {
+  const phoneNumber = numberOf(dialed);
+  if (phoneNumber === null) return [];
+  const called = { phone_number: phoneNumber, status: 'active' } as const;
+  const held = await context.models.numbers.find(called).sort({ created_at: 1, _id: 1 }).limit(MOST_HOLDERS).lean<NumberDocument[]>();
+  const proven =
+    held.find(({ is_proven }) => is_proven) ?? (await context.models.numbers.findOne({ ...called, is_proven: true }).lean<NumberDocument>());
+  return proven ? [proven] : held;
+}
+
+/** Those of these numbers that are hosted here as far as a team can tell: proven by whoever holds them, or its own. A stranger's word for a number closes it to nobody. */
+export async function hostedNumbers({ models }: Pick<Context, 'models'>, teamId: string, phoneNumbers: readonly string[]): Promise<Set<string>> {
+  const occupied = { phone_number: { $in: [...phoneNumbers] }, status: { $in: [...OCCUPYING_STATUSES] } };
+  const found = await models.numbers.find({ ...occupied, $or: [{ is_proven: true }, { team_id: teamId }] }, { phone_number: 1 }).lean();
+  return new Set(found.map(({ phone_number }) => phone_number));
+}
+
+/** `hostedNumbers` for one. */
+export async function isHosted(context: Pick<Context, 'models'>, teamId: string, phoneNumber: string): Promise<boolean> {
+  return (await hostedNumbers(context, teamId, [phoneNumber])).size > 0;
 }
 
 /** Buys a number and charges its first day. Throws `not_found`, `number_limit`, `number_taken`, `out_of_credit`, `provider_refused`, `provider_unreachable`, `provider_silent` (the number stays in provisioning). */
@@ -140,7 +162,11 @@ export async function finishAbandoned(context: Context, number: NumberDocument):
   await refundFirstDay(context, number);
   const bought = await context.carrier.findBought(number.phone_number);
   // Somebody may have bought it here since then.
-  const isTaken = await context.models.numbers.exists({ phone_number: number.phone_number, status: { $in: [...OCCUPYING_STATUSES] } });
+  const isTaken = await context.models.numbers.exists({
+    phone_number: number.phone_number,
+    provider: 'managed',
+    status: { $in: [...OCCUPYING_STATUSES] },
+  });
   if (bought && !isTaken) await context.carrier.release(bought.carrierNumberId);
   await context.models.numbers.updateOne({ _id: number._id }, { $unset: { is_abandoned: '' } });
 }
@@ -156,6 +182,7 @@ async function occupy(
   { wanted, provider, sip }: { wanted: WantedNumber; provider: NumberDocument['provider']; sip: NumberSip | null },
 ): Promise<NumberDocument> {
   await requireAgent(context, caller.teamId, wanted.agentId);
+  if (await isHosted(context, caller.teamId, wanted.phoneNumber)) throw fault('number_taken');
   const at = now(context);
   const number: NumberDocument = {
     _id: newId(),
@@ -172,6 +199,8 @@ async function occupy(
     carrier_number_id: '',
     rent_day: '',
     sip,
+    // What is bought comes from who has it.
+    is_proven: provider === 'managed',
     created_at: at,
     updated_at: at,
   };

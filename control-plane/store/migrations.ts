@@ -14,6 +14,19 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   // What the first release stores is what this version is: stores from before it was written down are given their number.
   { version: 1, name: 'first release', run: async () => undefined },
+  {
+    version: 2,
+    name: 'numbers are proven before they keep others away',
+    run: async (connection) => {
+      const numbers = connection.collection('numbers');
+      await numbers.updateMany({ provider: 'managed' }, { $set: { is_proven: true } });
+      const indexes = await numbers
+        .listIndexes()
+        .toArray()
+        .catch(() => []);
+      if (indexes.some(({ name }) => name === 'phone_number_1')) await numbers.dropIndex('phone_number_1');
+    },
+  },
 ];
 
 interface Applied {

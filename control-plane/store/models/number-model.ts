@@ -40,6 +40,8 @@ export interface NumberDocument {
   /** Last day (UTC, `yyyy-mm-dd`) whose rent was taken; empty for numbers that cost none. */
   rent_day: string;
   sip: NumberSip | null;
+  /** It is its holder's beyond doubt: bought, or proven. One number has at most one such holder. Absent: not yet. */
+  is_proven?: boolean;
   /** Released before it was known whether the carrier had sold it; until that is known. */
   is_abandoned?: true;
   /** Absent until set. */
@@ -48,7 +50,7 @@ export interface NumberDocument {
   updated_at: Date;
 }
 
-/** Statuses in which a number occupies its E.164 number on the platform (running.md, "Money": not in `error`). */
+/** Statuses in which a number occupies its E.164 number: in its team, and on the platform once it is proven (running.md, "Money": not in `error`). */
 export const OCCUPYING_STATUSES = ['provisioning', 'active'] as const;
 
 /** Defines the model on a connection. */
@@ -69,6 +71,7 @@ export function defineNumbers(connection: Connection): Model<NumberDocument> {
       carrier_number_id: { type: String, default: '' },
       rent_day: { type: String, default: '' },
       sip: { type: Schema.Types.Mixed, default: null },
+      is_proven: { type: Boolean },
       is_abandoned: { type: Boolean },
       trunk_limits: { type: Schema.Types.Mixed },
       created_at: { type: Date, required: true },
@@ -76,7 +79,10 @@ export function defineNumbers(connection: Connection): Model<NumberDocument> {
     },
     { collection: 'numbers', versionKey: false, minimize: false },
   );
-  schema.index({ phone_number: 1 }, { unique: true, partialFilterExpression: { status: { $in: [...OCCUPYING_STATUSES] } } });
+  const occupying = { status: { $in: [...OCCUPYING_STATUSES] } };
+  schema.index({ phone_number: 1 }, { name: 'proven_phone_number', unique: true, partialFilterExpression: { ...occupying, is_proven: true } });
+  schema.index({ team_id: 1, phone_number: 1 }, { unique: true, partialFilterExpression: occupying });
+  schema.index({ phone_number: 1, status: 1 });
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
   schema.index({ agent_id: 1 });
   schema.index({ is_abandoned: 1 }, { sparse: true });

@@ -188,7 +188,16 @@ describe('a batch', () => {
   it('fails the row of a number that came to be answered here, and only that', async () => {
     const { batch_call_id: id } = await api.start([A, B]);
     const at = new Date();
-    const hosted = { _id: 'hosted', team_id: 't', workspace_id: 'w', user_id: 'u', phone_number: A, provider: 'managed', status: 'active' };
+    const hosted = {
+      _id: 'hosted',
+      team_id: 't',
+      workspace_id: 'w',
+      user_id: 'u',
+      phone_number: A,
+      provider: 'managed',
+      status: 'active',
+      is_proven: true,
+    };
     await api.context.models.numbers.collection.insertOne({ ...hosted, created_at: at, updated_at: at } as never);
     await api.pass();
     await api.context.models.numbers.deleteOne({ _id: 'hosted' });

@@ -34,7 +34,7 @@ async function number(over: Record<string, unknown>): Promise<string> {
   const _id = newId();
   const { teamId, workspaceId, userId } = user;
   const owner = { team_id: teamId, workspace_id: workspaceId, user_id: userId };
-  const facts = { phone_number: `+${next++}`, provider: 'managed', status: 'active', created_at: at, updated_at: at };
+  const facts = { phone_number: `+${next++}`, provider: 'managed', status: 'active', is_proven: true, created_at: at, updated_at: at };
   await api.context.models.numbers.collection.insertOne({ _id, ...owner, agent_id: null, sip: null, ...facts, ...over } as never);
   return _id;
 }

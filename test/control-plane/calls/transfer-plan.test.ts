@@ -18,7 +18,15 @@ function number(over: Partial<NumberDocument> = {}): NumberDocument {
   const owner = { team_id: 't', workspace_id: 'w', user_id: 'u' };
   const at = new Date();
   const facts = { phone_number: '+15550190002', provider: 'managed', label: '', agent_id: null, status: 'active', status_detail: '' } as const;
-  const rest = { transfer_caller_id: 'agent_number', carrier_number_id: '', rent_day: '', sip: null, created_at: at, updated_at: at } as const;
+  const rest = {
+    transfer_caller_id: 'agent_number',
+    carrier_number_id: '',
+    rent_day: '',
+    sip: null,
+    is_proven: true,
+    created_at: at,
+    updated_at: at,
+  } as const;
   return { _id: over.phone_number ?? 'n', ...owner, ...facts, ...rest, ...over };
 }
 

@@ -50,7 +50,7 @@ describeNeeds(['sipp', 'baresip'])('what the embedded server does beyond drachti
 
   /** Routes who proves the password, and challenges everybody else. */
   function asksForPassword(algorithms: readonly DigestAlgorithm[]): typeof admit {
-    const scope = () => ({ key: Buffer.alloc(32, 1), numberId: 'number', algorithms, wallTimeMs: systemClock.wallTime() });
+    const scope = () => ({ key: Buffer.alloc(32, 1), phoneNumber: '+15550100', algorithms, wallTimeMs: systemClock.wallTime() });
     return ({ headers, request_uri: requestUri }) => {
       const verdict = checkDigest(headers['proxy-authorization'], PASSWORD, { ...scope(), requestUri });
       if (verdict.is === 'right') return route;
