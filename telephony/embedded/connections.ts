@@ -45,12 +45,18 @@ export class Connections {
 
   /** Takes in a connection somebody else has opened; one too many of its address is closed at once, and false. */
   admit(key: string, socket: Socket, address: string): boolean {
-    const network = networkOf(address);
-    const ofNetwork = this.#perNetwork.get(network) ?? 0;
-    if (ofNetwork >= this.#limits.sipConnectionsPerAddress || !this.#makeRoom()) {
+    // Reset before it was taken in: nobody is there.
+    if (address === '') {
       socket.destroy();
       return false;
     }
+    const network = networkOf(address);
+    const ofNetwork = this.#perNetwork.get(network) ?? 0;
+    if (ofNetwork >= this.#limits.sipConnectionsPerAddress) {
+      socket.destroy();
+      return false;
+    }
+    this.#makeRoom();
     this.#perNetwork.set(network, ofNetwork + 1);
     this.#hold(key, { socket, network, awaitedSinceMs: this.#clock.now(), activeMs: this.#clock.now() });
     return true;
@@ -58,6 +64,7 @@ export class Connections {
 
   /** Takes in a connection of our own. */
   add(key: string, socket: Socket): void {
+    this.#makeRoom();
     this.#hold(key, { socket, network: null, awaitedSinceMs: null, activeMs: this.#clock.now() });
   }
 
@@ -70,7 +77,7 @@ export class Connections {
     this.#held.set(key, held);
   }
 
-  /** Something has come: a whole message or none, and whether another one has begun. */
+  /** Something has come: a whole message that makes sense or none, and whether another one has begun. */
   heard(key: string, of: { readonly isWhole: boolean; readonly isPartial: boolean }): void {
     const held = this.#held.get(key);
     if (!held) return;
@@ -86,6 +93,9 @@ export class Connections {
   }
 
   #hold(key: string, held: Held): void {
+    // Whoever opens a connection from the same port has lost the one before, whether or not we have heard of it.
+    const before = this.#held.get(key);
+    if (before) this.#end(key, before);
     this.#held.set(key, held);
     this.#sweep ??= this.#clock.every(SWEEP_MS, () => this.#closeOverdue());
     held.socket.on('error', () => undefined);
@@ -105,14 +115,12 @@ export class Connections {
     else this.#perNetwork.delete(held.network);
   }
 
-  /** False when there is nobody to send away. */
-  #makeRoom(): boolean {
-    if (this.#held.size < this.#limits.sipConnections) return true;
-    const theirs = [...this.#held].filter(([, { network }]) => network !== null);
-    // One that has not said a whole message goes first, then the one that was silent for longest.
-    const idlest = theirs.find(([, { awaitedSinceMs }]) => awaitedSinceMs !== null) ?? theirs[0];
+  /** One that has not said a whole message goes first, then the one that was silent for longest: one of our own is opened again when it is needed. */
+  #makeRoom(): void {
+    if (this.#held.size < this.#limits.sipConnections) return;
+    const all = [...this.#held];
+    const idlest = all.find(([, { awaitedSinceMs }]) => awaitedSinceMs !== null) ?? all[0];
     if (idlest) this.#end(...idlest);
-    return idlest !== undefined;
   }
 
   #closeOverdue(): void {

@@ -32,10 +32,10 @@ const TRANSPORTS = ['udp', 'tcp', 'tls'] as const;
 export async function startEmbeddedSignalling(options: SignallingOptions): Promise<EmbeddedSignalling> {
   const gate = new FloodGate(options.clock);
   const metrics: SignallingMetrics = { malformed: 0, flooded: 0, invites: 0, refused: 0, dialogsLost: 0 };
-  const onMessage = (text: string, source: Peer) => {
+  const onMessage = (text: string, source: Peer): boolean => {
     if (!gate.lets(source.address)) {
       metrics.flooded += 1;
-      return;
+      return false;
     }
     options.doing?.(`a SIP message of ${text.length} characters from ${source.address}`);
     try {
@@ -44,10 +44,12 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
       if (received.is === 'refused') refuseUnkept(core, received, source);
       if (received.is === 'message' && received.message.start.kind === 'request') onRequest(core, received.message, source);
       if (received.is === 'message' && received.message.start.kind === 'response') onResponse(core, received.message, source);
+      return received.is === 'message';
     } catch (error) {
       // Whatever a message contains, the next one is served.
       metrics.malformed += 1;
       options.logger.error({ err: error }, 'a SIP message could not be handled');
+      return false;
     }
   };
   const onUnreachable = (peer: Peer) => {

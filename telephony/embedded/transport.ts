@@ -40,8 +40,8 @@ export interface TransportOptions {
   readonly clock: Clock;
   /** Others than the product's, in tests. */
   readonly limits?: ConnectionLimits;
-  /** One message, or whatever came in its place. */
-  onMessage(text: string, source: Peer): void;
+  /** One message, or whatever came in its place: true for a message. */
+  onMessage(text: string, source: Peer): boolean;
   /** Nothing could be sent there. */
   onUnreachable(peer: Peer): void;
 }
@@ -193,8 +193,8 @@ class BoundTransports implements Transports {
     const stream = new MessageStream();
     socket.on('data', (chunk) => {
       for (const { text, isBroken } of stream.take(chunk)) {
-        this.#connections.heard(key, { isWhole: !isBroken, isPartial: isBroken });
-        this.#options.onMessage(text, peer);
+        const isMessage = this.#options.onMessage(text, peer);
+        this.#connections.heard(key, { isWhole: isMessage && !isBroken, isPartial: isBroken });
         if (!isBroken) continue;
         socket.removeAllListeners('data');
         socket.resume();

@@ -1,6 +1,6 @@
 /** Connections of strangers over TCP and TLS: who may keep one, and for how long. */
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_MESSAGE_BYTES } from '#telephony/embedded/message.ts';
@@ -8,6 +8,7 @@ import { MessageStream } from '#telephony/embedded/message-stream.ts';
 import { openTransports, type Transports } from '#telephony/embedded/transport.ts';
 import { makeCertificate, type TestCertificate } from '#test/fakes/certificate.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { freeUdpPort } from '#test/free-port.ts';
 
 const LIMITS = { sipConnections: 6, sipConnectionsPerAddress: 4, sipMessageMs: 30_000, sipIdleMs: 3_900_000 };
 const OPTIONS = 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: 0\r\n\r\n';
@@ -27,7 +28,10 @@ beforeEach(async () => {
   sockets = [];
   transports = await openTransports({
     ...{ host: '127.0.0.1', port: 0, tls: { ...certificate, port: 0, authorities: null }, clock, limits: LIMITS },
-    onMessage: (text, peer) => transports.send(`${text.slice(0, 7)} answered`, peer),
+    onMessage: (text, peer) => {
+      transports.send(`${text.slice(0, 7)} answered`, peer);
+      return text.startsWith('OPTIONS');
+    },
     onUnreachable: () => undefined,
   });
 });
@@ -58,6 +62,7 @@ describe('a connection to the SIP port', () => {
   it.each([
     ['says nothing', ''],
     ['sends empty lines only', '\r\n\r\n\r\n\r\n'],
+    ['sends what is no message', 'x\r\n\r\n'],
     ['sends half a message', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Le'],
     ['sends a head without its body', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: 10\r\n\r\nabc'],
     ['sends what has no end', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: x\r\n\r\n'],
@@ -118,6 +123,32 @@ describe('a connection to the SIP port', () => {
     expect(await isServed(first)).toBe(true);
     expect(await isServed(await open('127.0.0.4'))).toBe(true);
     expect([await isServed(first), await isServed(second)]).toEqual([true, false]);
+  });
+
+  it('security 14: from the same port again takes the place of the one before, and counts once', async () => {
+    const localPort = await freeUdpPort();
+    for (let n = 0; n < 10; n++) {
+      const socket = connect({ host: '127.0.0.1', port: transports.port, localAddress: '127.0.0.1', localPort });
+      sockets.push(socket);
+      await once(socket, 'connect');
+      expect(await isServed(socket)).toBe(true);
+      const closed = once(socket, 'close');
+      socket.resetAndDestroy();
+      await closed;
+    }
+  });
+
+  it('security 14: of our own leaves room for others’ when all places are taken', async () => {
+    const far = createServer((socket) => socket.resume().on('error', () => undefined)).listen(0, '0.0.0.0');
+    await once(far, 'listening');
+    const { port } = far.address() as AddressInfo;
+    try {
+      // Each address of the loopback is another peer.
+      for (let n = 1; n <= 6; n++) transports.send(OPTIONS, { transport: 'tcp', address: `127.0.1.${n}`, port });
+      expect(await isServed(await open())).toBe(true);
+    } finally {
+      far.close();
+    }
   });
 
   it('security 14: over TLS takes its place before the handshake, and is closed when that never comes', async () => {
