@@ -12,6 +12,8 @@ export const MAX_MESSAGE_LENGTH = 1 << 18;
 
 /** What happens on the channel. */
 export interface EventChannelListener {
+  /** Whether the client may say this much now. */
+  readonly mayPass: (length: number) => boolean;
   readonly onMessage: (text: string) => void;
   /** The far end closed the channel. */
   readonly onClosed: () => void;
@@ -29,9 +31,11 @@ export class EventChannel {
 
   /** Takes the channel the client created; a second one of the name replaces it. */
   attach(channel: DataChannel): void {
+    const before = this.#channel;
     this.#channel = channel;
+    before?.close();
     channel.onmessage = ({ data }) => {
-      if (typeof data === 'string' && data.length <= MAX_MESSAGE_LENGTH) this.#listener.onMessage(data);
+      if (typeof data === 'string' && this.#listener.mayPass(data.length)) this.#listener.onMessage(data);
     };
     channel.onclose = () => {
       if (this.#channel === channel) this.#listener.onClosed();

@@ -16,12 +16,12 @@ import type {
 } from '@livekit/rtc-node';
 import type { Timer } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
-import { MAX_MESSAGE_LENGTH } from './event-channel.ts';
 import { FrameFifo } from './frame-fifo.ts';
 import { FRAME_MS, type LegCloseReason, type LegCommand, type LegStats } from './leg.ts';
 import { LegAudio, type MediaShared, type TransportLeg } from './leg-audio.ts';
 import type { LivekitLegOptions } from './media-host.ts';
 import { frameSamples, type OpenedLeg } from './media-messages.ts';
+import { MessageGate } from './message-gate.ts';
 import type { Paced } from './pacer.ts';
 import { AGENT_EVENTS, CLIENT_EVENTS, type RoomMessage, RoomMessages, segmentAttributes, TRANSCRIPTION } from './room-messages.ts';
 import { BLOCK_SAMPLES, IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from './web-leg.ts';
@@ -74,6 +74,7 @@ class LivekitSession implements TransportLeg, Paced {
   readonly #track: LocalAudioTrack;
   readonly #audio: LegAudio;
   readonly #fifo = new FrameFifo(frameSamples(IN_RATE_HZ));
+  readonly #gate: MessageGate;
   readonly #messages = new RoomMessages();
   readonly #streams = new Map<string, TextStreamWriter>();
   /** Resolves when the caller can hear: what is said to nobody is lost. */
@@ -98,6 +99,7 @@ class LivekitSession implements TransportLeg, Paced {
     this.#options = options;
     this.#shared = shared;
     this.#outgoing = this.#heard.promise;
+    this.#gate = new MessageGate(shared.clock, () => shared.log('warn', 'a web client sends more messages than are taken'));
     this.#source = new library.AudioSource(OUT_RATE_HZ, 1, NO_QUEUE);
     this.#track = library.LocalAudioTrack.createAudioTrack('agent', this.#source);
     this.#room = new library.Room();
@@ -269,7 +271,7 @@ class LivekitSession implements TransportLeg, Paced {
   }
 
   #receive(payload: Uint8Array, participant: RemoteParticipant | undefined, topic: string | undefined): void {
-    if (this.#ending || topic !== CLIENT_EVENTS || !this.#isCaller(participant) || payload.length > MAX_MESSAGE_LENGTH) return;
+    if (this.#ending || topic !== CLIENT_EVENTS || !this.#isCaller(participant) || !this.#gate.passes(payload.length)) return;
     this.#audio.emit({ type: 'message', atMs: this.#shared.clock.now(), text: new TextDecoder().decode(payload) });
   }
 

@@ -12,9 +12,11 @@ import type { LegCloseReason, LegCommand, LegStats } from './leg.ts';
 import { LegAudio, type MediaShared, type TransportLeg } from './leg-audio.ts';
 import type { WebrtcLegOptions } from './media-host.ts';
 import { frameSamples, type MediaThreadSettings, type OpenedLeg } from './media-messages.ts';
+import { MessageGate } from './message-gate.ts';
 import type { Paced } from './pacer.ts';
 import { Resampler } from './pcm.ts';
 import { announceAddress } from './sdp-candidates.ts';
+import { checkedOffer } from './sdp-offer.ts';
 import { BLOCK_MS, BLOCK_SAMPLES, IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from './web-leg.ts';
 import type { AudioBlock, AudioSink, AudioSource, AudioTrack, PeerConnection, WebrtcLibrary } from './webrtc-api.ts';
 
@@ -35,10 +37,11 @@ export interface WebrtcSessionOptions extends WebrtcLegOptions {
 /** Answers an offer; throws `Fault('sdp_unusable')` when it has no audio that can be answered. */
 export async function openWebrtcSession(options: WebrtcSessionOptions, shared: MediaShared): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
   const { rtpPortMin: min, rtpPortMax: max, iceServers, publicIp } = options.settings;
-  if (!hasAudio(options.offerSdp)) throw fault('sdp_unusable');
+  const offer = checkedOffer(options.offerSdp);
+  if (offer === null || !hasAudio(offer)) throw fault('sdp_unusable');
   const library = loadLibrary();
   const peer = new library.RTCPeerConnection({ iceServers, portRange: { min, max } });
-  const session = new WebrtcSession(peer, library, options, shared);
+  const session = new WebrtcSession(peer, library, { ...options, offerSdp: offer }, shared);
   try {
     const sdp = await session.answer();
     if (!hasAudio(sdp)) throw new Error('no audio codec in common');
@@ -91,13 +94,17 @@ class WebrtcSession implements TransportLeg, Paced {
     this.#shared = shared;
     this.#source = new library.nonstandard.RTCAudioSource();
     this.#track = this.#source.createTrack();
+    const gate = new MessageGate(shared.clock, () => shared.log('warn', 'a web client sends more messages than are taken'));
     this.#channel = new EventChannel({
+      mayPass: (length) => gate.passes(length),
       onMessage: (text) => this.#audio.emit({ type: 'message', atMs: shared.clock.now(), text }),
       onClosed: () => void this.#end('remote'),
     });
     peer.ontrack = ({ track }) => this.#listenTo(track);
     peer.ondatachannel = ({ channel }) => {
+      // Any other would gather messages that nobody reads.
       if (channel.label === EVENT_CHANNEL) this.#channel.attach(channel);
+      else channel.close();
     };
     peer.onconnectionstatechange = () => this.#follow();
     this.originMs = shared.pacer.add(this);

@@ -7,6 +7,8 @@ import { startMediaThread } from '#media/media-thread.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { speak } from '#test/fakes/spoken.ts';
+import { mutate } from '#test/fuzz/sip/mutate.ts';
+import { createRandom } from '#test/simulation/random.ts';
 
 const tone = (rateHz: number, ms: number, hz: number) =>
   Int16Array.from({ length: (rateHz * ms) / 1000 }, (_, n) => 8000 * Math.sin((2 * Math.PI * hz * n) / rateHz));
@@ -124,6 +126,35 @@ describe('a web leg', () => {
     await expect(host.openWebrtcLeg({ offerSdp: 'v=0\r\n', recording: null })).rejects.toMatchObject({ code: 'sdp_unusable' });
     const offerSdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=audio 9 RTP/AVP 0\r\nc=IN IP4 0.0.0.0\r\n';
     await expect(host.openWebrtcLeg({ offerSdp, recording: null })).rejects.toMatchObject({ code: 'sdp_unusable' });
+  });
+
+  it('outlives offers that no browser writes, beside the calls of others', async () => {
+    const { browser, log } = await connect();
+    const before = webProcess();
+    const offer = Buffer.from(await browsers.open().offer());
+    const random = createRandom(1);
+    for (let run = 0; run < 80; run++) {
+      const offerSdp = mutate(offer, [offer], random).toString('latin1');
+      const opened = await host.openWebrtcLeg({ offerSdp, recording: null }).catch((error: { code: string }) => error.code);
+      if (typeof opened === 'string') expect(opened).toBe('sdp_unusable');
+      else opened.leg.send({ do: 'close' });
+    }
+    const unknownMedia = offer.toString().replace('m=application', 'm=applikation');
+    await expect(host.openWebrtcLeg({ offerSdp: unknownMedia, recording: null })).rejects.toMatchObject({ code: 'sdp_unusable' });
+    expect(webProcess()).toBe(before);
+    browser.send('{"type":"still here"}');
+    expect(await log.next('message')).toMatchObject({ text: '{"type":"still here"}' });
+    browser.close();
+  });
+
+  it('takes so many messages at once and no more', async () => {
+    const { browser, log } = await connect();
+    for (let sent = 0; sent < 1_000; sent++) browser.send(`{"n":${sent}}`);
+    browser.close();
+    await log.next('closed');
+    const taken = log.events.filter(({ type }) => type === 'message').length;
+    expect(taken).toBeGreaterThanOrEqual(200);
+    expect(taken).toBeLessThan(600);
   });
 
   it('takes nothing else with it when its process dies, and the next web call is served by another', async () => {
