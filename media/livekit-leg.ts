@@ -111,6 +111,7 @@ class LivekitSession implements TransportLeg, Paced {
       .on(RoomEvent.ParticipantConnected, (participant) => this.#came(participant))
       .on(RoomEvent.ParticipantDisconnected, (participant) => this.#left(participant))
       .on(RoomEvent.TrackPublished, (publication, participant) => this.#subscribe(publication, participant))
+      .on(RoomEvent.TrackUnpublished, (_publication, participant) => this.#subscribeToNewest(participant))
       .on(RoomEvent.TrackSubscribed, (track, _publication, participant) => this.#listenTo(track, participant))
       .on(RoomEvent.LocalTrackSubscribed, () => this.#becameAudible())
       .on(RoomEvent.DataReceived, (payload, participant, _kind, topic) => this.#receive(payload, participant, topic))
@@ -224,6 +225,12 @@ class LivekitSession implements TransportLeg, Paced {
     // One track at a time: a caller may publish any number of them.
     for (const other of participant.trackPublications.values()) if (other !== publication && other.subscribed) other.setSubscribed(false);
     publication.setSubscribed(true);
+  }
+
+  /** The track that was listened to is gone: one that was published before it may still be there. */
+  #subscribeToNewest(participant: RemoteParticipant): void {
+    const newest = [...participant.trackPublications.values()].findLast(({ kind }) => kind === this.#library.TrackKind.KIND_AUDIO);
+    if (newest && !newest.subscribed) this.#subscribe(newest, participant);
   }
 
   #listenTo(track: RemoteTrack, participant: RemoteParticipant): void {

@@ -41,6 +41,11 @@ export function treatThisThreadAsOthers(): void {
   ask(constants.priority.PRIORITY_NORMAL);
 }
 
+/** For a thread that works at full speed on what nobody on a call waits for. */
+export function yieldToOtherThreads(): void {
+  ask(constants.priority.PRIORITY_BELOW_NORMAL);
+}
+
 /** For a process whose loops a conversation waits for. */
 export const FAVOURED = constants.priority.PRIORITY_ABOVE_NORMAL;
 /** For one that callers wait for while it rings, and that keeps what the others give it: behind those, but before other programs, or admission takes too long. */

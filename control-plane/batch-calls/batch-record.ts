@@ -164,17 +164,17 @@ export function toBatchRecord(batch: BatchCallDocument, counts: RowCounts, nowMs
 export function toRowRecords(rows: readonly BatchRowDocument[], batch: BatchCallDocument, nowMs: number): z.output<typeof rowRecord>[] {
   // Looking for an opening walks through days of quarters of an hour, and most rows share their zones.
   const openings = new Map<string, number | null>();
-  const openingOf = (zones: string, fromMs: number) => {
-    const key = `${zones} ${fromMs}`;
-    const found = openings.get(key) ?? nextOpening(batch.calling_hours, zonesOf(zones), fromMs);
-    openings.set(key, found);
-    return found;
+  const openingFromNow = (zones: string) => {
+    if (!openings.has(zones)) openings.set(zones, nextOpening(batch.calling_hours, zonesOf(zones), nowMs));
+    return openings.get(zones) ?? nowMs;
   };
   return rows.map((row) => {
     const dueMs = Math.max(row.next_at.getTime(), batch.start_at?.getTime() ?? 0);
-    const fromMs = Math.max(dueMs, nowMs);
-    const openMs = row.state === 'waiting' ? openingOf(row.zones, fromMs) : null;
-    return toRowRecord(row, openMs !== null && openMs > fromMs ? openMs : dueMs);
+    if (row.state !== 'waiting') return toRowRecord(row, dueMs);
+    const openMs = openingFromNow(row.zones);
+    // Due after the hours have opened: they may be closed again by then.
+    const nextMs = openMs >= dueMs ? openMs : (nextOpening(batch.calling_hours, zonesOf(row.zones), Math.max(dueMs, nowMs)) ?? dueMs);
+    return toRowRecord(row, nextMs > Math.max(dueMs, nowMs) ? nextMs : dueMs);
   });
 }
 

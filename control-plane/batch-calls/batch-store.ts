@@ -22,8 +22,10 @@ const CHUNK_ROWS = 500;
  * Throws `quota_reached`, `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.
  */
 export async function createBatch(context: Context, caller: Caller, request: BatchRequest, file: RecipientList | null): Promise<BatchCallDocument> {
-  await findCallingAgent(context, caller, request);
-  const number = await findCallingNumber(context, caller, request);
+  const number = await callingNumber(context, caller, request).catch((error: unknown) => {
+    // What is wrong with the request itself is told first.
+    throw file !== null && file.faulty.length > 0 ? new InvalidRequest(file.faulty) : error;
+  });
   const people = await checkedPeople(context, number, request, file ?? listOfJson(request.recipients));
   const at = now(context);
   const batch: BatchCallDocument = {
@@ -66,6 +68,11 @@ export async function createBatch(context: Context, caller: Caller, request: Bat
   await context.models.batchCalls.updateOne({ _id: batch._id }, { $set: { status: 'scheduled' } });
   context.bell.ring('batch-calls');
   return { ...batch, status: 'scheduled' };
+}
+
+async function callingNumber(context: Context, caller: Caller, request: BatchRequest): Promise<NumberDocument> {
+  await findCallingAgent(context, caller, request);
+  return findCallingNumber(context, caller, request);
 }
 
 /** Finds a batch of a team. Throws `not_found`. */

@@ -24,10 +24,10 @@ export type Decode = (request: DecodeRequest & { readonly signal: AbortSignal })
 
 /** Threads that wait for the next file. */
 const MOST_IDLE = 1;
-/** A batch of packets takes milliseconds: a thread that says nothing for this long hangs. */
+/** A batch of packets takes milliseconds: a thread that says nothing for this long hangs. One that goes on is bounded by the longest audio taken. */
 const SILENCE_MS = 10_000;
-/** An hour of eight channels takes a minute. */
-const LONGEST_MS = 180_000;
+/** Holds nothing of the file before. */
+const NOTHING = () => {};
 
 /** How it is made; `entry` is the program of a thread, another one in tests. */
 export interface DecoderOptions {
@@ -59,8 +59,8 @@ export function createDecoders({ clock, entry = new URL('./decoder-entry.ts', im
 class DecoderThread {
   readonly #worker: Worker;
   readonly #clock: Clock;
-  #onMessage: (message: FromDecoder) => void = () => {};
-  #onDeath: () => void = () => {};
+  #onMessage: (message: FromDecoder) => void = NOTHING;
+  #onDeath: () => void = NOTHING;
   isAlive = true;
 
   constructor(entry: URL, clock: Clock) {
@@ -81,7 +81,6 @@ class DecoderThread {
     const outcome = Promise.withResolvers<Int16Array>();
     const fail = (why: string) => outcome.reject(new SpeechJobError('audio_unreadable', `The audio cannot be decoded: ${why}`));
     const hangs = () => fail('it keeps the decoder busy without end');
-    const whole = this.#clock.after(LONGEST_MS, hangs);
     let silence = this.#clock.after(SILENCE_MS, hangs);
     const onAbort = () => outcome.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -98,9 +97,9 @@ class DecoderThread {
     try {
       return await outcome.promise;
     } finally {
-      this.#onMessage = () => {};
+      this.#onMessage = NOTHING;
+      this.#onDeath = NOTHING;
       silence.cancel();
-      whole.cancel();
       signal.removeEventListener('abort', onAbort);
     }
   }

@@ -124,6 +124,8 @@ describe('POST /v1/agent/batch-calls', () => {
     const { status, body } = await upload(`to_number,metadata\n${A},no json\n+19005550123,{}\n${B},{},more\n${C},{}\n`);
     expect(status).toBe(422);
     expect(body.map(({ ctx }: { ctx: { line: number } }) => ctx.line)).toEqual([2, 3, 4]);
+    expect((await upload(`to_number\n${A},more\n${B}\n`, { agent_id: 'nobody' })).status).toBe(422);
+    expect((await upload(`to_number\n${B}\n`, { agent_id: 'nobody' })).status).toBe(404);
     expect(await stored()).toEqual([0, 0]);
   });
 

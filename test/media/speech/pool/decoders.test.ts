@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
@@ -18,6 +19,7 @@ const MOODY = program(`parentPort.on('message', ({ file }) => {
   if (file[0] === 3) throw new Error('broken');
   parentPort.postMessage({ type: 'decoded', samples: new Int16Array(file[0]) });
 });`);
+const threadCount = () => readdirSync('/proc/self/task').length;
 const fileOf = (...bytes: number[]) => Uint8Array.from(bytes);
 
 describe('a recording', () => {
@@ -47,10 +49,13 @@ describe('a recording', () => {
   });
 
   it('whose request is given up is decoded no further', async () => {
+    const before = threadCount();
     const stop = new AbortController();
     const given = createDecoders({ clock: systemClock, entry: MOODY })({ file: fileOf(1), longestSeconds: 5, signal: stop.signal });
+    await expect.poll(threadCount).toBeGreaterThan(before);
     stop.abort(new Error('the caller is gone'));
     await expect(given).rejects.toThrow('the caller is gone');
+    await expect.poll(threadCount).toBeLessThanOrEqual(before);
   });
 
   itNeeds(['ffmpeg'])('of thousands of silent samples a byte takes no more memory than its samples', { timeout: 120_000 }, async () => {
