@@ -40,8 +40,11 @@ export const systemVariables = z.object({
 });
 export type SystemVariables = z.infer<typeof systemVariables>;
 
-/** Set where a tenant has named the host: it passes the egress guard when it is dialled, and is not the operator's trunk, which is told here as `SIP_TRUNK_URI` has it. */
-const hostGuard = z.object({ trunk: z.string() }).nullable().default(null);
+/** Set where a tenant has named the host: it passes the egress guard when it is dialled, and is not the operator's trunk, which is told here as `SIP_TRUNK_URI` and `SIP_TRUSTED` have it. */
+const hostGuard = z
+  .object({ trunk: z.string(), trusted: z.array(z.string()).default([]) })
+  .nullable()
+  .default(null);
 
 /** The way to one transfer destination. */
 export const transferRoute = z.object({

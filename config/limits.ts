@@ -110,6 +110,8 @@ export const LIMITS = {
   sipMessageMs: 30_000,
   sipIdleMs: 65 * 60_000,
   sipUnsentBytes: 1_048_576,
+  /** chosen here: one conversation must not ring half a town at the operator's cost */
+  transfersPerCall: 5,
   /** supplement 0.1 */
   pageSizeDefault: 30,
   pageSizeMax: 100,

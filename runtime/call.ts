@@ -5,6 +5,7 @@
 import type { Variables } from '#config/agent-config.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock, Timer } from '#config/clock.ts';
+import { LIMITS } from '#config/limits.ts';
 import type { Logger } from '#config/log.ts';
 import type { AgentEvent } from '#config/session-events.ts';
 import type { EndReason, MediaQuality } from '#config/session-record.ts';
@@ -105,6 +106,7 @@ class RunningCall implements Call {
   #leg: Leg | null = null;
   #line: PhoneLine | null = null;
   #transfer: Transfer | null = null;
+  #transfersTried = 0;
   /** A colleague talks with the caller. */
   #isTaken = false;
   #hasJoined = false;
@@ -233,6 +235,11 @@ class RunningCall implements Call {
 
   #startTransfer({ destination, notes }: Extract<Effect, { do: 'transfer' }>): void {
     if (!this.#leg) return;
+    this.#transfersTried += 1;
+    if (this.#transfersTried > LIMITS.transfersPerCall) {
+      this.#loop.accept({ type: 'transfer.finished', isDone: false, message: 'Nobody else can be called in this conversation.' });
+      return;
+    }
     const { clock, logger, placeCall = null, plan, recognizer, synthesizer } = this.#deps;
     this.#transfer = startTransfer({
       ...{ plan, clock, logger, placeCall, recognizer, synthesizer, destination, notes },

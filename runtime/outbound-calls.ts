@@ -1,5 +1,6 @@
 /** A job whose plan dials: the call is made ready while it rings, joined to the leg of whoever answers, and ended when nobody does. */
 import type { CallPlan } from '#config/call-plan.ts';
+import { EgressRefused } from '#config/egress.ts';
 import type { Logger } from '#config/log.ts';
 import type { DialStatus } from '#config/session-record.ts';
 import { dialOutboundCall, type OutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
@@ -56,7 +57,9 @@ function settle(deps: OutboundJobDeps, job: Job, result: OutboundCall): void {
     case 'cancelled':
       return;
     default:
-      logger.info({ err: result.error, sessionId: job.sessionId, dialStatus: result.outcome }, 'not answered');
+      if (result.error instanceof EgressRefused)
+        logger.warn({ reason: result.error.reason, sessionId: job.sessionId }, 'a host that may not be dialled (EGRESS_ALLOW)');
+      else logger.info({ err: result.error, sessionId: job.sessionId, dialStatus: result.outcome }, 'not answered');
       reportDial(deps, job, result.outcome, null);
       job.call?.end('dial_failed');
   }

@@ -42,7 +42,7 @@ export interface OutboundCallDeps {
 export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer' | 'nextHop'> {
   readonly recording: LegRecording | null;
   /** Set where a tenant has named the host; `trunk` is the operator's, which it must not be. */
-  readonly guard?: { readonly trunk: string } | null;
+  readonly guard?: { readonly trunk: string; readonly trusted: readonly string[] } | null;
   /** How long it may ring, ms. */
   readonly ringMs: number;
   /** What comes from the far network before anybody answers; nobody listens without it. */

@@ -79,12 +79,14 @@ export function telephoneOf({ user, isPhone }: Pick<SipAddress, 'user' | 'isPhon
   return isMeant ? number : null;
 }
 
-/** True where two URIs name the same number, or user, at the same place. One without a user part names the place alone, as older clients sign their digest. */
-export function isSameAddress(one: string, other: string): boolean {
-  const [left, right] = [readSipUri(one), readSipUri(other)];
-  if (!left || !right) return one === other;
-  const isSameUser = left.user === '' || (numberOf(left.user) ?? left.user) === (numberOf(right.user) ?? right.user);
-  return isSameUser && left.host === right.host && portOf(left) === portOf(right);
+/**
+ * True where a URI that was signed names whom another one calls: the same number or user. The place may differ, as proxies on the way rewrite it (RFC 3261 §22.4);
+ * a URI without a user part, which older clients sign, must name the place.
+ */
+export function isForSameUser(signed: string, called: string): boolean {
+  const [left, right] = [readSipUri(signed), readSipUri(called)];
+  if (!left || !right) return signed === called;
+  return left.user === '' ? left.host === right.host : (numberOf(left.user) ?? left.user) === (numberOf(right.user) ?? right.user);
 }
 
 function pair(parameter: string): [string, string] {

@@ -42,7 +42,7 @@ export function guardOf(context: Pick<Context, 'settings'>, { provider }: Pick<N
 
 /** What every host that a tenant has named is held to when it is dialled. */
 export function tenantGuard({ settings }: Pick<Context, 'settings'>): NonNullable<OutboundTransport['guard']> {
-  return { trunk: settings.SIP_TRUNK_URI ?? '' };
+  return { trunk: settings.SIP_TRUNK_URI ?? '', trusted: settings.SIP_TRUSTED };
 }
 
 /** The trunk calls of this number leave by. */

@@ -3,7 +3,7 @@
  * A nonce is random, carries its own age and proof, and is bound to the number that was called: nothing is stored for a challenge, and no two callers share one.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { isSameAddress } from '#telephony/sip-address.ts';
+import { isForSameUser } from '#telephony/sip-address.ts';
 
 const REALM = 'parley';
 /** Longer than a caller takes to answer a challenge. */
@@ -56,7 +56,7 @@ export function checkDigest(
   const secret = digest(`${username}:${REALM}:${credentials.password}`);
   const expected = digest(`${secret}:${nonce}:${nc}:${cnonce}:auth:${digest(`INVITE:${uri}`)}`);
   if (!equal(expected, response.toLowerCase())) return { is: 'wrong' };
-  if (call.requestUri !== undefined && !isSameAddress(uri, call.requestUri)) return { is: 'wrong' };
+  if (call.requestUri !== undefined && !isForSameUser(uri, call.requestUri)) return { is: 'wrong' };
   return isFresh(nonce, call) ? { is: 'right', use: [call.phoneNumber, nonce, nc, cnonce].join(':') } : { is: 'stale' };
 }
 

@@ -24,7 +24,7 @@ export async function checkedSip(
 /** Why a SIP address that a tenant has named cannot be kept; null when it can. */
 export async function tenantHostProblem({ egress, settings }: Pick<Context, 'egress' | 'settings'>, uri: string): Promise<string | null> {
   try {
-    await checkTenantHost(uri, { egress, trunk: settings.SIP_TRUNK_URI ?? '', random: Math.random });
+    await checkTenantHost(uri, { egress, trunk: settings.SIP_TRUNK_URI ?? '', trusted: settings.SIP_TRUSTED, random: Math.random });
     return null;
   } catch (error) {
     if (error instanceof EgressRefused) return error.message;

@@ -4,6 +4,9 @@ import { isAnswerable } from '../sdp.ts';
 import { header, parseUri, uriOf } from './message.ts';
 import type { ServerTransaction } from './transaction.ts';
 
+/** As many as the question takes. */
+const MAX_URI_CHARS = 2_048;
+
 /** The question. */
 export function admissionRequestOf(transaction: ServerTransaction): AdmissionRequest {
   const { request, peer } = transaction;
@@ -12,7 +15,8 @@ export function admissionRequestOf(transaction: ServerTransaction): AdmissionReq
     call_id: (header(request, 'call-id') ?? '').slice(0, 512),
     from_user: (parseUri(uriOf(header(request, 'from') ?? ''))?.user ?? '').slice(0, 256),
     to_user: (parseUri(requestUri)?.user ?? '').slice(0, 256),
-    request_uri: requestUri,
+    // A longer one names nobody here.
+    ...(requestUri.length > MAX_URI_CHARS ? {} : { request_uri: requestUri }),
     source_address: peer.address,
     source_port: peer.port,
     transport: peer.transport,

@@ -282,7 +282,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
   }, 40_000);
 
   it('security 12: cold, to a host that may not be dialled: nobody is called, the model is told why, and the agent has the caller back', async () => {
-    const route = { dial_uri: 'sip:desk@127.0.0.1:9', is_referable: false, guard: { trunk: '' } };
+    const route = { dial_uri: 'sip:desk@127.0.0.1:9', is_referable: false, guard: { trunk: '', trusted: [] } };
     await transfer({ caller: { does: 'answer' }, route });
     await finished();
     expect(facts).toEqual([

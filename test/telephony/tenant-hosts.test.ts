@@ -16,7 +16,9 @@ import { itNeeds } from '#test/needs.ts';
 
 const NAMES: Readonly<Record<string, string[]>> = {
   'pbx.example': ['2606:4700::7', '203.0.114.7'],
-  'trunk.example': ['203.0.114.9'],
+  'trunk.example': ['203.0.114.9', '2606:4700::9'],
+  'tcp.trunk.example': ['203.0.114.11'],
+  ...Object.fromEntries([1, 2, 3, 4, 5, 6].map((n) => [`g${n}.trunk.example`, [`203.0.114.${20 + n}`]])),
   'gateway.trunk.example': ['203.0.114.10'],
   'alias.example': ['203.0.114.9'],
   'inside.example': ['10.0.0.5'],
@@ -27,7 +29,11 @@ const SRV: Readonly<Record<string, readonly SrvRecord[]>> = {
   '_sip._udp.domain.example': [{ name: 'pbx.example', port: 5_080, priority: 1, weight: 1 }],
   '_sip._udp.to-inside.example': [{ name: 'inside.example', port: 5_060, priority: 1, weight: 1 }],
   '_sip._udp.to-trunk.example': [{ name: 'alias.example', port: 5_060, priority: 1, weight: 1 }],
-  '_sip._udp.trunk.example': [{ name: 'gateway.trunk.example', port: 5_060, priority: 1, weight: 1 }],
+  '_sip._udp.trunk.example': [
+    { name: 'gateway.trunk.example', port: 5_060, priority: 1, weight: 1 },
+    ...[1, 2, 3, 4, 5, 6].map((n) => ({ name: `g${n}.trunk.example`, port: 5_060, priority: 1 + n, weight: 1 })),
+  ],
+  '_sip._tcp.trunk.example': [{ name: 'tcp.trunk.example', port: 5_060, priority: 1, weight: 1 }],
 };
 
 function guardOf(allow: readonly string[] = [], names = NAMES) {
@@ -36,7 +42,7 @@ function guardOf(allow: readonly string[] = [], names = NAMES) {
 
 function deps(trunk = 'trunk.example', allow: readonly string[] = []) {
   const lookUpSrv = async (name: string) => SRV[name] ?? [];
-  return { egress: guardOf(allow), trunk, lookUpSrv, random: () => 0.5 };
+  return { egress: guardOf(allow), trunk, trusted: ['127.0.0.0/8', '203.0.115.0/24'], lookUpSrv, random: () => 0.5 };
 }
 
 const hops = (uri: string, of = deps()) => tenantHops(uri, false, of);
@@ -72,13 +78,19 @@ describe('a host that a tenant has named', () => {
     ['is its address', '203.0.114.9:5070'],
     ['is a server its domain names', 'gateway.trunk.example'],
     ['has a domain that names it', 'to-trunk.example'],
+    ['is its address, spelt otherwise', '[2606:4700:0:0::9]'],
+    ['is its name over TCP', 'trunk.example;transport=tcp'],
+    ['is a server its domain names for TCP', 'tcp.trunk.example'],
+    ['is the sixth server its domain names', 'g6.trunk.example'],
+    ['is where its calls come from', '203.0.115.7'],
   ])("security 4: is not dialled where it %s: the operator's trunk", async (_, host) => {
     await expect(hops(`sip:+5352001234@${host}`)).rejects.toThrow("The host is the operator's own trunk");
   });
 
   it('security 4: may have its own trunk at the same carrier where the operator names it in EGRESS_ALLOW', async () => {
     expect(await hops('sip:1@alias.example', deps('trunk.example', ['alias.example']))).toEqual(['sip:203.0.114.9:5060;transport=udp']);
-    await expect(hops('sip:1@trunk.example', deps('trunk.example', ['trunk.example']))).rejects.toThrow('operator');
+    const shared = deps('trunk.example', ['trunk.example', 'gateway.trunk.example', ...[1, 2, 3].map((n) => `g${n}.trunk.example`)]);
+    expect(await hops('sip:1@trunk.example', shared)).toHaveLength(4);
   });
 
   it('security 4: on a machine of one’s own the trunk is told apart by its port', async () => {
@@ -127,7 +139,7 @@ describe('a host that a tenant has named', () => {
           credentials: null,
           recording: null,
           ringMs: 20_000,
-          guard: { trunk: '' },
+          guard: { trunk: '', trusted: [] },
         },
         new AbortController().signal,
       );
@@ -145,7 +157,15 @@ describe('a host that a tenant has named', () => {
     const signalling = { dial: () => expect.unreachable() };
     const call = await dialOutboundCall(
       { clock: systemClock, media: new SilentMedia(systemClock), signalling, sipHost: '127.0.0.1', sipPublicIp: undefined, random: () => 0.5 },
-      { toUri: 'sip:1@127.0.0.1', fromNumber: '+15550100', headers: {}, credentials: null, recording: null, ringMs: 20_000, guard: { trunk: '' } },
+      {
+        toUri: 'sip:1@127.0.0.1',
+        fromNumber: '+15550100',
+        headers: {},
+        credentials: null,
+        recording: null,
+        ringMs: 20_000,
+        guard: { trunk: '', trusted: [] },
+      },
       new AbortController().signal,
     );
     expect(call.outcome).toBe('failed');

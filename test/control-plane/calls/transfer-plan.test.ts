@@ -88,7 +88,7 @@ describe('supplement 4.7 the way to a transfer destination', () => {
     expect((await plan(imported(), [{ type: 'sip', sip_uri: 'sip:desk@example.com' }]))?.routes[0]).toEqual({
       number: null,
       dial_uri: 'sip:desk@example.com',
-      guard: { trunk: 'trunk.example.com' },
+      guard: { trunk: 'trunk.example.com', trusted: ['127.0.0.0/8'] },
       is_referable: true,
       headers: { 'X-Service-Session-Id': 's1' },
       username: null,
@@ -134,7 +134,7 @@ describe('supplement 4.7 the way to a transfer destination', () => {
 
   it('security 12: over a trunk of the tenant’s own passes the egress guard when it is dialled', async () => {
     const [route] = (await plan(imported(), [to('+493012345')]))?.routes ?? [];
-    expect(route?.guard).toEqual({ trunk: 'trunk.example.com' });
+    expect(route?.guard).toEqual({ trunk: 'trunk.example.com', trusted: ['127.0.0.0/8'] });
   });
 
   it('shows the caller’s own number where the number says so, and the agent’s for one who withholds it', async () => {
