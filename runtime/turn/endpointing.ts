@@ -41,7 +41,12 @@ export function judge(text: string, language: string): Judgement {
     .split(/\s+/)
     .map(bare)
     .filter((token) => token !== '');
-  return halfEmail(trimmed.toLowerCase(), tokens) ?? dictated(trimmed, tokens, language) ?? spelling(tokens) ?? ending(trimmed, tokens, language);
+  return (
+    halfEmail(trimmed.slice(-MAIL_CHARS).toLowerCase(), tokens) ??
+    dictated(trimmed, tokens, language) ??
+    spelling(tokens) ??
+    ending(trimmed, tokens, language)
+  );
 }
 
 function ending(text: string, tokens: readonly string[], language: string): Judgement {
@@ -73,6 +78,8 @@ function dictated(text: string, tokens: readonly string[], language: string): Ju
   return digits === LOCAL_NUMBER_DIGITS && endsSentence(text) ? { rule: 'local_number', score: 0.6 } : { rule: 'half_number', score: 0.1 };
 }
 
+/** An address is dictated within the last so many characters. */
+const MAIL_CHARS = 1_000;
 const HAS_DOMAIN = compileLinearPattern(`(${MAIL_AT.source})\\s*\\S+.*(${MAIL_DOT.source})\\s*[a-z]{2,}[.!?]?$`);
 const HANGS = compileLinearPattern(`(${MAIL_AT.source}|${MAIL_DOT.source}|\\b(underscore|dash|hyphen))[.,]?$`);
 

@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { chunkText } from '#config/knowledge-chunks.ts';
+import { parseJson } from '#config/parse-json.ts';
+import { placeholderProblem } from '#config/placeholders.ts';
+import { isReasonableMsgpack } from '#control-plane/msgpack-shape.ts';
+import { parseRtcp } from '#media/rtp/rtcp.ts';
+import { parsePhones } from '#media/speech/flite.ts';
+import { readWav } from '#media/speech/pool/read-wav.ts';
+import { whoAnswered } from '#runtime/answering-machine.ts';
+import { withoutCues } from '#runtime/turn/cues.ts';
+import { judge } from '#runtime/turn/endpointing.ts';
+import { normalised } from '#runtime/turn/normalised.ts';
+import { soundsOf } from '#runtime/turn/word-sounds.ts';
+import { decodeBencode } from '#telephony/relay/bencode.ts';
+import { isAnswerable } from '#telephony/sdp.ts';
+import { parseAgentFile } from '../../deploy/cli/agent-file.ts';
+import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
+import { HOSTILE_TOKENS, USUAL_CHARS } from './tokens.ts';
+
+const greeting = (text: string) => ({ answeredMs: 0, startMs: 0, endMs: 1, text, tone: null });
+const session = (lines: string) => `v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n${lines}`;
+
+/** What reads text and bytes of strangers; those with tests of their own in this folder are not here. What they refuse by an error is refused. */
+const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
+  'a session description': isAnswerable,
+  'a line of a session description': (text) => isAnswerable(session(`a=crypto:${text}\r\n`)),
+  'attributes of a session description': (text) => isAnswerable(session(text.replace(/.{1,20}/gs, 'a=rtpmap:$&\r\n'))),
+  MessagePack: (text) => isReasonableMsgpack(Buffer.from(text)),
+  'a reply of a media relay': (text) => decodeBencode(Buffer.from(text)),
+  'a relay’s text in a dictionary': (text) => decodeBencode(Buffer.from(`d1:a${text}`)),
+  RTCP: (text) => parseRtcp(Buffer.from(text)),
+  'a WAV file': (text) => [...readWav(Buffer.from(`RIFF\0\0\0\0WAVE${text}`), 60)],
+  'a text in a file of an agent': (text) => parseAgentFile(`agent:\n  name: |\n    ${text}`, 'agent.yaml'),
+  JSON: (text) => parseJson(z.unknown(), text),
+  'placeholders of the platform': (text) => placeholderProblem(`{{system.${text}`),
+  'a text that is searched': chunkText,
+  'phones of a voice': parsePhones,
+  'who answered': (text) => whoAnswered(greeting(text), 10_000),
+  'cues of a model': (text) => withoutCues(`[${text}`),
+  'what was heard, compared': normalised,
+  'the end of a turn': (text) => [judge(text, 'en'), judge(`my email is ${text}`, 'en'), judge(`${text}at gmail dot`, 'ja')],
+  'how a word sounds': soundsOf,
+};
+/** Nobody says more in one turn. */
+const TURN_CHARS = 10_000;
+const SPOKEN = new Set(['the end of a turn', 'how a word sounds', 'what was heard, compared']);
+const TOKENS = {
+  ...HOSTILE_TOKENS,
+  lines: '\n',
+  'ends of lines': '\r\n',
+  letters: 'a',
+  digits: '1',
+  'dictated addresses': 'at a dot ',
+  dashes: '- ',
+  braces: '}',
+};
+
+it.each(Object.entries(PARSERS))('%s is read in time linear in its length', (what, parse) => {
+  const run = (text: string) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      return error;
+    }
+  };
+  for (const [name, token] of Object.entries(TOKENS)) {
+    const longest = SPOKEN.has(what) ? TURN_CHARS : USUAL_CHARS;
+    const growth = growthOf({ make: (size) => repeated(token, size), run, longest });
+    expect(growth.ratio, `${name} at ${growth.size}`).toBeLessThanOrEqual(MOST_GROWTH);
+  }
+});
