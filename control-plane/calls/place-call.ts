@@ -79,7 +79,8 @@ async function place(
     expires_at: new Date(context.clock.wallTime() + (RING_SECONDS + OVERDUE_SECONDS) * 1000),
   };
   if (transport.to_uri === '') return failWithoutTrunk(context, await refusedForCredit(openSession(context, draft)));
-  const placed = await placeOnTrunk(context, allowed.number, () => refusedForCredit(openPlacedSession(context, draft, { kind: 'phone', plan })));
+  const call = { number: allowed.number, sessionId };
+  const placed = await placeOnTrunk(context, call, () => refusedForCredit(openPlacedSession(context, draft, { kind: 'phone', plan })));
   await assignSession(context, placed, plan);
   context.logger.info({ sessionId, agentId: agent._id }, 'call placed');
 }

@@ -2,8 +2,10 @@
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { callerOf } from '../auth.ts';
+import { trunkPlaces } from '../calls/trunk-limits.ts';
 import type { Context } from '../context.ts';
 import type { ApiServer } from '../server.ts';
+import { recountPlaces } from '../store/places.ts';
 import { findNumber } from './number-store.ts';
 
 const numberPath = z.object({ phone_number_id: z.string() });
@@ -42,6 +44,8 @@ export function registerTrunkLimitRoutes(app: ApiServer, context: Context): void
         { $set: { trunk_limits: request.body } },
       );
       if (matchedCount === 0) throw fault('not_found');
+      // Calls placed while nothing was counted have no place.
+      await recountPlaces(context, trunkPlaces(number));
       return request.body;
     },
   );
