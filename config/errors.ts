@@ -154,6 +154,12 @@ const FAULTS = {
   no_capacity: { status: 503, message: 'No agent worker is free; try again shortly', sip: 503, retrySeconds: 10 },
   draining: { status: 503, message: 'The service is shutting down; try again shortly', sip: 503, retrySeconds: 10 },
   database_unavailable: { status: 503, message: 'The database is temporarily unavailable; try again shortly', sip: 503, retrySeconds: 5 },
+  redis_unavailable: {
+    status: 503,
+    message: 'What the replicas share (Redis) is temporarily unavailable; try again shortly',
+    sip: 503,
+    retrySeconds: 5,
+  },
   speech_unavailable: { status: 503, message: '{detail}' },
   media_relay_unreachable: { status: 503, message: 'The media relay does not answer', sip: 503 },
   no_media_port: { status: 503, message: 'No media port is free', sip: 503 },

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Clock } from '#config/clock.ts';
+import { fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
 import type { Coordination, Json, WindowState } from './coordination.ts';
 
@@ -14,6 +15,7 @@ export interface SharedCoordinationDeps {
 
 const PREFIX = 'parley:';
 const COMMAND_MS = 2_000;
+const START_MS = 10_000;
 const MAX_RECONNECT_MS = 2_000;
 /** Clocks of replicas may differ by this much; a window is kept a little longer than it lasts. */
 const CLOCK_SKEW_MS = 1_000;
@@ -40,12 +42,19 @@ export async function connectSharedCoordination(deps: SharedCoordinationDeps): P
     connection.on('error', (error: Error) => deps.logger.debug({ err: error }, 'redis connection'));
     connection.on('close', () => deps.logger.warn('redis connection lost'));
   }
+  const limit = new AbortController();
+  const late = deps.clock.sleep(START_MS, limit.signal).then(() => Promise.reject(new Error(`no Redis has answered within ${START_MS / 1_000} s`)));
   try {
-    await Promise.all([commands.connect(), messages.connect()]);
+    await Promise.race([late, Promise.all([commands.connect(), messages.connect()])]);
   } catch (error) {
     commands.disconnect();
     messages.disconnect();
-    throw error;
+    throw new Error(`REDIS_URL: the Redis cannot be used: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'no answer'}`, {
+      cause: error,
+    });
+  } finally {
+    late.catch(() => undefined);
+    limit.abort();
   }
   return new RedisCoordination({ commands, messages, clock: deps.clock, logger: deps.logger });
 }
@@ -65,7 +74,9 @@ class RedisCoordination implements Coordination {
   constructor(connections: Connections) {
     this.#connections = connections;
     connections.messages.on('message', (channel: string, text: string) => {
-      for (const listener of this.#listeners.get(channel) ?? []) listener(JSON.parse(text) as Json);
+      const message = jsonOf(text);
+      // What is no JSON is from nobody of ours.
+      if (message !== undefined) for (const listener of this.#listeners.get(channel) ?? []) listener(message);
     });
   }
 
@@ -76,6 +87,7 @@ class RedisCoordination implements Coordination {
     const resetMs = (window + 1) * windowMs - nowMs;
     try {
       const count = Number(await commands.eval(HIT, 1, `${PREFIX}window:${key}:${window}`, Math.ceil(resetMs) + CLOCK_SKEW_MS));
+      if (!Number.isSafeInteger(count)) throw new Error('the count is no number');
       return { allowed: count <= limit, count, resetMs };
     } catch (error) {
       // A limit is a courtesy: calls go on without it.
@@ -86,40 +98,40 @@ class RedisCoordination implements Coordination {
 
   async acquire(key: string, ttlMs: number): Promise<string | null> {
     const token = randomUUID();
-    const taken = await this.#connections.commands.set(`${PREFIX}lease:${key}`, token, 'PX', ttlMs, 'NX');
+    const taken = await asked(() => this.#connections.commands.set(`${PREFIX}lease:${key}`, token, 'PX', ttlMs, 'NX'));
     return taken === 'OK' ? token : null;
   }
 
   async renew(key: string, token: string, ttlMs: number): Promise<boolean> {
-    return (await this.#connections.commands.eval(RENEW, 1, `${PREFIX}lease:${key}`, token, ttlMs)) === 1;
+    return (await asked(() => this.#connections.commands.eval(RENEW, 1, `${PREFIX}lease:${key}`, token, ttlMs))) === 1;
   }
 
   async release(key: string, token: string): Promise<void> {
-    await this.#connections.commands.eval(RELEASE, 1, `${PREFIX}lease:${key}`, token);
+    await asked(() => this.#connections.commands.eval(RELEASE, 1, `${PREFIX}lease:${key}`, token));
   }
 
   async announce(key: string, value: Json, ttlMs: number): Promise<void> {
-    await this.#connections.commands.set(`${PREFIX}value:${key}`, JSON.stringify(value), 'PX', ttlMs);
+    await asked(() => this.#connections.commands.set(`${PREFIX}value:${key}`, JSON.stringify(value), 'PX', ttlMs));
   }
 
   async find(key: string): Promise<Json> {
-    const text = await this.#connections.commands.get(`${PREFIX}value:${key}`);
-    return text === null ? null : (JSON.parse(text) as Json);
+    const text = await asked(() => this.#connections.commands.get(`${PREFIX}value:${key}`));
+    return (text === null ? null : jsonOf(text)) ?? null;
   }
 
   async withdraw(key: string): Promise<void> {
-    await this.#connections.commands.del(`${PREFIX}value:${key}`);
+    await asked(() => this.#connections.commands.del(`${PREFIX}value:${key}`));
   }
 
   async publish(channel: string, message: Json): Promise<void> {
-    await this.#connections.commands.publish(PREFIX + channel, JSON.stringify(message));
+    await asked(() => this.#connections.commands.publish(PREFIX + channel, JSON.stringify(message)));
   }
 
   async subscribe(channel: string, listener: (message: Json) => void): Promise<() => Promise<void>> {
     const name = PREFIX + channel;
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners.add(listener));
-    await this.#connections.messages.subscribe(name);
+    await asked(() => this.#connections.messages.subscribe(name));
     return async () => {
       listeners.delete(listener);
       if (listeners.size > 0 || this.#listeners.get(name) !== listeners) return;
@@ -134,5 +146,23 @@ class RedisCoordination implements Coordination {
       connection.removeAllListeners('close');
       connection.disconnect();
     }
+  }
+}
+
+/** Asks, and tells whoever waits for the answer to come again when there is none. */
+async function asked<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw fault('redis_unavailable', {}, { cause: error });
+  }
+}
+
+/** Undefined for what is no JSON. */
+function jsonOf(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
   }
 }

@@ -3,7 +3,7 @@
  * A file never holds a secret: it says `has_secret`, or names a variable of the environment as `${NAME}`.
  */
 import { createTwoFilesPatch } from 'diff';
-import { parse, stringify, YAMLParseError } from 'yaml';
+import { isNode, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { z } from 'zod';
 import { CommandError } from './api.ts';
 
@@ -43,16 +43,41 @@ export type StoredFile = Omit<AgentFile, 'agent' | 'config'> & Partial<Pick<Agen
 
 /** Reads a file's text. Throws `CommandError` naming what is wrong. */
 export function parseAgentFile(text: string, name: string): AgentFile {
-  let content: unknown;
-  try {
-    content = parse(text);
-  } catch (error) {
-    if (error instanceof YAMLParseError) throw new CommandError(`${name}: ${error.message}`);
-    throw error;
-  }
+  const content = readYaml(text, name);
   const parsed = agentFile.safeParse(content);
   if (!parsed.success) throw new CommandError(`${name}: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+/** Aliases of one file: what they stand for is written out each time. */
+const MOST_ALIASES = 100;
+
+/** A file may be somebody else's: it is read in time and memory linear in its length. */
+function readYaml(text: string, name: string): unknown {
+  const lines = new LineCounter();
+  // Its own check for keys that come twice compares each with all others.
+  const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines });
+  const [wrong] = document.errors;
+  if (wrong) throw new CommandError(`${name}: ${wrong.message}`);
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        const known = isScalar(key) ? String(key.value) : '';
+        const at = isNode(key) ? ` at line ${lines.linePos(key.range?.[0] ?? 0).line}` : '';
+        if (known === '__proto__') throw new CommandError(`${name}: no key may be called __proto__${at}`);
+        if (seen.has(known)) throw new CommandError(`${name}: Map keys must be unique${at}: ${known}`);
+        seen.add(known);
+      }
+    },
+  });
+  try {
+    return document.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch (error) {
+    throw new CommandError(
+      `${name}: ${error instanceof ReferenceError ? `more than ${MOST_ALIASES} aliases: write out what they stand for` : (error as Error).message}`,
+    );
+  }
 }
 
 /** The text of a file. */

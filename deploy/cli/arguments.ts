@@ -1,5 +1,5 @@
 /** Arguments of commands that must be something: a number within bounds, a file that can be read. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { CommandError } from './api.ts';
 
@@ -11,9 +11,13 @@ export function countUpTo(most: number): (text: string) => number {
   };
 }
 
+/** Bytes: more than any file a command reads as a whole. */
+const LONGEST_FILE = 64 * 1_048_576;
+
 /** A file's bytes. Throws `CommandError`. */
 export function readGiven(file: string): Buffer {
   try {
+    if (statSync(file).size > LONGEST_FILE) throw new Error(`it has more than ${LONGEST_FILE / 1_048_576} MiB`);
     return readFileSync(file);
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${why(error)}`);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { growthOf, MOST_GROWTH } from '#test/hostile/growth.ts';
 import { agentFileText, diffOf, fillSecrets, overlay, parseAgentFile, type StoredFile } from '../../../deploy/cli/agent-file.ts';
 
 const EMPTY: StoredFile = { parley: 1, tools: [], knowledge: [] };
@@ -12,6 +13,30 @@ describe('an agent file', () => {
     ['parley: 1\nagent: {', 'bakery.yaml'],
   ])('is refused with what is wrong: %j', (text, said) => {
     expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow(said);
+  });
+
+  it('security 25: aliases that multiply, keys that come twice, __proto__ and depth are refused in one line', () => {
+    const bomb = Array.from(
+      { length: 9 },
+      (_, level) =>
+        `a${level}: &a${level} [${Array(10)
+          .fill(level === 0 ? 'x' : `*a${level - 1}`)
+          .join(', ')}]`,
+    ).join('\n');
+    for (const [text, said] of [
+      [bomb, 'aliases'],
+      ['a: 1\nb: 2\na: 3', 'unique'],
+      ['config: { __proto__: { polluted: 1 } }', '__proto__ at line 3'],
+      [`tools: ${'['.repeat(20_000)}`, 'bakery.yaml'],
+    ] as const)
+      expect(() => read(text)).toThrow(said);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it('security 25: a file of many keys is read in time linear in their number', () => {
+    const make = (keys: number) =>
+      `config:\n  variables:\n    defaults:\n${Array.from({ length: keys }, (_, index) => `      k${index}: 1`).join('\n')}`;
+    expect(growthOf({ make, run: read, longest: 8_192 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
   });
 
   it('a secret stands in the environment, never in the file', () => {
