@@ -7,6 +7,8 @@ import { type AdmissionAnswer, type AdmissionRequest, admissionAnswer } from '#c
  * answered with 100 and is not repeated meanwhile: whoever waits a moment is better off than who is refused.
  */
 const TIMEOUT_MS = 12_000;
+/** An answer is a tag, or a status and a few headers. */
+const MAX_ANSWER_BYTES = 65_536;
 
 /** Makes the question. The returned function rejects when the control plane cannot be reached or does not answer in time. */
 export function createHttpAdmission(controlPlaneUrl: string, workerToken: string): (question: AdmissionRequest) => Promise<AdmissionAnswer> {
@@ -17,8 +19,20 @@ export function createHttpAdmission(controlPlaneUrl: string, workerToken: string
       body: JSON.stringify(question),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const text = await response.body.text();
+    const text = await textOf(response.body);
     if (response.statusCode !== 200) throw new Error(`admission answered ${response.statusCode}`);
     return admissionAnswer.parse(JSON.parse(text));
   };
+}
+
+/** Throws when there is more of it than of any answer. */
+async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) throw new Error(`admission answered with more than ${MAX_ANSWER_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }

@@ -50,7 +50,13 @@ interface Question {
 }
 
 const dictionary = z.instanceof(Map);
-const replySchema = z.object({ result: z.string(), sdp: z.string().optional(), 'error-reason': z.string().optional() });
+/** A description is no longer than one that SIP could carry; what a relay says beside it is for the log. */
+const replySchema = z.object({
+  result: z.string().max(64),
+  sdp: z.string().max(60_000).optional(),
+  'error-reason': z.string().optional(),
+});
+const MAX_REASON_CHARS = 200;
 /** A local daemon answers within a millisecond or two: what is not there by then was lost. */
 const AGAIN_MS = 250;
 const TIMES = 5;
@@ -129,6 +135,6 @@ function connect(socket: Socket, { host, port }: { readonly host: string; readon
 
 function readReply(body: Uint8Array): NgReply {
   const { result, sdp, 'error-reason': reason } = replySchema.parse(Object.fromEntries(dictionary.parse(decodeBencode(body))));
-  if (result === 'error') throw new NgRefused(`rtpengine: ${reason ?? 'refused without a reason'}`);
+  if (result === 'error') throw new NgRefused(`rtpengine: ${reason?.slice(0, MAX_REASON_CHARS) ?? 'refused without a reason'}`);
   return { result, sdp };
 }

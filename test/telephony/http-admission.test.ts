@@ -53,6 +53,17 @@ describe('admission over HTTP', () => {
     await expect(createHttpAdmission(url, 'token-of-workers')(question)).rejects.toThrow();
   });
 
+  it.each([
+    ['endless', 'x'.repeat(1 << 20)],
+    ['nested a hundred thousand deep', '['.repeat(60_000)],
+    ['of another shape', '{"action":"route","data":{"tag":""}}'],
+    ['of a status that refuses nothing', '{"action":"reject","data":{"status":200,"reason":"OK"}}'],
+    ['empty', ''],
+  ])('an answer that is %s is no admission', async (_, body) => {
+    reply = { status: 200, body };
+    await expect(createHttpAdmission(url, 'token')(question)).rejects.toThrow();
+  });
+
   it('a control plane that is not there is no admission', async () => {
     server.close();
     await expect(createHttpAdmission(url, 'token-of-workers')(question)).rejects.toThrow();

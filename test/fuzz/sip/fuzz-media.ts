@@ -18,6 +18,7 @@ import { answerAudio, readRemote } from '#telephony/sdp.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { tone } from '#test/fakes/tone.ts';
 import { createRandom } from '#test/simulation/random.ts';
+import { type HeapUse, heapBytes } from './heap.ts';
 import { mutate } from './mutate.ts';
 import { DESCRIPTIONS } from './sip-corpus.ts';
 
@@ -27,10 +28,18 @@ const FRAME_SAMPLES = 160;
 const PATIENCE_MS = 30_000;
 
 /** How many descriptions were answered; throws when an answer does not fit its offer (RFC 3264 §6), or on anything but a refusal. */
-export function fuzzDescriptions({ seed, runs }: { seed: number; runs: number }): { readonly answered: number } {
+export async function fuzzDescriptions({
+  seed,
+  runs,
+}: {
+  seed: number;
+  runs: number;
+}): Promise<{ readonly answered: number; readonly heap: HeapUse }> {
   const random = createRandom(seed);
   let answered = 0;
+  let early = 0;
   for (let n = 0; n < runs; n++) {
+    if (n === Math.floor(runs / 5)) early = await heapBytes();
     const offer = mutate(random.pick(DESCRIPTIONS), DESCRIPTIONS, random).toString();
     try {
       const { sdp, remote } = answerAudio(offer, LOCAL);
@@ -41,7 +50,7 @@ export function fuzzDescriptions({ seed, runs }: { seed: number; runs: number })
       if (!(error instanceof Fault)) throw new Error(`${String(error)} for ${JSON.stringify(offer)}`, { cause: error });
     }
   }
-  return { answered };
+  return { answered, heap: { early, late: await heapBytes() } };
 }
 
 function sections(sdp: string): number {
@@ -49,7 +58,7 @@ function sections(sdp: string): number {
 }
 
 /** Sends `runs` datagrams to one session from its negotiated peer; throws when it closes, or does not hear what is well-formed afterwards. */
-export async function fuzzRtp({ seed, runs }: { seed: number; runs: number }): Promise<void> {
+export async function fuzzRtp({ seed, runs }: { seed: number; runs: number }): Promise<{ readonly heap: HeapUse }> {
   const random = createRandom(seed);
   const clock = new ManualClock();
   const events = new EventBatcher();
@@ -77,12 +86,16 @@ export async function fuzzRtp({ seed, runs }: { seed: number; runs: number }): P
     if (heard.some((event) => event.type === 'closed')) throw new Error('a datagram ended the call');
   };
   try {
+    let early = 0;
     for (let sent = 0; sent < runs; sent += BATCH) {
+      if (early === 0 && sent >= runs / 5) early = await heapBytes();
       heard = [];
       for (let n = sent; n < Math.min(sent + BATCH, runs); n++)
         peer.send(mutate(random.pick(DATAGRAMS), DATAGRAMS, random), opened.localPort ?? 0, '127.0.0.1');
       await turn();
     }
+    heard = [];
+    const heap = { early, late: await heapBytes() };
     const speech = tone(700, 20_000);
     const untilMs = systemClock.now() + PATIENCE_MS;
     for (let frame = 0; !heard.some((event) => event.type === 'audio' && event.samples.some((sample) => sample > 4_000)); frame++) {
@@ -91,6 +104,7 @@ export async function fuzzRtp({ seed, runs }: { seed: number; runs: number }): P
       peer.send(audio(frame, 0x7777_0001, speech.subarray(at, at + FRAME_SAMPLES)), opened.localPort ?? 0, '127.0.0.1');
       await turn();
     }
+    return { heap };
   } finally {
     await leg.close();
     pacer.close();

@@ -15,7 +15,7 @@ import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { createRandom, type Random } from '#test/simulation/random.ts';
 import { openRawCaller } from '#test/telephony/embedded/raw-caller.ts';
-import { heapBytes } from './heap.ts';
+import { type HeapUse, heapBytes } from './heap.ts';
 import { mutate } from './mutate.ts';
 import { ackOf, byeOf, DESCRIPTIONS, type FuzzedCall, inviteOf, optionsOf, sipMessages } from './sip-corpus.ts';
 
@@ -23,8 +23,7 @@ import { ackOf, byeOf, DESCRIPTIONS, type FuzzedCall, inviteOf, optionsOf, sipMe
 export interface SipFuzzResult {
   /** Responses by status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Bytes in use after a collection: after a fifth of the messages, and at the end. */
-  readonly heap: { readonly early: number; readonly late: number };
+  readonly heap: HeapUse;
   readonly calls: number;
   readonly metrics: ReturnType<EmbeddedSignalling['metrics']>;
 }

@@ -1,24 +1,23 @@
-/** `npm run fuzz:sip -- [--runs 100000] [--seed n]`: mutated SIP, SDP and RTP against the signalling and a media session; prints what came back and what memory did. */
+/** `npm run fuzz:sip -- [--count 100000] [--seed n]`: so many mutated inputs each of SIP, SDP and RTP against the signalling and a media session; prints what came back and what memory did. */
 import { parseArgs } from 'node:util';
 import { fuzzDescriptions, fuzzRtp } from './fuzz-media.ts';
 import { fuzzSip } from './fuzz-sip.ts';
+import type { HeapUse } from './heap.ts';
 
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '100000' }, seed: { type: 'string' } } });
+const { values } = parseArgs({ options: { count: { type: 'string', default: '100000' }, seed: { type: 'string' } } });
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
-const runs = Number(values.runs);
+const runs = Number(values.count);
 const MB = 1 << 20;
-console.log(`seed ${seed}, ${runs} messages`);
-// Six of ten are SIP, the rest session descriptions and datagrams of media.
-const { statuses, heap, calls, metrics } = await fuzzSip({ seed, runs: Math.round(runs * 0.6) });
-console.log(
-  `SIP: ${[...statuses]
-    .sort(([a], [b]) => a - b)
-    .map(([status, count]) => `${status}: ${count}`)
-    .join(', ')}; ${calls} calls reached the worker`,
-);
+console.log(`seed ${seed}, ${runs} inputs of each kind`);
+const { statuses, heap, calls, metrics } = await fuzzSip({ seed, runs });
+const byStatus = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
+console.log(`SIP: ${byStatus.join(', ')}; ${calls} calls reached the worker; ${memory(heap)}`);
 console.log(JSON.stringify(metrics));
-console.log(`heap after a fifth ${(heap.early / MB).toFixed(1)} MB, at the end ${(heap.late / MB).toFixed(1)} MB`);
-const { answered } = fuzzDescriptions({ seed, runs: Math.round(runs * 0.2) });
-console.log(`SDP: ${answered} of ${Math.round(runs * 0.2)} answered, the rest refused`);
-await fuzzRtp({ seed, runs: Math.round(runs * 0.2) });
-console.log(`RTP: ${Math.round(runs * 0.2)} datagrams, and the call goes on`);
+const descriptions = await fuzzDescriptions({ seed, runs });
+console.log(`SDP: ${descriptions.answered} of ${runs} answered, the rest refused; ${memory(descriptions.heap)}`);
+const rtp = await fuzzRtp({ seed, runs });
+console.log(`RTP: ${runs} datagrams, and the call goes on; ${memory(rtp.heap)}`);
+
+function memory({ early, late }: HeapUse): string {
+  return `heap after a fifth ${(early / MB).toFixed(1)} MB, at the end ${(late / MB).toFixed(1)} MB`;
+}

@@ -87,6 +87,31 @@ it.each([
   expect(await client.ask({ command: 'ping' })).toEqual({ result: 'pong' });
 });
 
+it.each([
+  ['nothing behind the cookie', ''],
+  ['no bencode', '\u0000\u00ff garbage'],
+  ['a list', 'l6:result2:oke'],
+  ['a text that breaks off', 'd6:result99:oke'],
+  ['a length no text has', 'd6:result999999999:oke'],
+  ['a dictionary that breaks off', 'd6:result2:ok'],
+  ['lists a thousand deep', `d1:a${'l'.repeat(1_000)}${'e'.repeat(1_000)}6:result2:oke`],
+  ['a number that is none', 'd6:resulti1xee'],
+  ['a result that is no text', 'd6:resulti1ee'],
+  ['a result as long as a datagram', `d6:result60000:${'x'.repeat(60_000)}e`],
+  ['a description that is no text', 'd6:result2:ok3:sdpld1:a1:beee'],
+  ['two dictionaries', 'd6:result2:oked6:result2:oke'],
+])('a hostile answer is refused, and the next one is read: %s', async (_, said) => {
+  answer = (cookie) => `${cookie} ${said}`;
+  await expect(client.ask({ command: 'offer', 'call-id': 'one' })).rejects.toThrow();
+  answer = (cookie) => `${cookie} d6:result4:ponge`;
+  expect(await client.ask({ command: 'ping' })).toEqual({ result: 'pong' });
+});
+
+it('a refusal of a hostile relay is told in at most 200 of its characters', async () => {
+  answer = (cookie) => `${cookie} d12:error-reason50000:${'x'.repeat(50_000)}6:result5:errore`;
+  await expect(client.ask({ command: 'offer', 'call-id': 'one' })).rejects.toThrow(/^rtpengine: x{200}$/);
+});
+
 it('what answers no question is not heard', async () => {
   answer = () => 'cookie-99 d6:result2:ok3:sdp3:bade';
   const answered = client.ask({ command: 'ping' });
