@@ -28,6 +28,7 @@ export const limitSettings = {
   LIMIT_SESSIONS_PER_MINUTE: count.default(1_200),
   LIMIT_UPLOADS: count.default(20),
   LIMIT_UPLOAD_BYTES: count.default(512 * 1_048_576),
+  LIMIT_UPLOADS_PER_MINUTE: count.default(600),
   LIMIT_TOOL_TESTS: count.default(5),
   LIMIT_TOOL_TESTS_PER_MINUTE: count.default(60),
   LIMIT_TEST_RUNS: count.default(4),
@@ -43,5 +44,6 @@ export const limitSettings = {
   LIMIT_VOICES: count.default(1_000),
   LIMIT_TESTS: count.default(1_000),
   LIMIT_BATCHES: count.default(500),
+  LIMIT_BATCHES_PER_MINUTE: count.default(10),
   LIMIT_KEYS: count.default(100),
 };

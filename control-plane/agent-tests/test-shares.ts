@@ -2,10 +2,10 @@
 import { fault } from '#config/errors.ts';
 import { formatMoney } from '#config/money.ts';
 import { type Context, now } from '../context.ts';
+import { requireRate } from '../limits/rate.ts';
 import { requireNotOverdrawn } from '../limits/request-places.ts';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+const DAY_MS = 24 * 60 * 60_000;
 /** A run takes from seconds to minutes. */
 const RETRY_SECONDS = 30;
 
@@ -14,9 +14,7 @@ export async function requireTestShare(context: Context, owner: { readonly userI
   const { LIMIT_TEST_BATCHES_PER_MINUTE: perMinute, LIMIT_WAITING_TEST_RUNS: limit } = context.settings;
   await requireNotOverdrawn(context, owner.userId);
   await requireTestSpending(context, owner.teamId);
-  const window = await context.coordination.hit(`test-batches:${owner.teamId}`, perMinute, MINUTE_MS);
-  if (!window.allowed)
-    throw fault('too_many_a_minute', { limit: perMinute, what: 'batches of agent tests', seconds: Math.ceil(window.resetMs / 1_000) });
+  await requireRate(context, { key: `test-batches:${owner.teamId}`, limit: perMinute, what: 'batches of agent tests' });
   if (limit === Number.POSITIVE_INFINITY) return;
   const waiting = await context.models.testRuns.countDocuments({ team_id: owner.teamId, status: { $in: ['queued', 'running'] } }).limit(limit);
   if (waiting + runs > limit)

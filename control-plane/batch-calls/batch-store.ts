@@ -5,6 +5,7 @@ import type { Caller } from '../auth.ts';
 import { dialledNumber, findCallingAgent, findCallingNumber, refuseDearDestination } from '../calls/check-outbound.ts';
 import { type Context, newId, now } from '../context.ts';
 import { withinQuota } from '../limits/quotas.ts';
+import { requireRate } from '../limits/rate.ts';
 import { hostedNumbers } from '../numbers/number-store.ts';
 import { InvalidRequest, type ValidationEntry } from '../problems.ts';
 import { type BatchCallDocument, type BatchRowDocument, ROW_STATES, type RowCounts } from '../store/models/batch-call-model.ts';
@@ -19,9 +20,11 @@ const CHUNK_ROWS = 500;
 
 /**
  * Creates a batch; `file` is the list of a form, null where the recipients came as JSON.
- * Throws `quota_reached`, `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.
+ * Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.
  */
 export async function createBatch(context: Context, caller: Caller, request: BatchRequest, file: RecipientList | null): Promise<BatchCallDocument> {
+  const limit = context.settings.LIMIT_BATCHES_PER_MINUTE;
+  await requireRate(context, { key: `batches:${caller.teamId}`, limit, what: 'batches of calls' });
   const number = await callingNumber(context, caller, request).catch((error: unknown) => {
     // What is wrong with the request itself is told first.
     throw file !== null && file.faulty.length > 0 ? new InvalidRequest(file.faulty) : error;

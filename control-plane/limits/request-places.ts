@@ -7,6 +7,7 @@ import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
+import { requireRate } from './rate.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -19,9 +20,8 @@ declare module 'fastify' {
 const SMALL_BYTES = 256 * 1024;
 /** Most requests are over by then. */
 const BUSY_SECONDS = 1;
-const MINUTE_MS = 60_000;
 
-type Parts = Pick<Context, 'ledger' | 'settings'>;
+type Parts = Pick<Context, 'ledger' | 'settings' | 'coordination'>;
 
 /** What is in progress, by account. */
 interface InProgress {
@@ -41,7 +41,7 @@ function inProgress({ ledger }: Parts): InProgress {
   return known;
 }
 
-/** Takes what a request with a body needs, until it is answered or given up. Throws `too_many_at_once`, `speech_busy`, `overdrawn`. */
+/** Takes what a request with a body needs, until it is answered or given up. Throws `too_many_at_once`, `too_many_a_minute`, `speech_busy`, `overdrawn`. */
 export async function takeRequestPlaces(context: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { caller } = request;
   if (!caller) return;
@@ -51,10 +51,19 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
     if (reply.raw.destroyed || reply.raw.writableFinished) release();
   };
   const bytes = uploadBytes(request);
-  if (bytes !== null) untilAnswered(takeUpload(context, caller, bytes));
-  if (request.routeOptions.config.isSpeech !== true) return;
-  untilAnswered(await takeSpeech(context, caller));
-  inProgress(context).admitted.add(caller);
+  try {
+    if (bytes !== null) {
+      await requireRate(context, { key: `uploads:${caller.userId}`, limit: context.settings.LIMIT_UPLOADS_PER_MINUTE, what: 'uploads' });
+      untilAnswered(takeUpload(context, caller, bytes));
+    }
+    if (request.routeOptions.config.isSpeech !== true) return;
+    untilAnswered(await takeSpeech(context, caller));
+    inProgress(context).admitted.add(caller);
+  } catch (error) {
+    // What is still to come of a refused upload is not read.
+    if (bytes !== null) reply.header('Connection', 'close');
+    throw error;
+  }
 }
 
 /** Takes an account's place for a speech request; `release` is called once or more. Throws `speech_busy`, `overdrawn`. */
@@ -63,14 +72,9 @@ export async function takeSpeechPlace(context: Parts, caller: Pick<Caller, 'user
 }
 
 /** Sends a test request of a tool in one of its account's places. Throws `too_many_at_once`, `too_many_a_minute`, and what `send` throws. */
-export async function testingTool<Answer>(
-  context: Parts & Pick<Context, 'coordination'>,
-  { userId }: Caller,
-  send: () => Promise<Answer>,
-): Promise<Answer> {
+export async function testingTool<Answer>(context: Parts, { userId }: Caller, send: () => Promise<Answer>): Promise<Answer> {
   const { LIMIT_TOOL_TESTS: limit, LIMIT_TOOL_TESTS_PER_MINUTE: perMinute } = context.settings;
-  const window = await context.coordination.hit(`tool-tests:${userId}`, perMinute, MINUTE_MS);
-  if (!window.allowed) throw fault('too_many_a_minute', { limit: perMinute, what: 'tool tests', seconds: Math.ceil(window.resetMs / 1_000) });
+  await requireRate(context, { key: `tool-tests:${userId}`, limit: perMinute, what: 'tool tests' });
   const { toolTests } = inProgress(context);
   if ((toolTests.get(userId) ?? 0) >= limit)
     throw fault('too_many_at_once', { limit, what: 'tool tests in progress', remedy: 'wait until one is over', seconds: BUSY_SECONDS });

@@ -1,9 +1,9 @@
 /** What one account may take of the workers with web sessions that cost it nothing: live previews, sessions nobody has joined yet, and how fast it creates either. */
 import { Fault, fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
+import { requireRate } from './rate.ts';
 import { type CountedSessions, holdingPlaces } from './session-places.ts';
 
-const MINUTE_MS = 60_000;
 /** A preview ends after minutes, and may end at any moment. */
 const PREVIEW_RETRY_SECONDS = 10;
 
@@ -20,7 +20,7 @@ export interface SharedSession {
 export async function withinShare<Created>(context: Parts, session: SharedSession, create: () => Promise<Created>): Promise<Created> {
   try {
     const share = session.kind === 'preview' ? previews(context, session) : unjoined(context, session);
-    await requireRate(context, `${session.kind}-sessions:${session.userId}`, share);
+    await requireRate(context, { key: `${session.kind}-sessions:${session.userId}`, limit: share.perMinute, what: share.what });
     return await holdingPlaces(context, { counted: [share.places], sessionId: session.sessionId }, create);
   } catch (error) {
     // How busy its owner is, is none of a visitor's business.
@@ -49,9 +49,4 @@ function unjoined({ settings }: Parts, { userId, kind }: SharedSession): Share {
   const { LIMIT_UNJOINED_SESSIONS: limit, LIMIT_SESSIONS_PER_MINUTE: perMinute, SESSION_JOIN_SECONDS: seconds } = settings;
   const refusal = fault('too_many_at_once', { limit, what: 'sessions nobody has joined yet', remedy: 'join or end some', seconds });
   return { places: { id: `unjoined:${kind}:${userId}`, limit, statuses: ['creating', 'pending'], refusal }, perMinute, what: 'new sessions' };
-}
-
-async function requireRate({ coordination }: Parts, key: string, { perMinute, what }: Share): Promise<void> {
-  const window = await coordination.hit(key, perMinute, MINUTE_MS);
-  if (!window.allowed) throw fault('too_many_a_minute', { limit: perMinute, what, seconds: Math.ceil(window.resetMs / 1000) });
 }

@@ -11,7 +11,7 @@ let port: number;
 const open: Socket[] = [];
 
 beforeAll(async () => {
-  api = await openTestApi({ LIMIT_UPLOADS: '3', LIMIT_UPLOAD_BYTES: String(10 * MIB), OVERDRAFT_LIMIT: '0.50' });
+  api = await openTestApi({ LIMIT_UPLOADS: '3', LIMIT_UPLOADS_PER_MINUTE: '20', LIMIT_UPLOAD_BYTES: String(10 * MIB), OVERDRAFT_LIMIT: '0.50' });
   await api.app.listen({ host: '127.0.0.1', port: 0 });
   port = (api.app.server.address() as AddressInfo).port;
 });
@@ -58,6 +58,8 @@ describe('uploads in progress', () => {
     const refused = new Upload('/v1/agent/knowledge-sources', MIB);
     expect(await outcome(refused)).toBe(429);
     expect(refused.text).toMatch(/retry-after: 1\r\n/i);
+    // The rest of it is not read.
+    if (!refused.socket.destroyed) await once(refused.socket, 'close');
     expect(refused.text).toContain(
       'This account has 3 uploads in progress, as many as it may have at once: wait until one is over, or try again in 1 s',
     );
@@ -77,6 +79,19 @@ describe('uploads in progress', () => {
     expect(await outcome(new Upload('/model', 6 * MIB))).toBe(429);
     expect(await outcome(new Upload('/model', null))).toBe(429);
     expect(await outcome(new Upload('/model', 3 * MIB))).toBe('taken');
+  });
+
+  it('security 9: are begun only so often in a minute', async () => {
+    for (let count = 0; count < 20; count++) {
+      const upload = new Upload('/model', MIB);
+      expect(await outcome(upload)).toBe('taken');
+      upload.socket.destroy();
+      await once(upload.socket, 'close');
+      await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+    }
+    const refused = new Upload('/model', MIB);
+    expect(await outcome(refused)).toBe(429);
+    expect(refused.text).toContain('This account may have 20 uploads a minute');
   });
 
   it('a small body of known size is no upload', async () => {

@@ -1,0 +1,202 @@
+/**
+ * `npm run bench:neighbours`: one tenant does everything its limits allow as fast as it can for two minutes, while another makes ordinary calls and requests.
+ * The other's figures are printed beside the same figures without the first: p95 at most twice as long, nothing refused, nothing killed.
+ * `npm run bench:neighbours -- 30` measures for thirty seconds each, `-- 30 uploads,speech` with only these of what it does.
+ */
+import { fork } from 'node:child_process';
+import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
+import { type Product, startProduct } from '#test/journeys/product.ts';
+import { createMeasuredAgent, runCallLoad } from './call-load.ts';
+import { judged, toText } from './figures.ts';
+import { startStandIns } from './stand-ins.ts';
+import { quantile } from './statistics.ts';
+
+const DEFAULT_SECONDS = 120;
+const NUMBER = '+15550100043';
+const GREEDY_NUMBER = '+15550100044';
+/** How often the ordinary tenant asks for each thing. */
+const EVERY_MS = { session: 500, speech: 1_000 };
+/** Two calls at once with two questions each, one after another. */
+const CALLS = { calls: 2, turns: 2 };
+/** Clocks and timers of a quiet machine: twice of next to nothing is next to nothing, too. */
+const LEAST_MS = 20;
+
+/** What the greedy tenant's process is told. */
+export interface GreedyJob {
+  readonly url: string;
+  readonly key: string;
+  readonly sipPort: number;
+  readonly number: string;
+  /** What it does; everything where nothing is named. */
+  readonly only: readonly string[];
+}
+
+/** How often each thing it did was answered by each status. */
+export type GreedyTally = Record<string, Record<number, number>>;
+
+/** What the ordinary tenant measured, ms. */
+interface Measured {
+  readonly sessions: number[];
+  readonly answers: number[];
+  readonly speech: number[];
+  readonly webhooks: number[];
+  readonly refused: string[];
+}
+
+async function run(seconds: number, only: readonly string[]): Promise<void> {
+  const standIns = await startStandIns();
+  const receiver = await openWebhookReceiver();
+  try {
+    const environment = { ...standIns.environment, STARTING_CREDIT: '1000.00', LOG_LEVEL: 'warn' };
+    const product = await startProduct({ environment });
+    try {
+      process.exitCode = (await compare(product, receiver, { seconds, only })) ? 0 : 1;
+    } finally {
+      await product.close();
+    }
+  } finally {
+    await receiver.close();
+    await standIns.close();
+  }
+}
+
+async function compare(
+  product: Product,
+  receiver: WebhookReceiver,
+  { seconds, only }: { readonly seconds: number; readonly only: readonly string[] },
+): Promise<boolean> {
+  const agentId = await setUp(product, receiver);
+  // The first call of a process compiles code and opens connections; every later one is like the next.
+  await measure(product, { receiver, agentId, seconds: 5 });
+  console.log(`alone, ${seconds} s …`);
+  const alone = await measure(product, { receiver, agentId, seconds });
+  const killedBefore = killed(product).length;
+  const greedy = await startGreedy(product, only);
+  console.log(`beside a greedy tenant, ${seconds} s …`);
+  const beside = await measure(product, { receiver, agentId, seconds });
+  const tally = await greedy.stop();
+  for (const [what, statuses] of Object.entries(tally)) console.log(`  greedy ${what}: ${told(statuses)}`);
+  const figures = (['sessions', 'answers', 'speech', 'webhooks'] as const).map((what) => {
+    const before = quantile(alone[what], 0.95);
+    const load = `beside a greedy tenant; alone p50 ${quantile(alone[what], 0.5).toFixed(1)} · p95 ${before.toFixed(1)} ms (n=${alone[what].length})`;
+    const limit = Math.max(2 * before, LEAST_MS);
+    return judged({ what: NAMES[what], load, unit: 'ms', samples: beside[what].length }, [
+      { name: 'p50', value: quantile(beside[what], 0.5), limit },
+      { name: 'p95', value: quantile(beside[what], 0.95), limit },
+    ]);
+  });
+  const count = (what: string, entries: readonly string[]) =>
+    judged({ what, load: 'beside a greedy tenant', unit: '', samples: 1, digits: 0 }, [{ name: '', value: entries.length, limit: 0 }]);
+  const killings = killed(product).slice(killedBefore);
+  for (const line of new Set([...alone.refused, ...beside.refused, ...killings])) console.log(`  ${line}`);
+  figures.push(count('refused or failed', [...alone.refused, ...beside.refused]), count('processes that ended', killings));
+  console.log(`\n${toText(figures)}\n`);
+  return figures.every(({ verdict }) => verdict === 'met');
+}
+
+const NAMES = {
+  sessions: 'session created',
+  answers: 'question to answer, own share',
+  speech: 'speech request, whole',
+  webhooks: 'end of a call to its webhook',
+} as const;
+
+/** The ordinary tenant is the operator: an agent that answers the phone, and an endpoint that answers. */
+async function setUp(product: Product, receiver: WebhookReceiver): Promise<string> {
+  await createMeasuredAgent(product, NUMBER);
+  const { agents } = await product.ask('GET', '/v1/agent/agents?search=Measured');
+  const agentId: string = agents[0].agent_id;
+  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, { webhooks: { post_call: [{ url: `${receiver.url}/` }] } });
+  await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
+  return agentId;
+}
+
+async function measure(
+  product: Product,
+  of: { readonly receiver: WebhookReceiver; readonly agentId: string; readonly seconds: number },
+): Promise<Measured> {
+  const measured: Measured = { sessions: [], answers: [], speech: [], webhooks: [], refused: [] };
+  const endMs = performance.now() + of.seconds * 1_000;
+  of.receiver.answer = ({ body }) => {
+    if (body.event === 'call.ended') measured.webhooks.push(Date.now() - Date.parse(body.session.conversation_ended_at));
+    return { status: 200 };
+  };
+  await Promise.all([
+    every(EVERY_MS.session, endMs, () => createSession(product, of.agentId, measured)),
+    every(EVERY_MS.speech, endMs, () => speak(product, measured)),
+    callUntil(product, endMs, measured),
+  ]);
+  // The last calls' webhooks are on their way.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  return measured;
+}
+
+/** Begins `work` at a steady pace, whatever it takes; resolves when all of it is over. */
+async function every(ms: number, endMs: number, work: () => Promise<void>): Promise<void> {
+  const begun: Promise<void>[] = [];
+  while (performance.now() < endMs) {
+    begun.push(work());
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+  await Promise.all(begun);
+}
+
+async function createSession(product: Product, agentId: string, { sessions, refused }: Measured): Promise<void> {
+  const startMs = performance.now();
+  const { status, body } = await product.api('POST', '/v1/agent/sessions', { agent_id: agentId }).catch(failed);
+  sessions.push(performance.now() - startMs);
+  if (status === 201) await product.api('POST', `/v1/agent/sessions/${body.session_id}/end`).catch(failed);
+  else refused.push(`session: ${status} ${JSON.stringify(body)}`);
+}
+
+async function speak(product: Product, { speech, refused }: Measured): Promise<void> {
+  const startMs = performance.now();
+  const { status, body } = await product.api('POST', '/v1/tts', { text: 'Your table is booked for two.', format: 'wav' }).catch(failed);
+  speech.push(performance.now() - startMs);
+  if (status !== 200) refused.push(`speech: ${status} ${JSON.stringify(body)}`);
+}
+
+async function callUntil(product: Product, endMs: number, { answers, refused }: Measured): Promise<void> {
+  while (performance.now() < endMs) {
+    const { turnShareMs, troubles, unanswered } = await runCallLoad(product, { ...CALLS, number: NUMBER });
+    answers.push(...turnShareMs.map(({ value }) => value));
+    refused.push(...troubles.map((trouble) => `call: ${trouble}`), ...Array.from({ length: unanswered }, () => 'call: a question was not answered'));
+  }
+}
+
+function failed(error: unknown): { status: number; body: unknown } {
+  return { status: 0, body: error instanceof Error ? error.message : 'failed' };
+}
+
+/** An account of its own in a process of its own, so that its work is not taken for the product's slowness. */
+async function startGreedy(product: Product, only: readonly string[]): Promise<{ stop(): Promise<GreedyTally> }> {
+  const { api_key: key } = await product.ask('POST', '/admin/users', { name: 'Greedy', credit: '1000.00' });
+  const child = fork(new URL('./greedy-tenant-process.ts', import.meta.url), [], { execArgv: [] });
+  child.send({ url: product.url, key, sipPort: product.sipPort, number: GREEDY_NUMBER, only } satisfies GreedyJob);
+  return {
+    stop: async () => {
+      const answer = new Promise<GreedyTally>((resolve) => child.once('message', (tally) => resolve(tally as GreedyTally)));
+      child.send('stop');
+      const tally = await answer;
+      child.disconnect();
+      return tally;
+    },
+  };
+}
+
+function told(statuses: Readonly<Record<number, number>>): string {
+  return Object.entries(statuses)
+    .map(([status, count]) => `${status} × ${count}`)
+    .join(', ');
+}
+
+/** What the supervisor said of processes that stood still or ended. */
+function killed(product: Product): string[] {
+  return product.log.split('\n').filter((line) => line.includes('stood still') || line.includes('process ended'));
+}
+
+const [seconds = DEFAULT_SECONDS, only = ''] = process.argv.slice(2);
+run(Number(seconds), only === '' ? [] : only.split(',')).catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});
