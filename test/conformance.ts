@@ -1,8 +1,9 @@
 /**
  * `npm run check:conformance`: every rule in docs/conformance.md names the tests that prove it, and every one of those tests exists and is not skipped.
+ * Every finding in docs/audit.md has a test that begins with its number.
  * A test is named `file › title` or `file › describe › title`, the file below test/ without `.test.ts`; titles of `it.each` stand as they are written, `${…}` as `${}`.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from '@swc/core';
 
@@ -28,9 +29,17 @@ for (const [index, line] of page.split('\n').entries()) {
   }
 }
 
+const tests = globSync('test/**/*.test.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'));
+const findings = readFileSync(join(root, 'docs', 'audit.md'), 'utf8')
+  .split('\n')
+  .flatMap((line) => /^\| ((?:security|store) \d+) \|/.exec(line)?.[1] ?? []);
+for (const finding of findings) {
+  if (!tests.some((source) => source.includes(`${finding}: `))) problems.push(`docs/audit.md: no test begins with ${finding}`);
+}
+
 for (const problem of problems) console.log(problem);
-console.log(`${proven} rules proven by tests, ${unproven} not yet proven, ${problems.length} tests missing`);
-process.exit(problems.length > 0 || proven === 0 ? 1 : 0);
+console.log(`${proven} rules proven by tests, ${unproven} not yet proven, ${findings.length} findings with tests, ${problems.length} tests missing`);
+process.exit(problems.length > 0 || proven === 0 || findings.length === 0 ? 1 : 0);
 
 function exists(proof: string): boolean {
   const [file = '', ...path] = proof.split(SEPARATOR);
