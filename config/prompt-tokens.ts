@@ -1,24 +1,38 @@
 /** Length of a system prompt in tokens of the `o200k_base` tokenizer (supplement 2.3). */
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from './limits.ts';
 
 /** Longest run of characters without a break that is tokenized as one piece: the tokenizer's time grows with its square. */
 const PIECE_CHARS = 256;
+/** Counted between two turns of the loop, about. */
+const ROUND_CHARS = 2_048;
 const PIECES = /.{1,256}/gsu;
 
 /** Counts tokens; a run of more than 256 characters without a space is counted in parts, which can only come out a few tokens high. */
 async function countPromptTokens(text: string): Promise<number> {
   // Loaded when first needed: the vocabulary costs 200 ms and tens of megabytes, and most prompts are short.
   const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');
-  return piecesOf(text).reduce((sum, piece) => sum + countTokens(piece, { disallowedSpecial: new Set() }), 0);
+  let tokens = 0;
+  for (const piece of piecesOf(text)) {
+    tokens += countTokens(piece, { disallowedSpecial: new Set() });
+    // A long prompt takes tens of milliseconds: everything else has its turn in between.
+    await nextRound();
+  }
+  return tokens;
 }
 
+/** Cut before a space where it can be: a token begins with the space before a word. */
 function piecesOf(text: string): string[] {
   const pieces: string[] = [];
   let from = 0;
   for (const { 0: run, index } of text.matchAll(/\S+|\s+/g)) {
-    if (run.length <= PIECE_CHARS) continue;
-    pieces.push(text.slice(from, index), ...(run.match(PIECES) ?? []));
-    from = index + run.length;
+    if (run.length > PIECE_CHARS) {
+      pieces.push(text.slice(from, index), ...(run.match(PIECES) ?? []));
+      from = index + run.length;
+    } else if (run === ' ' && index - from > ROUND_CHARS) {
+      pieces.push(text.slice(from, index));
+      from = index;
+    }
   }
   return [...pieces, text.slice(from)];
 }

@@ -20,19 +20,20 @@ export function acceptForms(scope: ApiServer): void {
   acceptBodies(scope, { kinds: ['multipart'], json: true, mostBytes: LIMITS.batchUploadBytes, mostFieldBytes: LIMITS.batchUploadBytes });
   scope.decorateRequest('recipientList', null);
   scope.addHook('preValidation', async (request) => {
-    if (request.isMultipart()) readForm(request);
+    if (request.isMultipart()) await readForm(request);
   });
 }
 
-function readForm(request: FastifyRequest): void {
+async function readForm(request: FastifyRequest): Promise<void> {
   const { recipients, ...fields } = request.body as Record<string, unknown>;
   const body = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, JSON_FIELDS.has(name) ? jsonOf(name, value) : textOf(value)]));
   request.body = body;
   if (recipients === undefined) return;
   if (Array.isArray(recipients)) throw invalidField(['recipients'], 'there is more than one list: send them as one file');
-  const list = readRecipientList(Buffer.from(recipients as string | Uint8Array));
+  const list = await readRecipientList(Buffer.from(recipients as string | Uint8Array));
   request.recipientList = list;
-  body['recipients'] = list.rows.map(({ recipient }) => recipient);
+  // All of them are checked already: one stands for the list.
+  body['recipients'] = list.rows.slice(0, 1).map(({ recipient }) => recipient);
 }
 
 /** A part that says it is JSON has been read already. */

@@ -151,7 +151,11 @@ interface Person {
 /** Everyone of the list as they will be dialled. */
 async function checkedPeople(context: Context, number: NumberDocument, request: BatchRequest, list: RecipientList): Promise<Person[]> {
   const check = rowCheck(context, number, request);
-  const hosted = await hostedAmong(context, number, request.recipients);
+  const hosted = await hostedAmong(
+    context,
+    number,
+    list.rows.map(({ recipient }) => recipient),
+  );
   const seen = new Map<string, number>();
   const people: Person[] = [];
   const faulty: ValidationEntry[] = [...list.faulty];

@@ -1,5 +1,10 @@
-/** Reads a CSV of people to call (RFC 4180; comma, semicolon or tab): a faulty row is named with its line and what is wrong with it. */
-import { CsvError, parse } from 'csv-parse/sync';
+/**
+ * Reads a CSV of people to call (RFC 4180; comma, semicolon or tab): a faulty row is named with its line and what is wrong with it.
+ * A long list takes seconds: everything else that waits has its turn in between.
+ */
+import { Readable } from 'node:stream';
+import { setImmediate as nextRound } from 'node:timers/promises';
+import { CsvError, parse } from 'csv-parse';
 import { z } from 'zod';
 import { variableName } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -29,17 +34,18 @@ const jsonObject = z.custom<Record<string, unknown>>(
 );
 /** What people and spreadsheets put between digits. */
 const SEPARATORS = /[\s().-]/g;
+/** Read, and looked at, between two turns of the loop. */
+const CHUNK_BYTES = 8_192;
+const CHUNK_ROWS = 10;
 
 interface Line {
   readonly cells: readonly string[];
   readonly line: number;
 }
 
-/** Reads a file's bytes. Throws `InvalidRequest` where the file as a whole cannot be taken or none of its rows can. */
-export function readRecipientList(bytes: Uint8Array): RecipientList {
-  const text = decoded(bytes);
-  const delimiter = delimiterOf(text);
-  const [head, ...rows] = parsedLines(text, delimiter);
+/** Reads a file's bytes. Rejects with `InvalidRequest` where the file as a whole cannot be taken or none of its rows can. */
+export async function readRecipientList(bytes: Uint8Array): Promise<RecipientList> {
+  const [head, ...rows] = await parsedLines(bytes, delimiterOf(decoded(bytes)));
   if (!head || rows.length === 0)
     throw new InvalidRequest([listEntry('the file has no rows: a line of column names, then one line for each number')]);
   if (rows.length > LIMITS.batchRows)
@@ -47,7 +53,11 @@ export function readRecipientList(bytes: Uint8Array): RecipientList {
   const columns = head.cells.map((name) => name.trim());
   const flaws = columnFlaws(columns, head.line);
   if (flaws.length > 0) throw new InvalidRequest(flaws);
-  const read = rows.map((row, index) => readRow(columns, row, index));
+  const read: ReturnType<typeof readRow>[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (index % CHUNK_ROWS === 0) await nextRound();
+    read.push(readRow(columns, row, index));
+  }
   const faulty = read.flatMap((result) => ('entries' in result ? result.entries : []));
   const taken = read.flatMap((result) => ('recipient' in result ? [result] : []));
   if (taken.length === 0) throw new InvalidRequest(faulty);
@@ -82,7 +92,7 @@ function decoded(bytes: Uint8Array): string {
   }
 }
 
-function parsedLines(text: string, delimiter: string): Line[] {
+async function parsedLines(bytes: Uint8Array, delimiter: string): Promise<Line[]> {
   try {
     const options = {
       bom: true,
@@ -95,14 +105,25 @@ function parsedLines(text: string, delimiter: string): Line[] {
       // The names, the rows, and one by which it is seen that there are too many.
       to: LIMITS.batchRows + 2,
     };
-    const records = parse(text, options) as unknown as readonly { readonly record: string[]; readonly info: { readonly lines: number } }[];
-    return records.map(({ record, info }) => ({ cells: record, line: info.lines }));
+    const lines: Line[] = [];
+    const records: AsyncIterable<{ readonly record: string[]; readonly info: { readonly lines: number } }> = Readable.from(chunksOf(bytes)).pipe(
+      parse(options),
+    );
+    for await (const { record, info } of records) lines.push({ cells: record, line: info.lines });
+    return lines;
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const line = Number(error['lines'] ?? 1);
     throw new InvalidRequest([
       listEntry(`the file cannot be read from line ${line} on: look for a quotation mark that is not closed or not doubled`),
     ]);
+  }
+}
+
+async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+    await nextRound();
+    yield bytes.subarray(at, at + CHUNK_BYTES);
   }
 }
 

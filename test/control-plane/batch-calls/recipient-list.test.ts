@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { readRecipientList } from '#control-plane/batch-calls/recipient-list.ts';
 import { InvalidRequest, type ValidationEntry } from '#control-plane/problems.ts';
 
-const read = (text: string | Buffer) => {
-  const { rows, faulty } = readRecipientList(Buffer.from(text));
+const read = async (text: string | Buffer) => {
+  const { rows, faulty } = await readRecipientList(Buffer.from(text));
   return { recipients: rows.map(({ recipient }) => recipient), lines: rows.map(({ line }) => line), faulty };
 };
 const texts = (entries: readonly ValidationEntry[]) => entries.map(({ msg }) => msg.replace('Value error, ', ''));
 
-function flawsOf(text: string | Buffer): string[] {
+async function flawsOf(text: string | Buffer): Promise<string[]> {
   try {
-    return texts(read(text).faulty);
+    return texts((await read(text)).faulty);
   } catch (error) {
     if (error instanceof InvalidRequest) return texts(error.entries);
     throw error;
@@ -18,8 +18,8 @@ function flawsOf(text: string | Buffer): string[] {
 }
 
 describe('a list of people to call', () => {
-  it('has their numbers, and everything else in variables', () => {
-    const { recipients, lines } = read(
+  it('has their numbers, and everything else in variables', async () => {
+    const { recipients, lines } = await read(
       'to_number,name,end_user_id,metadata,city\r\n+1 (415) 555-0123,"Bo, the ""Great""",u1,"{""order"": 7}",Berlin\r\n+14155550124,Ada,,,\r\n',
     );
     expect(recipients).toEqual([
@@ -29,14 +29,14 @@ describe('a list of people to call', () => {
     expect(lines).toEqual([2, 3]);
   });
 
-  it('may come from any spreadsheet: byte order mark, semicolons, tabs, empty lines', () => {
-    expect(read('\uFEFFto_number;name\n\n+14155550123;Bo\n;\n').recipients).toEqual([
+  it('may come from any spreadsheet: byte order mark, semicolons, tabs, empty lines', async () => {
+    expect((await read('\uFEFFto_number;name\n\n+14155550123;Bo\n;\n')).recipients).toEqual([
       { to_number: '+14155550123', dynamic_variables: { name: 'Bo' } },
     ]);
-    expect(read('to_number\tname\n+14155550123\tBo').recipients).toHaveLength(1);
+    expect((await read('to_number\tname\n+14155550123\tBo')).recipients).toHaveLength(1);
   });
 
-  it('may end its lines in any way, also in several, and each line is counted once', () => {
+  it('may end its lines in any way, also in several, and each line is counted once', async () => {
     const people = [
       { to_number: '+14155550123', dynamic_variables: { name: 'Bo' } },
       { to_number: '+14155550124', dynamic_variables: { name: 'Zoë 🎉' } },
@@ -47,13 +47,17 @@ describe('a list of people to call', () => {
       ['\r', '\r'],
       ['\r\n', '\r\n'],
     ])
-      expect(read(`to_number;name${first}+14155550123;Bo${second}+14155550124;Zoë 🎉`)).toEqual({ recipients: people, lines: [2, 3], faulty: [] });
-    expect(read('\n\nto_number;name\n+14155550123;Bo').lines).toEqual([4]);
+      expect(await read(`to_number;name${first}+14155550123;Bo${second}+14155550124;Zoë 🎉`)).toEqual({
+        recipients: people,
+        lines: [2, 3],
+        faulty: [],
+      });
+    expect((await read('\n\nto_number;name\n+14155550123;Bo')).lines).toEqual([4]);
   });
 
-  it('names every faulty row with its line and reason', () => {
+  it('names every faulty row with its line and reason', async () => {
     const list = `to_number,metadata,end_user_id\n+14155550123,not json,\n,{},\n+14155550124,{},${'u'.repeat(300)}\n+14155550125,{}\n+14155550126,{},fine`;
-    const flaws = flawsOf(list);
+    const flaws = await flawsOf(list);
     expect(flaws).toHaveLength(4);
     expect(flaws[0]).toMatch(/^line 2: metadata: /);
     expect(flaws[1]).toBe('line 3: to_number: Field required');
@@ -61,35 +65,48 @@ describe('a list of people to call', () => {
     expect(flaws[3]).toBe('line 5: has 2 columns where the first line has 3');
   });
 
-  it('gives the rows that can be read beside those that cannot', () => {
-    const { recipients, lines, faulty } = read('to_number\n+14155550123,extra\n+14155550124\n');
+  it('gives the rows that can be read beside those that cannot', async () => {
+    const { recipients, lines, faulty } = await read('to_number\n+14155550123,extra\n+14155550124\n');
     expect([recipients.map(({ to_number }) => to_number), lines]).toEqual([['+14155550124'], [3]]);
     expect(texts(faulty)).toEqual(['line 2: has 2 columns where the first line has 1']);
   });
 
-  it('has at most as many rows as a batch', () => {
-    expect(flawsOf(`to_number\n${'+1,\n'.repeat(10_001)}`)).toEqual(['the file has more than 10000 rows: split it into several batches']);
+  it('has at most as many rows as a batch', async () => {
+    expect(await flawsOf(`to_number\n${'+1,\n'.repeat(10_001)}`)).toEqual(['the file has more than 10000 rows: split it into several batches']);
   });
 
-  it('security 8: has at most 200 columns', () => {
+  it('security 8: has at most 200 columns', async () => {
     const columns = (count: number) => ['to_number', ...Array.from({ length: count - 1 }, (_, index) => `c${index}`)].join();
-    expect(flawsOf(`${columns(201)}\n+1`)).toEqual(['the file has more than 200 columns: keep those that the agent uses']);
-    expect(read(`${columns(200)}\n+14155550123${',x'.repeat(199)}`).recipients).toHaveLength(1);
+    expect(await flawsOf(`${columns(201)}\n+1`)).toEqual(['the file has more than 200 columns: keep those that the agent uses']);
+    expect((await read(`${columns(200)}\n+14155550123${',x'.repeat(199)}`)).recipients).toHaveLength(1);
   });
 
-  it('is refused by its first line where that names no columns', () => {
-    expect(flawsOf('number,name\n+1,Bo')).toEqual(['line 1: there is no column to_number']);
-    expect(flawsOf('to_number,first name,to_number\n+1,Bo,+1')).toEqual([
+  it('security 8: lets everything else have its turn while it is read', async () => {
+    let [turns, isRead] = [0, false];
+    const count = () => {
+      turns += 1;
+      if (!isRead) setImmediate(count);
+    };
+    setImmediate(count);
+    const list = `to_number,name\n${`+14155550123,${'x'.repeat(1_000)}\n`.repeat(1_000)}`;
+    expect((await read(list)).recipients).toHaveLength(1_000);
+    isRead = true;
+    expect(turns).toBeGreaterThan(list.length / 10_000);
+  });
+
+  it('is refused by its first line where that names no columns', async () => {
+    expect(await flawsOf('number,name\n+1,Bo')).toEqual(['line 1: there is no column to_number']);
+    expect(await flawsOf('to_number,first name,to_number\n+1,Bo,+1')).toEqual([
       'line 1: column 2 is no name of a variable: letters, digits and _, a letter first',
       'line 1: column 3 has the name of an earlier one',
     ]);
-    expect(flawsOf('to_number;;\n+1;;')).toEqual(['line 1: column 2 has no name', 'line 1: column 3 has no name']);
-    expect(flawsOf('to_number')).toEqual(['the file has no rows: a line of column names, then one line for each number']);
-    expect(flawsOf('')).toHaveLength(1);
+    expect(await flawsOf('to_number;;\n+1;;')).toEqual(['line 1: column 2 has no name', 'line 1: column 3 has no name']);
+    expect(await flawsOf('to_number')).toEqual(['the file has no rows: a line of column names, then one line for each number']);
+    expect(await flawsOf('')).toHaveLength(1);
   });
 
-  it('is refused where it is no CSV or no text', () => {
-    expect(flawsOf('to_number,name\n+14155550123,"Bo\n+14155550124,Ada\n')[0]).toMatch(/^the file cannot be read from line \d+ on/);
-    expect(flawsOf(Buffer.from([0x74, 0xff, 0xfe]))).toEqual(['the file is not UTF-8 text: save it as "CSV UTF-8"']);
+  it('is refused where it is no CSV or no text', async () => {
+    expect((await flawsOf('to_number,name\n+14155550123,"Bo\n+14155550124,Ada\n'))[0]).toMatch(/^the file cannot be read from line \d+ on/);
+    expect(await flawsOf(Buffer.from([0x74, 0xff, 0xfe]))).toEqual(['the file is not UTF-8 text: save it as "CSV UTF-8"']);
   });
 });
