@@ -35,14 +35,27 @@ const REFUSALS = {
 
 /** Refusals without a body (S§5.3, S§7). */
 const REFUSAL_401 = {
-  description: 'No or a malformed Authorization, without a body; a bad or expired key, with the error body',
-  ...z.toJSONSchema(errorBody),
+  description: 'No or a malformed Authorization, without a body (null here); a bad or expired key, with the error body',
+  anyOf: [z.toJSONSchema(errorBody), { type: 'null' }],
   examples: [{ status: 401, message: 'Invalid token', reason: null }],
+};
+/** A call may be refused for what its fields say, or for a rule that has a reason. */
+const REFUSAL_422_OF_CALLS = {
+  description: 'Fields that are not acceptable, as a list; a call that is not allowed, as the error body with its reason',
+  anyOf: [z.toJSONSchema(z.array(validationEntry)), z.toJSONSchema(errorBody)],
+  examples: [{ status: 422, message: 'Calls to this country are not enabled', reason: 'destination_not_allowed' }],
 };
 const BARE_415 = { type: 'null', description: 'No body, or one of another Content-Type; answered without a body' };
 
 /** Answers that are no JSON, which no schema of a route describes. */
 const BYTES = { type: 'string', format: 'binary' };
+const TEXT = { type: 'string' };
+
+/** Events and lines are text. */
+function schemaOf(type: string): typeof BYTES | typeof TEXT {
+  return type === 'text/event-stream' || type === 'application/x-ndjson' || type === 'text/plain' ? TEXT : BYTES;
+}
+
 const OTHER_ANSWERS: Readonly<Record<string, { readonly description: string; readonly types: readonly string[]; readonly example: string }>> = {
   'POST /v1/tts': { description: 'Audio', types: ['audio/mpeg', 'audio/wav', 'audio/ogg', 'application/octet-stream'], example: '(audio)' },
   'POST /v1/tts/stream/with-timestamp': {
@@ -113,7 +126,7 @@ function describedRoute(schema: RouteSchema, route: Pick<RouteOptions, 'method' 
     status,
     hasBody(answer) ? withExample(answer, exampleOf(answer)) : answer,
   ]);
-  const content = other && Object.fromEntries(other.types.map((type) => [type, { schema: BYTES, example: other.example }]));
+  const content = other && Object.fromEntries(other.types.map((type) => [type, { schema: schemaOf(type), example: other.example }]));
   return {
     ...schema,
     operationId: operationId(name),
@@ -125,13 +138,14 @@ function describedRoute(schema: RouteSchema, route: Pick<RouteOptions, 'method' 
       ...(access === 'none' ? {} : { 401: REFUSAL_401 }),
       ...(body && !bodyOptional ? { 415: BARE_415 } : {}),
       ...REFUSALS,
+      ...(name === 'POST /v1/agent/phone-calls' ? { 422: REFUSAL_422_OF_CALLS } : {}),
     },
   };
 }
 
 /** A route in another vendor's protocol: it answers and refuses as that vendor does. */
 function describedCompat(schema: RouteSchema, compat: CompatAnswers, { name, isOpen }: { name: string; isOpen: boolean }): Record<string, unknown> {
-  const content = compat.types.map((type) => [type, { schema: typeof compat.answer === 'string' ? BYTES : {}, example: compat.answer }]);
+  const content = compat.types.map((type) => [type, { schema: typeof compat.answer === 'string' ? schemaOf(type) : {}, example: compat.answer }]);
   return {
     ...schema,
     operationId: operationId(name),

@@ -10,6 +10,7 @@ import { toWalletRecord, walletRecord } from './wallet-record.ts';
 const userPath = z.object({ user_id: z.string() });
 
 const packageRecord = z.object({
+  _id: z.string(),
   user_id: z.string(),
   type: z.string(),
   total: z.number().int(),
@@ -69,6 +70,7 @@ export function registerWalletRoutes(app: ApiServer, context: Context): void {
     const userId = readableUser(callerOf(request), request.params.user_id);
     const { first, newest } = await walletOf(context, userId);
     return {
+      _id: userId,
       user_id: userId,
       type: 'none',
       total: 0,

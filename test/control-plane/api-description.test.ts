@@ -61,6 +61,46 @@ describe('running.md the description of the API', () => {
     }
   });
 
+  const schemaIn = (name: string, status: string, type: string) => {
+    const schema = routes
+      .find((route) => route.name === name)
+      ?.answers.get(status)
+      ?.get(type)?.schema;
+    if (!schema) throw new Error(`${name} ${status} ${type} is not described`);
+    return schema as Parameters<typeof z.fromJSONSchema>[0];
+  };
+
+  it('describes the two forms of a 401: an error body for a bad key, nothing for none', async () => {
+    const described = z.fromJSONSchema(schemaIn('GET /v1/agent/agents', '401', 'application/json'));
+    const [bad, none] = [await api.request('GET', '/v1/agent/agents', { key: 'pk_nobody' }), await api.request('GET', '/v1/agent/agents')];
+    expect([bad.status, none.status, none.text]).toEqual([401, 401, '']);
+    expect(described.safeParse(bad.body).success).toBe(true);
+    expect(described.safeParse(null).success).toBe(true);
+    expect(described.safeParse({ other: 1 }).success).toBe(false);
+  });
+
+  it('describes both forms of a call that is refused with 422', async () => {
+    const described = z.fromJSONSchema(schemaIn('POST /v1/agent/phone-calls', '422', 'application/json'));
+    const entry = { type: 'missing', loc: ['body', 'agent_id'], msg: 'Field required', ctx: {}, in: 'body' };
+    expect(described.safeParse([entry]).success).toBe(true);
+    expect(described.safeParse({ status: 422, message: 'm', reason: 'self_call_blocked' }).success).toBe(true);
+    expect(described.safeParse({ status: 422 }).success).toBe(false);
+  });
+
+  it('describes streams of events and of lines as text, and sound as bytes', () => {
+    const streams = routes.flatMap(({ answers }) =>
+      [...answers.values()].flatMap((types) => [...types].filter(([type]) => /event-stream|ndjson/.test(type)).map(([, { schema }]) => schema)),
+    );
+    expect(streams.length).toBeGreaterThan(2);
+    for (const schema of streams) expect(schema).toEqual({ type: 'string' });
+    expect(schemaIn('POST /v1/tts', '200', 'audio/mpeg')).toEqual({ type: 'string', format: 'binary' });
+  });
+
+  it("gives a wallet's package its _id, as its credit has one", async () => {
+    const of = (path: string) => api.request('GET', `/wallet/${user.userId}/${path}`, { key: user.key });
+    expect((await of('package')).body._id).toBe((await of('api-credit')).body._id);
+  });
+
   it('has no example of a body that is not accepted', async () => {
     const real = await realThings();
     const withRealIds = (text: string) => Object.entries(EXAMPLE_IDS).reduce((changed, [name, id]) => changed.replaceAll(id, real[name] ?? id), text);
