@@ -92,6 +92,7 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/keys': { name: 'Website', expires_at: null },
   'POST /admin/users': { name: 'Luigi', credit: '10.00', beta_access: true, phone_number_limit: 5 },
   'PATCH /admin/users/:user_id': { phone_number_limit: 10 },
+  'PUT /admin/numbers/:phone_number_id/proof': { is_proven: true },
   'POST /admin/keys': { user_id: EXAMPLE_IDS.user_id, name: 'Website' },
   'POST /admin/wallet/:user_id/top-up': { amount: '5.00', idempotency_key: 'invoice-2026-03' },
 };

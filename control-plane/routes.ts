@@ -26,6 +26,7 @@ import { registerLimitRoutes } from './limits/limit-routes.ts';
 import { registerRoomRoutes } from './livekit/room-routes.ts';
 import { registerLostCallRoutes } from './numbers/lost-call-routes.ts';
 import { registerNumberRoutes } from './numbers/number-routes.ts';
+import { registerProofRoutes } from './numbers/proof-routes.ts';
 import { registerTrunkLimitRoutes } from './numbers/trunk-limit-routes.ts';
 import { registerOperatorRoutes } from './operator-routes.ts';
 import { registerPrivacyRoutes } from './privacy/privacy-routes.ts';
@@ -66,6 +67,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   await registerKnowledgeRoutes(app, context);
   registerNumberRoutes(app, context);
   registerTrunkLimitRoutes(app, context);
+  registerProofRoutes(app, context);
   await registerLostCallRoutes(app, context);
   registerCreateSessionRoutes(app, context);
   registerSessionRoutes(app, context);

@@ -62,8 +62,9 @@ export async function fuzzRtp({ seed, runs }: { seed: number; runs: number }): P
   const random = createRandom(seed);
   const clock = new ManualClock();
   const events = new EventBatcher();
-  const detector = new SpeechDetector(systemClock, () => undefined);
-  const pacer = new Pacer(clock, () => undefined);
+  const detector = new SpeechDetector(clock, () => undefined);
+  // As the media thread has it: what was heard is judged in each turn of the wheel.
+  const pacer = new Pacer(clock, () => detector.flush(clock.now()));
   const shared: MediaShared = { clock, pacer, events, detector, audios: new Map(), log: () => undefined };
   const peer = createSocket('udp4');
   peer.bind(0, '127.0.0.1');
