@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -43,6 +43,14 @@ describe('POST /admin/backup', () => {
     const { status, body } = await mongo.request('POST', '/admin/backup', { key: mongo.rootKey });
     expect([status, body.message]).toEqual([409, expect.stringContaining('mongodump')]);
     await mongo.close();
+  });
+
+  it('store 11: the advice for MongoDB takes ledger and sessions from one moment, in the answer and in the docs', async () => {
+    const mongo = await openTestApi({}, { database: { ping: async () => true, copyTo: null, scrub: () => undefined } });
+    const { body } = await mongo.request('POST', '/admin/backup', { key: mongo.rootKey });
+    await mongo.close();
+    expect(body.message).toContain('mongodump --oplog');
+    expect(readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8')).toContain('`mongorestore --oplogReplay`');
   });
 });
 
