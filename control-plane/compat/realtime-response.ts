@@ -80,7 +80,7 @@ async function speakAudio(
 ): Promise<void> {
   const voices = await resolveVoices(context, seat.caller, request.reference_id);
   const options = speakOptions(request, languageOf(context, voices[0] ?? null));
-  const segments = new Script(voices, request.pronunciation_dictionary).segments(text);
+  const segments = await new Script(voices, request.pronunciation_dictionary).pronounced(text);
   const pieces = synthesise(context, { caller: seat.caller, requestId: newId(), model, slot: seat.slot }, { options, segments }, signal);
   for await (const { bytes } of pieces) {
     if (bytes.length > 0) send(Buffer.from(bytes));

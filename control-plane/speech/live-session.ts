@@ -147,7 +147,7 @@ class LiveSession {
     if (synthesis.segments.length > MOST_WAITING_SEGMENTS)
       throw fault('bad_request', { detail: 'Too much text is waiting to be spoken: send it more slowly' });
     synthesis.said = synthesis.said.then(async () => {
-      for (const segment of (await synthesis.script).segments(text)) synthesis.segments.add(segment);
+      for (const segment of await (await synthesis.script).pronounced(text)) synthesis.segments.add(segment);
     });
     synthesis.said.catch((error: unknown) => this.#finish('error', error));
   }

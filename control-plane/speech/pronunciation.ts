@@ -1,8 +1,10 @@
-/** Pronunciation dictionaries (supplement 4.9): parts of the text are replaced by how they are said; at each place the longest entry wins, from left to right. Pure. */
+/** Pronunciation dictionaries (supplement 4.9): parts of the text are replaced by how they are said; at each place the longest entry wins, from left to right. */
+import { setImmediate as nextRound } from 'node:timers/promises';
 
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 
+const STEP_CHARS = 256;
 const TOO_LONG = `With its pronunciations the text is longer than ${LIMITS.renderedChars} characters: use shorter values, or less text`;
 
 /** One entry. */
@@ -26,14 +28,24 @@ interface Ranked {
   readonly item: PronunciationItem;
 }
 
-/** The text with every entry put in its place; what was put in is not looked at again. Throws `bad_request` when it becomes too long. */
-export function pronounce(text: string, items: readonly PronunciationItem[]): string {
+/** The text with every entry put in its place; what was put in is not looked at again. Rejects with `bad_request` when it becomes too long. */
+export async function pronounce(text: string, items: readonly PronunciationItem[]): Promise<string> {
+  const steps = pronouncing(text, items);
+  let step = steps.next();
+  // A long text and a large dictionary take a second: everything else has its turn in between.
+  for (; !step.done; step = steps.next()) await nextRound();
+  return step.value;
+}
+
+/** The same in steps, each short. */
+export function* pronouncing(text: string, items: readonly PronunciationItem[]): Generator<void, string> {
   if (items.length === 0) return text;
   const keys = sortedKeys(items);
   const longest = Math.max(...keys.map(({ lower }) => lower.length));
   const lower = lowered(text);
   let said = '';
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0, looked = 0; at < text.length; looked++) {
+    if (looked % STEP_CHARS === STEP_CHARS - 1) yield;
     const item = itemAt(keys, lower.slice(at, at + longest), text.slice(at, at + longest));
     said += item ? item.value : text.charAt(at);
     at += item ? item.key.length : 1;

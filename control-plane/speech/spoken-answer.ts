@@ -38,7 +38,7 @@ export async function startSpeech(context: Context, reply: FastifyReply, asked: 
   try {
     const voices = await requestedVoices(context, caller, request, gone.signal);
     const options = speakOptions(request, asked.language ?? languageOf(context, voices[0] ?? null));
-    const segments = new Script(voices, request.pronunciation_dictionary).segments(request.text);
+    const segments = await new Script(voices, request.pronunciation_dictionary).pronounced(request.text);
     const pieces = synthesise(context, { caller, requestId, model, slot }, { options, segments }, gone.signal);
     return startingWith(await pieces.next(), pieces);
   } catch (error) {

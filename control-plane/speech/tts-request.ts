@@ -147,8 +147,15 @@ export class Script {
     const segments: Segment[] = [];
     for (const [index, part] of text.split(/<\|speaker:(\d{1,3})\|>/).entries()) {
       if (index % 2 === 1) this.#speaker = Number(part);
-      else if (part.trim() !== '') segments.push({ text: pronounce(part, this.#items), voiceId: this.#voice() });
+      else if (part.trim() !== '') segments.push({ text: part, voiceId: this.#voice() });
     }
+    return segments;
+  }
+
+  /** The same with the dictionaries' pronunciations. Rejects as `segments` throws, and as `pronounce` does. */
+  async pronounced(text: string): Promise<Segment[]> {
+    const segments: Segment[] = [];
+    for (const { text: written, voiceId } of this.segments(text)) segments.push({ text: await pronounce(written, this.#items), voiceId });
     return segments;
   }
 

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { pronounce } from '#control-plane/speech/pronunciation.ts';
+import { pronounce, pronouncing } from '#control-plane/speech/pronunciation.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 
+/** One entry. */
 const item = (key: string, value = '!', case_sensitive = false) => ({ key, value, case_sensitive });
 
 describe('security 6: a pronunciation dictionary', () => {
   it('is applied in time linear in its entries, however alike they begin', () => {
     const make = (size: number) => Array.from({ length: size }, (_, index) => item(`${'a'.repeat(240)}b${index}`));
-    const growth = growthOf({ make, run: (items) => pronounce(repeated('a', 2_000), items), longest: 5_000 });
+    const growth = growthOf({ make, run: (items) => [...pronouncing(repeated('a', 2_000), items)], longest: 5_000 });
     expect(growth.ratio).toBeLessThanOrEqual(MOST_GROWTH);
   });
 
@@ -18,7 +19,7 @@ describe('security 6: a pronunciation dictionary', () => {
     ['Na na', [item('na', '1'), item('Na', '2', true)], '1 1'],
     ['Na na', [item('Na', '2', true), item('na', '1')], '2 1'],
     ['İstanbul ends', [item('istanbul', '1'), item('ENDS', '2')], 'İstanbul 2'],
-  ])('turns %j as the longest entry says, from left to right', (text, items, said) => {
-    expect(pronounce(text, items)).toBe(said);
+  ])('turns %j as the longest entry says, from left to right', async (text, items, said) => {
+    expect(await pronounce(text, items)).toBe(said);
   });
 });
