@@ -10,6 +10,9 @@ import type { ApiServer } from '../server.ts';
 import { admitCall } from './admit-call.ts';
 import { bearerOfBasic, drachtioQuery, readDrachtioQuestion } from './drachtio-question.ts';
 
+/** What one UDP datagram can carry. */
+const MAX_INVITE_BYTES = 65_535;
+
 /** Registers the routes. */
 export function registerAdmitRoutes(app: ApiServer, context: Context): void {
   app.post(
@@ -29,7 +32,7 @@ export function registerAdmitRoutes(app: ApiServer, context: Context): void {
 
 /** In a scope of its own, as it alone takes plain text. Its address ends in a slash: drachtio-server adds one to what its configuration says, before the query. */
 function registerDrachtioRoute(app: ApiServer, context: Context): void {
-  app.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('text/plain', { parseAs: 'string', bodyLimit: MAX_INVITE_BYTES }, (_request, body, done) => done(null, body));
   app.post(
     '/internal/sip/drachtio/',
     {

@@ -47,6 +47,10 @@ describe('the question of drachtio-server', () => {
       expect(readDrachtioQuestion(text, { source_address: '203.0.113.9', protocol: 'udp' })).toBeNull();
   });
 
+  it('is no longer than a datagram', async () => {
+    expect((await ask(`${INVITE}${'x'.repeat(70_000)}`)).status).toBe(413);
+  });
+
   it('is answered with the worker chosen, to holders of the token only', async () => {
     const user = await api.createUser();
     const agentId = await api.publishAgent(user);

@@ -44,6 +44,19 @@ describe('migrating', () => {
     expect(await connection().collection<{ _id: string }>('users').findOne({ _id: 'ann' })).toMatchObject({ nickname: 'Joe' });
   });
 
+  it('security 13: numbers bought before are proven, imported ones are not, and may be imported by others', async () => {
+    const numbers = connection().collection<{ _id: string; is_proven?: boolean }>('numbers');
+    await numbers.createIndex({ phone_number: 1 }, { unique: true, partialFilterExpression: { status: { $in: ['provisioning', 'active'] } } });
+    const stored = { phone_number: '+4930123456', status: 'active' };
+    await numbers.insertMany([
+      { _id: 'bought', ...stored, phone_number: '+15550100001', provider: 'managed' },
+      { _id: 'imported', ...stored, provider: 'sip' },
+    ] as never[]);
+    for (let times = 0; times < 2; times++) await MIGRATIONS.find(({ version }) => version === 2)?.run(connection());
+    expect((await numbers.find({ is_proven: true }).toArray()).map(({ _id }) => _id)).toEqual(['bought']);
+    await numbers.insertOne({ _id: 'again', team_id: 'another', ...stored, provider: 'sip' } as never);
+  });
+
   it('a step that was cut short runs again at the next start', async () => {
     const ran: number[] = [];
     const [first, second, third] = steps(ran) as [Migration, Migration, Migration];
