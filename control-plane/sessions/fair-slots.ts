@@ -31,7 +31,7 @@ export async function placeFairly(context: Parts, offer: JobOffer, userId: strin
   const { capacity, free, instanceIds } = context.dispatch.slots(offer.kind);
   all.set(offer.sessionId, own);
   try {
-    if (isLastTenth({ capacity, free: free - asking })) {
+    if (isLastTenth({ capacity, free }, asking)) {
       const held = await heldSlots(context, { instanceIds, placing: all, except: offer.sessionId });
       const accounts = await context.models.users.countDocuments({}).limit(held.size + 1);
       if (!mayTakeLast(userId, held, accounts)) throw fault('share_of_workers', { seconds: RETRY_SECONDS });

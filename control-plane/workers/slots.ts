@@ -16,9 +16,12 @@ export function slotsOf(
   };
 }
 
-/** True when the next slot is one of the last tenth, which is never less than one. */
-export function isLastTenth({ capacity, free }: Pick<WorkerSlots, 'capacity' | 'free'>): boolean {
-  return free <= Math.ceil(capacity / 10);
+/** Fewer slots than this have no last tenth. */
+const LEAST_SHARED = 10;
+
+/** True when the next slot is one of the last tenth, `asked` others being on their way to somebody. Where none is free nobody is kept from one. */
+export function isLastTenth({ capacity, free }: Pick<WorkerSlots, 'capacity' | 'free'>, asked: number): boolean {
+  return free > 0 && capacity >= LEAST_SHARED && free - asked <= Math.floor(capacity / 10);
 }
 
 /** Whether an account may take a slot of the last tenth: not while it holds as many as anybody does and somebody holds fewer. `accounts` is how many there are in all. */

@@ -10,13 +10,16 @@ describe('slots', () => {
   });
 
   it.each([
-    [100, 11, false],
-    [100, 10, true],
-    [100, 0, true],
-    [4, 2, false],
-    [4, 1, true],
-  ])('security 5: of %i, with %i free, the next is one of the last tenth: %s', (capacity, free, expected) => {
-    expect(isLastTenth({ capacity, free })).toBe(expected);
+    [100, 11, 0, false],
+    [100, 10, 0, true],
+    [100, 15, 5, true],
+    [100, 5, 9, true],
+    [100, 0, 0, false],
+    [19, 1, 0, true],
+    [9, 1, 0, false],
+    [2, 1, 0, false],
+  ])('security 5: of %i, with %i free and %i on their way to somebody, the next is one of the last tenth: %s', (capacity, free, asked, expected) => {
+    expect(isLastTenth({ capacity, free }, asked)).toBe(expected);
   });
 
   it.each([
