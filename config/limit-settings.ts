@@ -24,7 +24,7 @@ const dollars = z.string().transform((value, context) => {
 export const limitSettings = {
   LIMIT_PREVIEWS: count.default(10),
   LIMIT_PREVIEWS_PER_MINUTE: count.default(60),
-  LIMIT_UNJOINED_SESSIONS: count.default(120),
+  LIMIT_UNJOINED_SESSIONS: count.default(240),
   LIMIT_SESSIONS_PER_MINUTE: count.default(1_200),
   LIMIT_UPLOADS: count.default(20),
   LIMIT_UPLOAD_BYTES: count.default(512 * 1_048_576),
