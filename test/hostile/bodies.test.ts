@@ -7,7 +7,7 @@ describe('security 2: a form is read in time linear in its length', () => {
   it.each(Object.entries({ ...HOSTILE_TOKENS, 'names alone': 'a&', 'one value over and over': 'a=1&', escapes: '%41', 'half escapes': '%' }))(
     '%s',
     (_, token) => {
-      const growth = growthOf({ make: (size) => repeated(token, size), run: readUrlencoded, longest: 256 * 1_024 });
+      const growth = growthOf({ make: (size) => repeated(token, size), run: readUrlencoded, longest: 64 * 1_024 });
       expect(growth.ratio).toBeLessThanOrEqual(MOST_GROWTH);
     },
   );
