@@ -37,6 +37,11 @@ export function readDoing(fd: number): string | null {
   return text === '' ? null : text;
 }
 
+/** The session a worker's last line names; null where it names none. */
+export function sessionIn(line: string): string | null {
+  return /^session (\S+)/.exec(line)?.[1] ?? null;
+}
+
 /** Closes the file. */
 export function closeDoing(fd: number): void {
   closeSync(fd);

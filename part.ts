@@ -5,7 +5,7 @@
 import { flushCompileCache } from 'node:module';
 import type { Logger } from '#config/log.ts';
 import { DOING_FD, tellDoing } from './doing.ts';
-import type { ChildMessage, SupervisorMessage } from './supervisor.ts';
+import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 
 /** A running part. */
 export interface Part {
@@ -17,8 +17,8 @@ export interface Part {
   drain(): Promise<void>;
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
-  /** The supervisor saw a worker's process end (control plane only); `isReplaced` says whether a successor can be counted on. */
-  workerDied?(instanceId: string, isReplaced: boolean): void;
+  /** The supervisor saw a worker's process end (control plane only). */
+  workerDied?(death: WorkerDeath): void;
 }
 
 const ALIVE_MS = 500;
@@ -58,7 +58,7 @@ export async function runPart(logger: Logger, start: (doing: (what: string) => v
       );
   };
   process.on('message', (message: SupervisorMessage) => {
-    if (message.type === 'worker_died') part.workerDied?.(message.instanceId, message.isReplaced);
+    if (message.type === 'worker_died') part.workerDied?.(message);
     else if (part.facts['outlivesDrain'] === true) void drain();
     else stop();
   });

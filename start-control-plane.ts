@@ -115,8 +115,8 @@ async function compose(settings: Settings, logger: Logger, doing: Context['doing
       ...(settings.REDIS_URL === undefined ? ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)'] : []),
       `ready ${JSON.stringify({ port: server.port })}`,
     ],
-    workerDied: (instanceId, isReplaced) => {
-      hub.workerDied(instanceId, { isReplaced }).catch((error: unknown) => logger.error({ err: error }, 'sessions of a dead worker'));
+    workerDied: ({ instanceId, ...how }) => {
+      hub.workerDied(instanceId, how).catch((error: unknown) => logger.error({ err: error }, 'sessions of a dead worker'));
     },
     drain: async () => hub.drain(),
     async close() {

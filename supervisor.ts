@@ -8,7 +8,7 @@ import { execArgv } from 'node:process';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import { BEHIND_FAVOURED, FAVOURED, favourProcess } from '#media/thread-priority.ts';
-import { closeDoing, openDoing, readDoing } from './doing.ts';
+import { closeDoing, openDoing, readDoing, sessionIn } from './doing.ts';
 import { processorWaitMs, Standstill } from './standstill.ts';
 
 /** The processes of one machine. */
@@ -22,10 +22,18 @@ export type ChildMessage =
 
 /** Supervisor → child. */
 export type SupervisorMessage =
-  /** `isReplaced` is false where its successors fail again and again before they are ready: nobody is to wait for the next one. */
-  | { readonly type: 'worker_died'; readonly instanceId: string; readonly isReplaced: boolean }
+  | ({ readonly type: 'worker_died' } & WorkerDeath)
   /** Take no new call; end the live ones within `DRAIN_SECONDS`, then exit 0. */
   | { readonly type: 'drain' };
+
+/** What the control plane is told of a worker that ended. */
+export interface WorkerDeath {
+  readonly instanceId: string;
+  /** False where its successors fail again and again before they are ready: nobody is to wait for the next one. */
+  readonly isReplaced: boolean;
+  /** The session it was at when it was killed for standing still; null where it ended otherwise, or was at none. */
+  readonly stoodIn: string | null;
+}
 
 /** A process standing still this long is killed; design.md §2. Time in which the machine did not let it run does not count. */
 const HANG_MS = 2_000;
@@ -79,14 +87,18 @@ interface Child {
   standstill: Standstill;
   /** File in which the process says what it is doing. */
   doing: number | null;
+  /** The session it was killed in for standing still. */
+  stoodIn: string | null;
   backoffMs: number;
 }
+
+type DeadWorker = Omit<WorkerDeath, 'isReplaced'> & { readonly child: Child };
 
 /** Keeps the processes of one machine running. */
 export class Supervisor {
   readonly #deps: SupervisorDeps;
   readonly #children: Child[] = [];
-  readonly #deadWorkers: { readonly instanceId: string; readonly child: Child }[] = [];
+  readonly #deadWorkers: DeadWorker[] = [];
   readonly #timers = new Set<Timer>();
   #isStopping = false;
   #lastCheckMs: number;
@@ -110,6 +122,7 @@ export class Supervisor {
       startedMs: now,
       standstill: new Standstill(now),
       doing: null,
+      stoodIn: null,
       backoffMs: BACKOFF_FIRST_MS,
     };
     this.#children.push(child);
@@ -152,6 +165,7 @@ export class Supervisor {
     child.startedMs = clock.now();
     child.standstill = new Standstill(child.startedMs);
     child.doing = openDoing();
+    child.stoodIn = null;
     const process = fork(program, [child.spec.role], {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.doing ?? 'ignore'],
       execArgv: [...execArgv, ...(child.spec.nodeOptions ?? [])],
@@ -188,7 +202,7 @@ export class Supervisor {
     child.doing = null;
     if (!child.isReady) child.failedStarts += 1;
     if (child.spec.role === 'worker') {
-      const dead = { instanceId: child.instanceId, child };
+      const dead = { instanceId: child.instanceId, stoodIn: child.stoodIn, child };
       this.#deadWorkers.push(dead);
       for (const other of this.#children) if (other.spec.role === 'control-plane') this.#tellOfDeath(other, dead);
     }
@@ -230,11 +244,12 @@ export class Supervisor {
       { name: child.spec.name, stoodMs: Math.round(stoodMs), doing },
       `${child.spec.name} stood still for ${Math.round(stoodMs).toLocaleString('en')} ms in ${doing}; killing it`,
     );
+    child.stoodIn = sessionIn(doing);
     process.kill('SIGKILL');
   }
 
-  #tellOfDeath(controlPlane: Child, { instanceId, child }: { readonly instanceId: string; readonly child: Child }): void {
-    this.#tell(controlPlane, { type: 'worker_died', instanceId, isReplaced: !this.#isStopping && child.failedStarts < HOPELESS_STARTS });
+  #tellOfDeath(controlPlane: Child, { child, ...dead }: DeadWorker): void {
+    this.#tell(controlPlane, { type: 'worker_died', ...dead, isReplaced: !this.#isStopping && child.failedStarts < HOPELESS_STARTS });
   }
 
   #tell(child: Child, message: SupervisorMessage): void {

@@ -97,6 +97,13 @@ describe('supervisor', () => {
     expect(errors[0]).toMatch(/^worker stood still for \d,\d{3} ms in POST \/v1\/agent\/tools \(request 0123\); killing it$/);
   }, 70_000);
 
+  it('security 3: tells the control plane which session the worker stood still in', async () => {
+    const hanging = { BEHAVIOUR_worker: 'hang', HANG_ONCE: '1', DOING: 'session 0123 (assign)' };
+    start(['control-plane', 'worker'], (role, starts) => (role === 'worker' && starts === 1 ? hanging : {}));
+    // Time in which a busy machine does not let it run is not counted against it.
+    await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-\S+ in 0123$/)]), { timeout: 60_000 });
+  }, 70_000);
+
   it('leaves a process alone that the machine does not let run', async () => {
     // It stands for 4 s, in which a busy machine would have let it run hardly ever.
     const processorWaitMs = async () => performance.now() * 0.9;

@@ -16,7 +16,7 @@ import { countTestSpending, requireTestSpending } from './test-shares.ts';
 
 type TestReport = Extract<DurableReport, { type: 'agent_test' }>;
 
-const ATTEMPTS = 3;
+const ATTEMPTS = 2;
 /** A worker ends a run within eight minutes. */
 const DEADLINE_MS = 10 * 60_000;
 /** Looked at again while no worker is free, and for what other processes queued. */
@@ -74,7 +74,7 @@ async function work(context: Context): Promise<void> {
 /** Settles or places one run; false when no worker is free. */
 async function start(context: Context, run: TestRunDocument): Promise<boolean> {
   if (run.epoch >= ATTEMPTS) {
-    await finishRun(context, run, testError('The run was lost with its worker three times'));
+    await finishRun(context, run, testError('The run was lost with its worker twice'));
     return true;
   }
   const unpaid = await requireTestSpending(context, run.team_id).catch((error: unknown) => {

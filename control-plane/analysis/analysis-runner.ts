@@ -16,7 +16,7 @@ import { changeSession, loadSession, storeChange } from '../sessions/session-sto
 import { readTimeline } from '../sessions/timeline.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 
-const ATTEMPTS = 3;
+const ATTEMPTS = 2;
 /** A model call over a long transcript, with room. */
 const DEADLINE_MS = 120_000;
 /** Looked at again while no worker is free, and for what other processes queued. */

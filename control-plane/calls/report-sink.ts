@@ -21,6 +21,6 @@ export interface ReportSink {
   workerLost(instanceId: string): Promise<void>;
   /** The worker is back with these sessions (the list grows by what it accepts meanwhile); any other live session of it is settled as `heartbeat_timeout`. */
   workerBack(instanceId: string, sessions: readonly { readonly sessionId: string; readonly epoch: number }[]): Promise<void>;
-  /** The worker's process is certainly gone and its spool has been read: other workers take its calls over, and what cannot be taken over ends `heartbeat_timeout`. */
-  workerDead(instanceId: string, diedAt: Date): Promise<void>;
+  /** The worker's process is certainly gone and its spool has been read: other workers take its calls over, and what cannot be taken over ends `heartbeat_timeout`. `stoodIn` is the session it was killed in for standing still. */
+  workerDead(instanceId: string, diedAt: Date, stoodIn?: string | null): Promise<void>;
 }

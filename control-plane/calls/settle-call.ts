@@ -41,7 +41,7 @@ export function createReportSink(context: Context): ReportSink {
     },
     workerLost: (instanceId) => workerLost(context, instanceId),
     workerBack: (instanceId, sessions) => workerBack(context, instanceId, sessions),
-    workerDead: (instanceId, diedAt) => workerDead(context, instanceId, diedAt),
+    workerDead: (instanceId, diedAt, stoodIn) => workerDead(context, instanceId, { diedAt, stoodIn: stoodIn ?? null }),
   };
 }
 

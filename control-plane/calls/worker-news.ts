@@ -11,6 +11,8 @@ const SPOOL_GRACE_MS = 3_000;
 
 /** A session this many workers have died with is not given to another. */
 const MOST_DEATHS = 2;
+/** The same for the neighbours of a session a worker stood still in: they are not likely what killed it. */
+const MOST_DEATHS_OF_NEIGHBOURS = 4;
 
 type SessionKey = { readonly sessionId: string; readonly epoch: number };
 
@@ -36,11 +38,22 @@ export async function workerBack(context: Context, instanceId: string, sessions:
   await Promise.all(lost.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
 }
 
+/** How a worker's process ended: when, and the session it was killed in for standing still. */
+interface Death {
+  readonly diedAt: Date;
+  readonly stoodIn: string | null;
+}
+
 /** Its process has ended. */
-export async function workerDead(context: Context, instanceId: string, diedAt: Date): Promise<void> {
+export async function workerDead(context: Context, instanceId: string, { diedAt, stoodIn }: Death): Promise<void> {
   await loseTestRuns(context, instanceId);
   const sessions = await sessionsOf(context, instanceId, ['pending', 'active', 'unknown']);
-  await Promise.all(sessions.map(({ _id, epoch }) => handOn(context, { sessionId: _id, epoch, diedAt })));
+  await Promise.all(
+    sessions.map(({ _id, epoch }) => {
+      const isNeighbour = stoodIn !== null && stoodIn !== _id;
+      return handOn(context, { sessionId: _id, epoch, diedAt }, isNeighbour ? MOST_DEATHS_OF_NEIGHBOURS : MOST_DEATHS);
+    }),
+  );
   const analyses = await context.models.sessions
     .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
     .lean();
@@ -49,9 +62,9 @@ export async function workerDead(context: Context, instanceId: string, diedAt: D
 }
 
 /** The call goes to another worker, unless it may be what kills them. */
-async function handOn(context: Context, left: Left): Promise<void> {
+async function handOn(context: Context, left: Left, mostDeaths: number): Promise<void> {
   const { sessionId, epoch, diedAt } = left;
-  if ((await countDeaths(context, left)) >= MOST_DEATHS) await giveUpForGood(context, left);
+  if ((await countDeaths(context, left)) >= mostDeaths) await giveUpForGood(context, left, mostDeaths);
   else if (!(await takeOver(context, left))) await replaceOrGiveUp(context, sessionId, epoch, diedAt);
 }
 
@@ -63,12 +76,12 @@ async function countDeaths({ models }: Context, { sessionId, epoch }: Left): Pro
   return session?.died_epochs?.length ?? 0;
 }
 
-async function giveUpForGood(context: Context, { sessionId }: Left): Promise<void> {
+async function giveUpForGood(context: Context, { sessionId }: Left, deaths: number): Promise<void> {
   const ended = await changeSession(context, sessionId, { type: 'given_up', at: now(context) });
   if (!ended) return;
   context.metrics.sessionsGivenUp.inc();
   const { team_id: teamId, agent_id: agentId, end_reason: endReason } = ended;
-  context.logger.error({ sessionId, teamId, agentId, endReason }, 'two workers died with this session; it goes to no third');
+  context.logger.error({ sessionId, teamId, agentId, endReason }, `${deaths} workers died with this session; it goes to no other`);
   await carryOn(context, ended);
 }
 

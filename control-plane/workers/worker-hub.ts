@@ -218,9 +218,9 @@ export class WorkerHub implements Dispatch, OwnWorkers {
 
   /**
    * The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been read, or after a moment,
-   * which nobody waits for where no successor comes (`isReplaced` false).
+   * which nobody waits for where no successor comes (`isReplaced` false). `stoodIn` is the session it was killed in for standing still.
    */
-  async workerDied(instanceId: string, options: { readonly isReplaced: boolean }): Promise<void> {
+  async workerDied(instanceId: string, options: { readonly isReplaced: boolean; readonly stoodIn?: string | null }): Promise<void> {
     // Once it is closed the store is gone, and the next start looks after what is left.
     if (this.#isClosed || this.#dead.has(instanceId)) return;
     const settled = this.#settleWhenRead(instanceId, options);
@@ -228,7 +228,10 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     await settled.finally(() => this.#deaths.delete(settled));
   }
 
-  async #settleWhenRead(instanceId: string, { isReplaced }: { readonly isReplaced: boolean }): Promise<void> {
+  async #settleWhenRead(
+    instanceId: string,
+    { isReplaced, stoodIn }: { readonly isReplaced: boolean; readonly stoodIn?: string | null },
+  ): Promise<void> {
     const diedAt = new Date(this.#deps.clock.wallTime());
     this.#dead.add(instanceId);
     this.#workers.get(instanceId)?.close();
@@ -236,7 +239,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     if (!this.expectsWorker()) for (const waiter of this.#spoolWaiters.values()) waiter();
     else await Promise.race([new Promise<void>((resolve) => this.#spoolWaiters.set(instanceId, resolve)), this.#deps.clock.sleep(SPOOL_GRACE_MS)]);
     this.#spoolWaiters.delete(instanceId);
-    await this.#settleDead(instanceId, diedAt);
+    await this.#settleDead(instanceId, diedAt, stoodIn);
   }
 
   heardSoFar(sessionId: string): HeardSoFar | null {
@@ -314,9 +317,9 @@ export class WorkerHub implements Dispatch, OwnWorkers {
   }
 
   /** What a dead worker told stands before its sessions go to another one. */
-  async #settleDead(instanceId: string, diedAt = new Date(this.#deps.clock.wallTime())): Promise<void> {
+  async #settleDead(instanceId: string, diedAt = new Date(this.#deps.clock.wallTime()), stoodIn?: string | null): Promise<void> {
     await this.#reports.settled();
-    await this.#deps.sink().workerDead(instanceId, diedAt);
+    await this.#deps.sink().workerDead(instanceId, diedAt, stoodIn);
   }
 
   /** A link that is back within milliseconds must not be overtaken by the news that it was lost: its sessions would stay unknown. */

@@ -37,7 +37,8 @@ function dialogOf(sip_call_id: string): ReportedDialog {
   return { sip_call_id, ...party, ...sdp, route_set: [], local_cseq: 1, remote_target: `sip:${sip_call_id}@192.0.2.2` };
 }
 
-const workerDies = (instanceId = 'worker-1') => api.sink.workerDead(instanceId, new Date(api.clock.wallTime()));
+const workerDies = (instanceId = 'worker-1', stoodIn: string | null = null) =>
+  api.sink.workerDead(instanceId, new Date(api.clock.wallTime()), stoodIn);
 
 /** What the successor is told when the call's worker dies. */
 async function handedOver(): Promise<{ readonly caller: string | undefined; readonly person: unknown }> {
@@ -85,6 +86,17 @@ describe('a session two workers have died with', () => {
     const [told] = await api.context.models.deliveries.find({ session_id: id }).lean();
     expect(told?.event).toBe('call.ended');
     expect((await givenUp()) - before).toBe(1);
+  });
+
+  it('security 3: does not end its neighbours with it where the workers stood still in it', async () => {
+    const user = await api.createUser();
+    const agent_id = await api.publishAgent(user);
+    const create = async () => (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body.session_id as string;
+    const [poison, neighbour] = [await create(), await create()];
+    for (const id of [poison, neighbour]) await api.report(id, { type: 'joined', at: api.at() });
+    for (let death = 1; death <= 2; death++) await workerDies('worker-1', poison);
+    expect(await read(poison, user.key)).toMatchObject({ status: 'completed', end_reason: 'internal_error' });
+    expect(await read(neighbour, user.key)).toMatchObject({ status: 'active' });
   });
 
   it('security 3: before anybody joined, it fails as internal_error and costs nothing', async () => {
