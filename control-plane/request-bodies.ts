@@ -49,9 +49,12 @@ export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mostFie
     const bodyLimit = Math.min(mostBytes, URLENCODED_BYTES);
     scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit }, (_request, body, done) => {
       // A route's own limit stands above that of the parser.
-      const isTooLarge = Buffer.byteLength(body) > bodyLimit || String(body).split('&', MOST_PARTS + 1).length > MOST_PARTS;
-      if (isTooLarge) return done(fault('too_large'));
-      done(null, body.length === 0 ? undefined : readUrlencoded(String(body)));
+      if (Buffer.byteLength(body) > bodyLimit) return done(fault('too_large'));
+      try {
+        done(null, body.length === 0 ? undefined : readUrlencoded(String(body)));
+      } catch (error) {
+        done(error as Error);
+      }
     });
   }
   if (kinds.includes('multipart')) {
@@ -69,8 +72,9 @@ export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mostFie
   }
 }
 
-/** Reads `a=1&b=2`. */
+/** Reads `a=1&b=2`. Throws `too_large` for more fields than a form may have. */
 export function readUrlencoded(text: string): Record<string, unknown> {
+  if (text.split('&', MOST_PARTS + 1).length > MOST_PARTS) throw fault('too_large');
   return byName(new URLSearchParams(text));
 }
 

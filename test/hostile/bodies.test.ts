@@ -3,11 +3,20 @@ import { readUrlencoded } from '#control-plane/request-bodies.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';
 
+/** A form of too many fields is refused, and not read. */
+function read(text: string): unknown {
+  try {
+    return readUrlencoded(text);
+  } catch (error) {
+    return error;
+  }
+}
+
 describe('security 2: a form is read in time linear in its length', () => {
   it.each(Object.entries({ ...HOSTILE_TOKENS, 'names alone': 'a&', 'one value over and over': 'a=1&', escapes: '%41', 'half escapes': '%' }))(
     '%s',
     (_, token) => {
-      const growth = growthOf({ make: (size) => repeated(token, size), run: readUrlencoded, longest: 64 * 1_024 });
+      const growth = growthOf({ make: (size) => repeated(token, size), run: read, longest: 64 * 1_024 });
       expect(growth.ratio).toBeLessThanOrEqual(MOST_GROWTH);
     },
   );
