@@ -2,7 +2,7 @@
  * The secrets a deployment generates for itself, kept in `DATA_DIR/credentials.json` (mode 0600): the operator's key, the workers' token and the master key.
  * What the environment sets wins. The master key wraps every stored secret and every session's data key.
  */
-import { hkdfSync, randomBytes } from 'node:crypto';
+import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -53,6 +53,11 @@ export function loadCredentials(settings: Settings): Credentials {
 /** What a credentials file of these says, for a backup. */
 export function credentialsText({ rootApiKey, workerToken, masterKey }: Credentials): string {
   return textOf({ root_api_key: rootApiKey, worker_token: workerToken, master_key: masterKey.toString('hex') });
+}
+
+/** What a deployment is called where several are told apart: 12 hex digits that tell nothing of its master key. */
+export function deploymentOf(masterKey: Uint8Array): string {
+  return createHash('sha256').update(masterKey).digest('hex').slice(0, 12);
 }
 
 /** The master key in a credentials file. Throws when it is not there or cannot be read as what was written. */

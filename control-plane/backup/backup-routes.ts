@@ -1,6 +1,7 @@
 /** A backup of the whole deployment, taken while it runs (docs/operations.md): one tar over HTTP, for the operator only, as the keys to everything are in it. */
 
 import { Readable } from 'node:stream';
+import { deploymentOf } from '#config/credentials.ts';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import type { ApiServer } from '../server.ts';
@@ -43,6 +44,10 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
         summary: 'The wrapped data keys of all sessions that were not erased, as application/x-ndjson: what a backup leaves out',
       },
     },
-    (_request, reply) => reply.type('application/x-ndjson').send(Readable.from(keyLines(context))),
+    (_request, reply) =>
+      reply
+        .type('application/x-ndjson')
+        .header('parley-deployment', deploymentOf(context.credentials.masterKey))
+        .send(Readable.from(keyLines(context))),
   );
 }

@@ -7,10 +7,10 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Worker } from 'node:worker_threads';
 import { type Pack, pack } from 'tar-stream';
 import { credentialsText } from '#config/credentials.ts';
 import { type Context, now } from '../context.ts';
+import { runThread } from './run-thread.ts';
 
 type Parts = Pick<Context, 'settings' | 'credentials' | 'blobs' | 'clock' | 'logger'>;
 
@@ -21,7 +21,8 @@ export async function packBackup(context: Parts, copyTo: (file: string) => Promi
   const removeScratch = () => rm(scratch, { recursive: true, force: true });
   try {
     await copyTo(copy);
-    await withholdFrom(copy, context.credentials.masterKey);
+    // On a thread of its own: every session of the copy is rewritten.
+    await runThread(new URL('./withhold-thread.ts', import.meta.url), { file: copy, masterKey: context.credentials.masterKey });
   } catch (error) {
     await removeScratch();
     throw error;
@@ -37,15 +38,6 @@ export async function packBackup(context: Parts, copyTo: (file: string) => Promi
   return Readable.from(tar, { objectMode: false });
 }
 
-/** On a thread of its own: every session of the copy is rewritten. */
-function withholdFrom(file: string, masterKey: Uint8Array): Promise<void> {
-  const thread = new Worker(new URL('./withhold-thread.ts', import.meta.url), { workerData: { file, masterKey } });
-  return new Promise((resolve, reject) => {
-    thread.once('error', reject);
-    thread.once('exit', () => resolve());
-  });
-}
-
 async function fill(tar: Pack, context: Parts, database: string): Promise<void> {
   const { settings, credentials, blobs } = context;
   // When the reader goes away the tar ends, and nobody calls back any more.
@@ -58,7 +50,7 @@ async function fill(tar: Pack, context: Parts, database: string): Promise<void> 
     ]);
   // A bucket is backed up by whoever keeps it.
   const hasBlobs = !settings.BLOBS_URL.startsWith('s3:');
-  const manifest = { format: 'parley-backup', version: 1, created_at: now(context).toISOString(), has_blobs: hasBlobs, data_dir: settings.DATA_DIR };
+  const manifest = { format: 'parley-backup', version: 2, created_at: now(context).toISOString(), has_blobs: hasBlobs, data_dir: settings.DATA_DIR };
   await add('manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`));
   await add('credentials.json', Buffer.from(credentialsText(credentials)));
   const { size } = await stat(database);

@@ -27,6 +27,8 @@ export const MIGRATIONS: readonly Migration[] = [
       if (indexes.some(({ name }) => name === 'phone_number_1')) await numbers.dropIndex('phone_number_1');
     },
   },
+  // Read in both forms, so nothing is rewritten; but an older release cannot read the text.
+  { version: 3, name: 'metadata as text', run: async () => undefined },
 ];
 
 interface Applied {

@@ -1,6 +1,6 @@
 /** `parley backup` and `parley restore`: everything a deployment is made of as one tar, taken while it runs, and put back into an empty DATA_DIR. */
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -10,17 +10,18 @@ import { z } from 'zod';
 import { masterKeyIn } from '#config/credentials.ts';
 import { lockDataDir } from '#config/data-dir-lock.ts';
 import { readSettings } from '#config/env.ts';
-import { parseJson } from '#config/parse-json.ts';
-import { keysIn, returnKeys, type WrappedKeys } from '#control-plane/backup/withheld-keys.ts';
+import { returnKeys, type WrappedKeys } from '#control-plane/backup/withheld-keys.ts';
 import { createDataKeys } from '#control-plane/secrets/secret-box.ts';
 import { openBlobs } from '#media/blobs.ts';
 import { CommandError } from './api.ts';
 import type { Common } from './common.ts';
 import { mebibytes, show, showProgress } from './output.ts';
+import { fetchKeys, KEYS_FILE, newestKeys } from './session-keys.ts';
 
 const manifest = z.object({
   format: z.literal('parley-backup'),
-  version: z.literal(1),
+  /** 1 has the keys of its sessions in it. */
+  version: z.union([z.literal(1), z.literal(2)]),
   created_at: z.string(),
   has_blobs: z.boolean(),
   data_dir: z.string().optional(),
@@ -28,10 +29,6 @@ const manifest = z.object({
 
 /** The keys to everything are in these files; flushed before they count as written. */
 const PRIVATE = { mode: 0o600, flush: true };
-
-/** Always the newest keys: older ones open what was erased since, and are to be overwritten. */
-const KEYS_FILE = 'parley-session-keys.ndjson';
-const keyLine = z.object({ session_id: z.string(), wrapped_key: z.base64() });
 
 /** Adds the commands. */
 export function addBackupCommands(program: Command, common: Common): void {
@@ -42,9 +39,8 @@ export function addBackupCommands(program: Command, common: Common): void {
     )
     .option('--keys-only', `only ${KEYS_FILE} anew, after an erasure`)
     .action(async (file = `parley-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`, options: { keysOnly?: boolean }) => {
-      const keys = join(dirname(file), KEYS_FILE);
       if (options.keysOnly) {
-        await fetchKeys(common, keys);
+        const keys = await fetchKeys(common.api(), dirname(file));
         show({ keys }, common, () => console.log(`Keys of sessions in ${keys}`));
         return;
       }
@@ -60,7 +56,7 @@ export function addBackupCommands(program: Command, common: Common): void {
         throw new CommandError(`the backup broke off (${(error as Error).message}): see the product’s log, then try again`);
       }
       await rename(partial, file);
-      await fetchKeys(common, keys);
+      const keys = await keysBeside(file, common);
       const { size } = await stat(file);
       show({ file, bytes: size, keys }, common, () => console.log(`Backed up into ${file} (${mebibytes(size)}), its sessions' keys in ${keys}`));
     });
@@ -107,9 +103,12 @@ async function restore(file: string, to: { readonly dataDir: string; readonly bl
     for (const path of [database, credentials])
       if (existsSync(path)) throw new CommandError(`${to.dataDir} holds a deployment already: move it away, or restore into another directory`);
     await mkdir(join(to.dataDir, 'database'), { recursive: true, mode: 0o700 });
+    // What an interrupted restore left would be taken for a part of this one.
+    for (const end of ['', '-wal', '-shm']) await rm(`${database}.partial${end}`, { force: true });
     const found = await unpack(resolve(file), { database: `${database}.partial`, credentials: `${credentials}.partial`, blobsUrl: to.blobsUrl });
-    const keys = await newestKeys({ given: to.keys, origin: found.data_dir, beside: join(dirname(resolve(file)), KEYS_FILE) });
-    const sessions = returnKeys(`${database}.partial`, keys, createDataKeys(masterKeyIn(`${credentials}.partial`)));
+    const masterKey = masterKeyIn(`${credentials}.partial`);
+    const keys = await newestKeys({ given: to.keys, origin: found.data_dir, directory: dirname(resolve(file)), masterKey });
+    const sessions = returned(`${database}.partial`, keys, masterKey);
     await rename(`${database}.partial`, database);
     await rename(`${credentials}.partial`, credentials);
     return { ...found, sessions };
@@ -118,30 +117,24 @@ async function restore(file: string, to: { readonly dataDir: string; readonly bl
   }
 }
 
-/** Writes the keys of all sessions in place of those that were there. */
-async function fetchKeys(common: Common, file: string): Promise<void> {
-  const response = await common.api().send('POST', '/admin/backup/session-keys');
-  await pipeline(response.body as unknown as AsyncIterable<Uint8Array>, createWriteStream(`${file}.partial`, PRIVATE));
-  await rename(`${file}.partial`, file);
+/** The file with the keys of the sessions in a backup just taken. Throws `CommandError`, which says that the backup itself is there. */
+async function keysBeside(file: string, common: Common): Promise<string> {
+  try {
+    return await fetchKeys(common.api(), dirname(file));
+  } catch (error) {
+    throw new CommandError(
+      `${file} is whole, but its sessions' keys were not written (${(error as Error).message}): then run \`parley backup --keys-only\` in its directory`,
+    );
+  }
 }
 
-/** The keys in the first place there are any. */
-async function newestKeys(of: {
-  readonly given: string | undefined;
-  readonly origin: string | undefined;
-  readonly beside: string;
-}): Promise<WrappedKeys> {
-  if (of.given !== undefined) return keysOf(of.given);
-  const live = of.origin === undefined ? null : join(of.origin, 'database', 'database.sqlite');
-  if (live !== null && existsSync(live)) return keysIn(live);
-  return existsSync(of.beside) ? keysOf(of.beside) : new Map();
-}
-
-async function keysOf(file: string): Promise<WrappedKeys> {
-  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
-  const parsed = lines.map((line) => parseJson(keyLine, line));
-  if (parsed.includes(null)) throw new CommandError(`${file} holds no keys of sessions: name the file \`parley backup\` wrote (${KEYS_FILE})`);
-  return new Map(parsed.flatMap((line) => (line ? [[line.session_id, Buffer.from(line.wrapped_key, 'base64')]] : [])));
+/** Gives sessions their keys back. Throws `CommandError` when the keys are those of another deployment. */
+function returned(database: string, keys: WrappedKeys, masterKey: Buffer) {
+  try {
+    return returnKeys(database, keys, createDataKeys(masterKey));
+  } catch (error) {
+    throw new CommandError(`the keys of sessions do not open this backup (${(error as Error).message}): name the file of its deployment with --keys`);
+  }
 }
 
 function lockFree(dataDir: string) {

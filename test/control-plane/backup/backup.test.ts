@@ -31,7 +31,7 @@ describe('POST /admin/backup', () => {
     expect([response.statusCode, response.headers['content-type']]).toEqual([200, 'application/x-tar']);
     const files = await unpack(response.rawPayload);
     expect([...files.keys()]).toEqual(['manifest.json', 'credentials.json', 'database/database.sqlite', 'blobs/sessions/one/recording/user']);
-    expect(JSON.parse(String(files.get('manifest.json')))).toMatchObject({ format: 'parley-backup', version: 1, has_blobs: true });
+    expect(JSON.parse(String(files.get('manifest.json')))).toMatchObject({ format: 'parley-backup', version: 2, has_blobs: true });
     expect(JSON.parse(String(files.get('credentials.json')))).toMatchObject({ root_api_key: api.rootKey });
     expect(files.get('database/database.sqlite')?.subarray(0, 15).toString()).toBe('SQLite format 3');
     expect(String(files.get('blobs/sessions/one/recording/user'))).toBe('sound');

@@ -1,7 +1,8 @@
 /** A session erased after a backup: what the backup still tells, restored by the command line. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { loadCredentials } from '#config/credentials.ts';
@@ -54,6 +55,12 @@ async function parley(...args: string[]): Promise<void> {
   expect(await runParley(args, { folder, environment })).toMatchObject({ code: 0, err: '' });
 }
 
+/** The file of keys beside the backups. */
+function keysFile(): string {
+  const [file] = readdirSync(folder).filter((name) => /^parley-session-keys-[0-9a-f]{12}\.ndjson$/.test(name));
+  return join(folder, file!);
+}
+
 /** Sessions of a restored database. */
 async function restoredSessions(dataDir: string, ...ids: string[]): Promise<(SessionDocument | null)[]> {
   const logger = createLogger({ level: 'silent', name: 'test' });
@@ -68,7 +75,7 @@ it('security 18: the database in a backup has no key of a session, and no word o
   await callOf('u-1');
   await parley('backup', 'a.tar');
   const tar = readFileSync(join(folder, 'a.tar'));
-  const [wrapped] = readFileSync(join(folder, 'parley-session-keys.ndjson'), 'utf8').split('\n');
+  const [wrapped] = readFileSync(keysFile(), 'utf8').split('\n');
   expect(tar.includes('SQLite format 3')).toBe(true);
   expect(tar.includes(Buffer.from(JSON.parse(wrapped ?? '').wrapped_key, 'base64'))).toBe(false);
   expect(tar.includes('planted u-1')).toBe(false);
@@ -114,4 +121,76 @@ it('security 18: the files of the database forget what was erased', PATIENCE, as
   await erase('u-1');
   await expect.poll(() => isOnDisk(key), { timeout: 10_000 }).toBe(false);
   expect(isOnDisk(Buffer.from('planted u-1'))).toBe(false);
+});
+
+it('security 18: another deployment that is backed up into the same directory leaves the keys of this one alone', PATIENCE, async () => {
+  const id = await callOf('u-1');
+  await parley('backup', 'a.tar');
+  const other = await openTestCalls({});
+  await other.app.listen({ host: '127.0.0.1', port: 0 });
+  const environment = { PARLEY_URL: other.app.listeningOrigin, PARLEY_API_KEY: other.rootKey };
+  expect(await runParley(['backup', '--keys-only'], { folder, environment })).toMatchObject({ code: 0 });
+  await other.close();
+  await parley('restore', 'a.tar', '--data-dir', join(folder, 'restored'));
+  expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+});
+
+it('security 18: a deployment that was started afresh does not overwrite the keys of the sessions it lost', PATIENCE, async () => {
+  await callOf('u-1');
+  await parley('backup', 'a.tar');
+  const keys = readFileSync(keysFile(), 'utf8');
+  await api.context.models.sessions.deleteMany({});
+  await callOf('u-2');
+  const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
+  const { code, err } = await runParley(['backup', 'b.tar'], { folder, environment });
+  expect([code, err]).toEqual([2, expect.stringMatching(/b\.tar is whole.*move the file away.*parley backup --keys-only/s)]);
+  expect(readFileSync(keysFile(), 'utf8')).toBe(keys);
+});
+
+it.each([
+  ['of another deployment', 'other', ''],
+  ['that is damaged', 'own', 'cannot be read'],
+])(
+  'security 18: at the place a backup is from, a database %s does not stand in for the keys beside it',
+  PATIENCE,
+  async (_what, credentials, told) => {
+    const id = await callOf('u-1');
+    await parley('backup', 'a.tar');
+    mkdirSync(join(folder, 'database'));
+    if (credentials === 'own') writeFileSync(join(folder, 'database', 'database.sqlite'), 'no database at all '.repeat(500));
+    else {
+      rmSync(join(folder, 'credentials.json'));
+      loadCredentials(readSettings({ DATA_DIR: folder }));
+      await api.context.models.sessions.updateMany({}, { $set: { wrapped_key: null } });
+      await store.database.copyTo?.(join(folder, 'database', 'database.sqlite'));
+    }
+    const ran = await runParley(['restore', 'a.tar', '--data-dir', join(folder, 'restored')], { folder, environment: {} });
+    expect(ran).toMatchObject({ code: 0, err: told === '' ? '' : expect.stringContaining(told) });
+    expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+  },
+);
+
+it('security 18: keys that are not those of the backup are refused with the option that names others', PATIENCE, async () => {
+  const id = await callOf('u-1');
+  await parley('backup', 'a.tar');
+  const wrong = JSON.stringify({ session_id: id, wrapped_key: Buffer.alloc(60).toString('base64') });
+  writeFileSync(join(folder, 'wrong.ndjson'), `${wrong}\n`);
+  const { code, err } = await runParley(['restore', 'a.tar', '--data-dir', join(folder, 'restored'), '--keys', 'wrong.ndjson'], {
+    folder,
+    environment: {},
+  });
+  expect([code, err]).toEqual([2, expect.stringContaining('--keys')]);
+});
+
+it('security 18: what an interrupted restore left behind is no part of the next one', PATIENCE, async () => {
+  const id = await callOf('u-1');
+  await parley('backup', 'a.tar');
+  const left = join(folder, 'restored', 'database');
+  mkdirSync(left, { recursive: true });
+  const other = new DatabaseSync(join(folder, 'other.sqlite'));
+  other.exec('PRAGMA journal_mode=WAL; CREATE TABLE stale (id); INSERT INTO stale VALUES (1)');
+  copyFileSync(join(folder, 'other.sqlite-wal'), join(left, 'database.sqlite.partial-wal'));
+  other.close();
+  await parley('restore', 'a.tar', '--data-dir', join(folder, 'restored'));
+  expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
 });

@@ -1,0 +1,9 @@
+import { expect, it } from 'vitest';
+import { runThread } from '#control-plane/backup/run-thread.ts';
+
+const thread = (code: string) => runThread(new URL(`data:text/javascript,${code}`), null);
+
+it('security 18: a thread that ends without having done its work fails the backup', async () => {
+  await expect(thread('process.exit(3)')).rejects.toThrow('exit code 3');
+  await expect(thread('')).resolves.toBeUndefined();
+});
