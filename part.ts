@@ -4,7 +4,7 @@
  */
 import { flushCompileCache } from 'node:module';
 import type { Logger } from '#config/log.ts';
-import { DOING_FD, tellDoing } from './doing.ts';
+import { givenDoing, tellDoing } from './doing.ts';
 import type { ChildMessage, SupervisorMessage, WorkerDeath } from './supervisor.ts';
 
 /** A running part. */
@@ -35,7 +35,7 @@ export async function runPart(logger: Logger, start: (doing: (what: string) => v
   }
   // One forgotten rejection must not take every call of the process with it.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
-  const part = await start(tellDoing(isSupervised ? DOING_FD : null));
+  const part = await start(tellDoing(givenDoing(process.env)));
   // Now, as a killed process would keep nothing; after the first start there is nothing to write.
   flushCompileCache();
   let drained: Promise<void> | null = null;

@@ -8,7 +8,7 @@ import { execArgv } from 'node:process';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import { BEHIND_FAVOURED, FAVOURED, favourProcess } from '#media/thread-priority.ts';
-import { closeDoing, openDoing, readDoing, sessionIn } from './doing.ts';
+import { closeDoing, doingEnvironment, openDoing, readDoing, sessionIn } from './doing.ts';
 import { processorWaitMs, Standstill } from './standstill.ts';
 
 /** The processes of one machine. */
@@ -169,7 +169,7 @@ export class Supervisor {
     const process = fork(program, [child.spec.role], {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.doing ?? 'ignore'],
       execArgv: [...execArgv, ...(child.spec.nodeOptions ?? [])],
-      env: { ...baseEnvironment, ...child.spec.environment(child.instanceId) },
+      env: { ...baseEnvironment, ...child.spec.environment(child.instanceId), ...doingEnvironment(child.doing) },
       // A terminal's Ctrl-C reaches the supervisor alone, which then stops the others in order.
       detached: true,
     });

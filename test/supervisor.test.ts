@@ -1,4 +1,6 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
@@ -103,6 +105,19 @@ describe('supervisor', () => {
     // Time in which a busy machine does not let it run is not counted against it.
     await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-\S+ in 0123$/)]), { timeout: 60_000 });
   }, 70_000);
+
+  it('security 3: a part that another program starts leaves the descriptors of that program alone', async () => {
+    const file = join(directory, 'theirs');
+    writeFileSync(file, 'theirs');
+    const fd = openSync(file, 'r+');
+    const env = { ...process.env, BEHAVIOUR_worker: 'hang' };
+    const part = fork(program, ['worker'], { stdio: ['inherit', 'inherit', 'inherit', 'ipc', fd], env });
+    // Its first sign of life comes after what it tells of itself.
+    await once(part, 'message');
+    part.kill('SIGKILL');
+    closeSync(fd);
+    expect(readFileSync(file, 'utf8')).toBe('theirs');
+  });
 
   it('leaves a process alone that the machine does not let run', async () => {
     // It stands for 4 s, in which a busy machine would have let it run hardly ever.
