@@ -12,6 +12,8 @@ import { type CountedPlaces, freePlace, takePlace } from '../store/places.ts';
 
 /** Nobody is still buying a number for longer. */
 const PURCHASE_MS = 60_000;
+/** What a carrier sold without an answer it books this long afterwards at most. */
+const BOOKED_WITHIN_MS = 60 * 60_000;
 
 /** Of strangers who claim one number, no more are asked whether a call is theirs. */
 const MOST_HOLDERS = 200;
@@ -157,7 +159,7 @@ async function abandonPurchase(context: Context, number: NumberDocument): Promis
   });
 }
 
-/** Asks the carrier about a purchase that was given up; every step can be repeated. */
+/** Asks the carrier about a purchase that was given up, again and again for a while: it may book what it sold only later. Every step can be repeated. */
 export async function finishAbandoned(context: Context, number: NumberDocument): Promise<void> {
   await refundFirstDay(context, number);
   const bought = await context.carrier.findBought(number.phone_number);
@@ -168,6 +170,7 @@ export async function finishAbandoned(context: Context, number: NumberDocument):
     status: { $in: [...OCCUPYING_STATUSES] },
   });
   if (bought && !isTaken) await context.carrier.release(bought.carrierNumberId);
+  else if (context.clock.wallTime() - number.updated_at.getTime() < BOOKED_WITHIN_MS) return;
   await context.models.numbers.updateOne({ _id: number._id }, { $unset: { is_abandoned: '' } });
 }
 

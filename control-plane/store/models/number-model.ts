@@ -42,7 +42,7 @@ export interface NumberDocument {
   sip: NumberSip | null;
   /** It is its holder's beyond doubt: bought, or proven. One number has at most one such holder. Absent: not yet. */
   is_proven?: boolean;
-  /** Released before it was known whether the carrier had sold it; until that is known. */
+  /** Released before it was known whether the carrier had sold it; until it is given back, or an hour has passed. */
   is_abandoned?: true;
   /** Absent until set. */
   trunk_limits?: TrunkLimits;

@@ -135,6 +135,22 @@ describe('a purchase nobody saw the end of', () => {
     expect([twilio.owned, await credit()]).toEqual([[], '1.00']);
   });
 
+  it('store 3: is given back after its release although Twilio books it only later', async () => {
+    twilio.troubles[BUY] = ['done-then-hang-up'];
+    twilio.troubles[FIND] = Array.from({ length: 8 }, () => ({ status: 500 }));
+    await buy();
+    const [row] = await rows();
+    await api.clock.advance(61_000);
+    twilio.troubles[FIND] = [];
+    const sold = twilio.owned.splice(0);
+    await release(row.phone_number_id);
+    await keep();
+    twilio.owned.push(...sold);
+    await api.clock.advance(59 * 60_000);
+    await keep();
+    expect(twilio.owned).toEqual([]);
+  });
+
   it('a crash between the purchase and its record is healed by asking Twilio', async () => {
     const { body } = await buy();
     const stored = api.context.models.numbers;
