@@ -71,9 +71,9 @@ export const LIMITS = {
   optOutPhraseChars: 80,
   /** supplement 2.6, lifetime chosen here */
   recordingUrlSeconds: 900,
-  /** supplement 4.9 */
   /** chosen here: text of one synthesis request */
   spokenChars: 100_000,
+  /** supplement 4.9 */
   pronunciationItems: 5_000,
   pronunciationKeyChars: 256,
   pronunciationValueChars: 1_024,

@@ -27,12 +27,15 @@ export async function placeOnTrunk<Placed>(context: Parts, { number, sessionId }
     return place();
   };
   if (limit === null) return paced();
+  const refusal = fault('concurrent_calls_reached', { of: 'trunk', limit });
+  // Numbers on the same trunk that have no limit take no place.
+  if ((await callsOn(context, number)).length >= limit) throw refusal;
   const places = {
     id: trunkPlaces(number),
     limit,
     statuses: LIVE,
     earlier: () => callsOn(context, number),
-    refusal: fault('concurrent_calls_reached', { of: 'trunk', limit }),
+    refusal,
   };
   return holdingPlaces(context, { counted: [places], sessionId }, paced);
 }

@@ -21,7 +21,7 @@ export class LiveText {
     let end = 0;
     for (const match of this.#buffer.matchAll(SENTENCE_END)) end = match.index + match[0].length;
     const isLong = this.#buffer.length > this.#most;
-    if (end === 0 && isLong) end = this.#buffer.lastIndexOf(' ') + 1;
+    if (end < this.#least && isLong) end = this.#buffer.lastIndexOf(' ') + 1;
     if (end >= Math.max(1, this.#least)) return this.#cut(end);
     // However it is put together, no more than that is looked through again with what comes next.
     return isLong ? this.#cut(this.#buffer.length) : null;

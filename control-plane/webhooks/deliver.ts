@@ -63,9 +63,10 @@ export function startDeliverer(context: Context): ChoreLoop {
   }
 
   const loop = createChoreLoop('deliveries', logger, async () => {
+    const since = now(context);
     if (turns.hasRoom) await beginDue();
-    // What is due and waits for its turn is looked at again when an attempt ends.
-    const later = { state: 'pending' as const, next_at: { $gt: now(context) } };
+    // What was due and waits for its turn is looked at again when an attempt ends.
+    const later = { state: 'pending' as const, next_at: { $gt: since } };
     const next = await context.models.deliveries.findOne(later).sort({ next_at: 1 }).lean<DeliveryDocument>();
     const waitMs = next ? next.next_at.getTime() - clock.wallTime() : MAX_SLEEP_MS;
     alarm?.cancel();

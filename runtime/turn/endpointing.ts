@@ -42,7 +42,7 @@ export function judge(text: string, language: string): Judgement {
     .map(bare)
     .filter((token) => token !== '');
   return (
-    halfEmail(trimmed.slice(-MAIL_CHARS).toLowerCase(), tokens) ??
+    halfEmail(trimmed.slice(-MAIL_CHARS).toLowerCase().replace(/\s/g, ' '), tokens) ??
     dictated(trimmed, tokens, language) ??
     spelling(tokens) ??
     ending(trimmed, tokens, language)

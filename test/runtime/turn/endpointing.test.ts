@@ -26,6 +26,7 @@ describe('completeness of a turn', () => {
     ['at seven.', 'punctuation'],
     ['my email is anna at', 'half_email'],
     ['anna at gmail', 'half_email'],
+    ['my email is john at\u00a0gmail dot\u00a0com', 'plain'],
     ['my email is anna at gmail dot com', 'plain'],
     ['it is spelled s m i', 'spelling'],
     ['Ich hätte gern einen Tisch und', 'plain'],
