@@ -2,7 +2,8 @@
 import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import { type Context, now } from '../context.ts';
 import type { NumberDocument } from '../store/models/number-model.ts';
-import { dayOf, finishAbandoned, finishProvisioning, rentKey } from './number-store.ts';
+import { countHolder } from '../store/places.ts';
+import { dayOf, finishAbandoned, finishProvisioning, numberPlacesOf, rentKey } from './number-store.ts';
 
 const TICK_MS = 60_000;
 /** What another process may still be buying is left alone for this long. */
@@ -49,5 +50,7 @@ export async function keepNumbers(context: Context, before: Date): Promise<void>
 async function takeRent(context: Context, number: NumberDocument, day: string): Promise<void> {
   const price = context.settings.PRICE_NUMBER_PER_DAY;
   if (price > 0) await context.ledger.post({ userId: number.user_id, key: rentKey(number._id, day), kind: 'settle', amountMicros: -price });
+  // Bought by a replica of an older release, it was not counted.
+  await countHolder(context, numberPlacesOf(number.team_id), number._id);
   await context.models.numbers.updateOne({ _id: number._id, rent_day: number.rent_day }, { $set: { rent_day: day } });
 }

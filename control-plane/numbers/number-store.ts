@@ -218,10 +218,15 @@ async function occupy(
   return number;
 }
 
+/** Places of a team's numbers. */
+export function numberPlacesOf(teamId: string): string {
+  return `numbers:${teamId}`;
+}
+
 function numberPlaces({ models }: Context, { teamId, phoneNumberLimit }: Caller): CountedPlaces {
   const occupying = { team_id: teamId, status: { $in: [...OCCUPYING_STATUSES] } };
   return {
-    id: `numbers:${teamId}`,
+    id: numberPlacesOf(teamId),
     limit: phoneNumberLimit,
     statesOf: async (ids) => {
       const stored = await models.numbers.find({ _id: { $in: ids } }, { status: 1 }).lean<Pick<NumberDocument, '_id' | 'status'>[]>();

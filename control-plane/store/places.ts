@@ -52,6 +52,12 @@ export async function recountPlaces({ models }: Pick<Parts, 'models'>, id: strin
   await models.places.deleteOne({ _id: id });
 }
 
+/** Counts a holder that nobody counted when it was stored, such as one of an older release; where no list is begun yet, its beginning counts it. */
+export async function countHolder({ models, clock }: Parts, id: string, holderId: string): Promise<void> {
+  const guard = { _id: id, 'holders.id': { $ne: holderId } };
+  await models.places.collection.updateOne(guard as never, { $push: { holders: { id: holderId, at: new Date(clock.wallTime()) } } } as never);
+}
+
 async function take({ models, clock }: Parts, { id, limit }: CountedPlaces, holderId: string): Promise<boolean> {
   const guard = { _id: id, [`holders.${limit - 1}`]: { $exists: false }, 'holders.id': { $ne: holderId } };
   const update = { $push: { holders: { id: holderId, at: new Date(clock.wallTime()) } } };

@@ -211,6 +211,17 @@ describe('numbers nobody asks about', () => {
     return id;
   }
 
+  it('store 2: a number that an older release bought without counting it counts from its next day on', async () => {
+    user = await api.createUser({ phone_number_limit: 2 });
+    const { phone_number_id } = (await buy(fresh())).body;
+    const { numbers: stored } = api.context.models;
+    const counted = await stored.findById(phone_number_id).lean();
+    await stored.create({ ...counted, _id: newId(), phone_number: fresh() });
+    await api.clock.advance(86_400_000);
+    await keep();
+    expect((await buy(fresh())).body.message).toBe('Phone number limit reached for this team (2)');
+  });
+
   it.each([true, false])(
     'a purchase cut short (charged: %s) ends in error with nothing charged, however often it is looked at',
     async (isCharged) => {
