@@ -1,13 +1,13 @@
 /** Asks the workers for a session's slot, unless its account would take the last ones from the others. */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
-import type { SessionDocument } from '../store/models/session-model.ts';
 import type { JobOffer, Placement } from '../workers/dispatch.ts';
 import { isLastTenth, mayTakeLast } from '../workers/slots.ts';
 
 /** A session is stored with its worker long before that. */
 const STORED_AFTER_MS = 10_000;
 const RETRY_SECONDS = 10;
+const LIVE = ['pending', 'active', 'unknown'] as const;
 
 type Parts = Pick<Context, 'dispatch' | 'models' | 'clock'>;
 
@@ -32,7 +32,9 @@ export async function placeFairly(context: Parts, offer: JobOffer, userId: strin
   all.set(offer.sessionId, own);
   try {
     if (isLastTenth({ capacity, free }, asking)) {
-      const held = await heldSlots(context, { instanceIds, placing: all, except: offer.sessionId });
+      const where = { instanceIds, placing: all, except: offer.sessionId };
+      // Whoever holds none may always.
+      const held = (await holdsAny(context, userId, where)) ? await heldSlots(context, where) : new Map<string, number>();
       const accounts = await context.models.users.countDocuments({}).limit(held.size + 1);
       if (!mayTakeLast(userId, held, accounts)) throw fault('share_of_workers', { seconds: RETRY_SECONDS });
     }
@@ -45,17 +47,34 @@ export async function placeFairly(context: Parts, offer: JobOffer, userId: strin
   }
 }
 
+/** Which slots count: those on these workers, and those on their way but one. */
+interface Where {
+  readonly instanceIds: readonly string[];
+  readonly placing: ReadonlyMap<string, Placing>;
+  readonly except: string;
+}
+
+async function holdsAny({ models }: Parts, userId: string, { instanceIds, placing: all, except }: Where): Promise<boolean> {
+  if ([...all].some(([id, other]) => id !== except && other.userId === userId)) return true;
+  const own = { user_id: userId, status: { $in: [...LIVE] }, 'worker.instance_id': { $in: instanceIds } };
+  return (await models.sessions.exists(own)) !== null;
+}
+
 /** How many slots each account holds on these workers, those on their way included. */
-async function heldSlots(
-  { models }: Parts,
-  of: { readonly instanceIds: readonly string[]; readonly placing: ReadonlyMap<string, Placing>; readonly except: string },
-): Promise<ReadonlyMap<string, number>> {
-  const onTheirWay = [...of.placing].filter(([id]) => id !== of.except).map(([_id, { userId: user_id }]) => ({ _id, user_id }));
-  const stored = await models.sessions
-    .find({ 'worker.instance_id': { $in: of.instanceIds }, status: { $in: ['pending', 'active', 'unknown'] } }, { user_id: 1 })
-    .lean<Pick<SessionDocument, '_id' | 'user_id'>[]>();
-  const sessions = new Map([...onTheirWay, ...stored].map(({ _id, user_id }) => [_id, user_id]));
-  const held = new Map<string, number>();
-  for (const user of sessions.values()) held.set(user, (held.get(user) ?? 0) + 1);
+async function heldSlots({ models }: Parts, of: Where): Promise<ReadonlyMap<string, number>> {
+  const onTheirWay = [...of.placing].filter(([id]) => id !== of.except);
+  // Counted by the store: whoever is refused asks often, and costs no reading of every session.
+  const stored = await models.sessions.aggregate<{ _id: string; slots: number }>([
+    {
+      $match: {
+        'worker.instance_id': { $in: of.instanceIds },
+        status: { $in: [...LIVE] },
+        _id: { $nin: onTheirWay.map(([id]) => id) },
+      },
+    },
+    { $group: { _id: '$user_id', slots: { $sum: 1 } } },
+  ]);
+  const held = new Map(stored.map(({ _id, slots }) => [_id, slots]));
+  for (const [, { userId }] of onTheirWay) held.set(userId, (held.get(userId) ?? 0) + 1);
   return held;
 }

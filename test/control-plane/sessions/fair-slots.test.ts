@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 
@@ -35,6 +35,14 @@ describe('the last tenth of the worker slots', () => {
     const refused = answers.find(({ status }) => status === 429);
     expect([refused?.body.reason, refused?.headers['retry-after']]).toEqual(['share_of_workers', '10']);
     expect(statuses(await create(modest, 4))).toEqual([201, 201, 201, 503]);
+  });
+
+  it('security 5: is refused without reading the sessions that hold the others', async () => {
+    await create(greedy, CAPACITY - LAST_TENTH);
+    const find = vi.spyOn(api.context.models.sessions, 'find');
+    const [refused] = await create(greedy, 1);
+    expect([refused?.status, find.mock.calls.filter(([filter]) => filter && 'worker.instance_id' in filter)]).toEqual([429, []]);
+    find.mockRestore();
   });
 
   it('a full product says when to ask again', async () => {
