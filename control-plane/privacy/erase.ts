@@ -2,6 +2,7 @@
  * Erasing one person, known by the id a team gave them or by their phone number: the keys of all their sessions are destroyed first, then what was sealed with them is removed, and the link to the person
  * goes last: an erasure that was cut short is completed by asking again. A call still running goes on and leaves nothing behind.
  */
+import { isE164 } from '#telephony/e164.ts';
 import type { Context } from '../context.ts';
 import { flightLogPrefix, recordingPrefix } from '../recordings/recording-store.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
@@ -52,8 +53,8 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   ];
   const theirs = { $or: isTheirs('caller_number') };
   const sessions = await context.models.sessions.find(theirs, { caller_number: 1 }).lean<Pick<SessionDocument, '_id' | 'caller_number'>[]>();
-  const called = sessions.flatMap(({ caller_number: number }) => number ?? []);
-  await eraseRefusals(context, teamId, [...numbers, ...called]);
+  const called = sessions.flatMap(({ caller_number: number }) => e164Of(number ?? '') ?? []);
+  await eraseRefusals(context, teamId, [...numbers, ...called.flatMap(formsOf)]);
   let total = NOTHING;
   for (const { _id } of sessions) total = sum(total, await eraseSession(context, _id));
   await eraseRows(context, { $or: isTheirs('to_number') });
@@ -64,6 +65,12 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
 function formsOf(phoneNumber: string): string[] {
   const digits = phoneNumber.slice(1);
   return [phoneNumber, digits, `00${digits}`];
+}
+
+/** What a carrier gave as the caller, as E.164 has it; null when it is no number of one person, such as `anonymous`. */
+function e164Of(given: string): string | null {
+  const number = `+${given.replace(/^(\+|00)/, '')}`;
+  return isE164(number) ? number : null;
 }
 
 /** Calls of theirs that were refused. */

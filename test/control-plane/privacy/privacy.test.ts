@@ -313,6 +313,21 @@ describe('the erasure of a phone number', () => {
     expect(left.map(({ caller_number }) => caller_number)).toEqual(['+14155550125']);
   });
 
+  it('security 18: removes refused calls of a person in every spelling of the number, and not those of others who withheld theirs', async () => {
+    const id = await call('u-8');
+    const withheld = await call('u-8');
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: '0014155550126' } });
+    await api.context.models.sessions.updateOne({ _id: withheld }, { $set: { caller_number: 'anonymous' } });
+    for (const number of ['+14155550126', '14155550126', '0014155550126', 'anonymous'])
+      await api.context.models.refusals.create({
+        ...{ _id: newId(), team_id: user.teamId, agent_id: null, kind: 'inbound_call', reason: 'no_agent', message: 'm', status: 486 },
+        ...{ caller_number: number, dialed_number: '+15550100000', numbers: [number, '+15550100000'], sip_call_id: null, created_at: new Date() },
+      });
+    await erase('u-8');
+    const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
+    expect(left.map(({ caller_number }) => caller_number)).toEqual(['anonymous']);
+  });
+
   it('security 18: removes rows of batches to it, and one that waits is not called', async () => {
     const row = { _id: newId(), team_id: user.teamId, batch_id: 'b', to_number: NUMBER, state: 'waiting', variables: '{"a":1}', metadata: '{}' };
     await api.context.models.batchRows.collection.insertOne(row as never);
