@@ -43,6 +43,7 @@ export const LIMITS = {
   metadataBytes: 16 * 1024,
   /** chosen here: levels of free JSON such as metadata */
   jsonDepth: 100,
+  toolTestArgumentBytes: 1024 * 1024,
   /** supplement 2.5: stored tool output */
   toolOutputBytes: 256 * 1024,
   /** supplement 5: tool values on the data channel */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { PlannedTool } from '#config/call-plan.ts';
 import { EgressRefused, EgressTimeout } from '#config/egress.ts';
+import { freeJson } from '#config/free-json.ts';
 import { LIMITS } from '#config/limits.ts';
 import { FilledTooLong } from '#config/placeholders.ts';
 import { renderRequest } from '#config/tool-template.ts';
@@ -11,7 +12,9 @@ import type { ToolDocument } from '../store/models/tool-model.ts';
 import { plannedTools } from './planned-tools.ts';
 
 /** Body of a test; `arguments.system` stands for the variables of the platform. */
-export const toolTestBody = z.strictObject({ arguments: z.record(z.string(), z.unknown()).default({}) });
+export const toolTestBody = z.strictObject({
+  arguments: z.record(z.string(), z.unknown()).superRefine(freeJson(LIMITS.toolTestArgumentBytes)).default({}),
+});
 
 /** What came of it; without an answer `error` says why and the rest is empty. */
 export const toolTestRecord = z.object({

@@ -101,6 +101,15 @@ describe('supplement 2.2 a tool test', () => {
     expect(seen).toEqual([]);
   });
 
+  it('security 10: arguments nested 100,000 levels deep are a 422 that says how deep they may be', async () => {
+    const route = await createTool({ url: base });
+    const payload = `{"arguments":{"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
+    const headers = { authorization: `Bearer ${user.key}`, 'content-type': 'application/json' };
+    const response = await api.app.inject({ method: 'POST', url: route, headers, payload });
+    expect([response.statusCode, response.body]).toEqual([422, expect.stringContaining('must be at most 100 levels deep')]);
+    expect(seen).toEqual([]);
+  });
+
   it('S§8 keeps the first 64 KB of the answer and says when there was more', async () => {
     const route = await createTool({ url: base });
     answer = (response) => response.end('x'.repeat(65_536));
