@@ -29,14 +29,17 @@ const commaList = z.string().transform((value) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
-/** `true` believes every proxy, a number so many hops from here, a list the proxies it names. */
+const PROXIES = 'must be true, false, a number of hops, or a comma list of addresses and CIDRs of proxies, none with the prefix /0';
+/** `true` believes every proxy, a number so many hops from here, a list the proxies it names; a prefix of 0 names everybody. */
 const proxies = z.union(
   [
     z.stringbool({ truthy: ['true'], falsy: ['false', '0'], case: 'sensitive' }),
     z.stringFormat('hops', /^[1-9]\d?$/).transform(Number),
-    commaList.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])).min(1)),
+    commaList.pipe(
+      z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]).refine((network) => !network.endsWith('/0'), PROXIES)).min(1, PROXIES),
+    ),
   ],
-  'must be true, false, a number of hops, or a comma list of addresses and CIDRs of proxies',
+  PROXIES,
 );
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/(?<!\/)\/+$/, ''));
 const vendorUrl = z.url({ protocol: /^(https?|wss?)$/ }).transform((value) => value.replace(/(?<!\/)\/+$/, ''));
