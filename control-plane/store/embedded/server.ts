@@ -46,7 +46,8 @@ export class StoreServer {
   readonly #server: Server;
   readonly #timers: Timer[];
 
-  #isScrubDue = false;
+  /** Due at the start: the run before may have ended between an erasure and its scrub. */
+  #isScrubDue = true;
 
   constructor(deps: ServerDeps) {
     this.#deps = deps;

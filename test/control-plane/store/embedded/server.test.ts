@@ -1,6 +1,6 @@
 /** The server alone, with a reader on the same thread: group commit, failing disks, long reads, broken clients. */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { Binary, deserialize, Long, serialize } from 'bson';
 import mongoose, { type Connection } from 'mongoose';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
 import type { Store } from '../../../../control-plane/store/embedded/documents.ts';
 import { Reader } from '../../../../control-plane/store/embedded/reader.ts';
 import { StoreServer } from '../../../../control-plane/store/embedded/server.ts';
@@ -243,4 +244,19 @@ it('a path into the _id is refused, and what was there before an update is told'
   await expect(things().updateOne({ n: 1 }, { $set: { '_id.part': 2 } })).rejects.toMatchObject({ code: 66 });
   expect(await things().findOneAndUpdate({ n: 1 }, { $set: { n: 2 } }, { returnDocument: 'before' })).toEqual({ _id: { part: 1 }, n: 1 });
   expect(await things().findOne({})).toEqual({ _id: { part: 1 }, n: 2 });
+});
+
+it('security 18: a log that a crash left behind is emptied after the next start, with what was erased in it', async () => {
+  await things().insertOne({ _id: 1, text: 'erased' });
+  const file = join(directory, 'crashed.sqlite');
+  for (const end of ['', '-wal']) copyFileSync(join(directory, `d.sqlite${end}`), `${file}${end}`);
+  const crashed = openStore(file);
+  const clock = new ManualClock();
+  const next = new StoreServer({ store: crashed, reader: { run: () => expect.unreachable() }, clock, expiryMs: 60_000 });
+  await next.listen(join(directory, 'next.sock'));
+  expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
+  await clock.advance(1_000);
+  expect(statSync(`${file}-wal`).size).toBe(0);
+  await next.close();
+  crashed.sqlite.close();
 });
