@@ -1,7 +1,7 @@
 /** The secrets of a draft: taken out of a patch, sealed beside the configuration, and told only as `has_secret` (S§2.3, S§6.2). */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
-import { isOtherHost } from '../secrets/credential-host.ts';
+import { isOtherHost } from '#config/credential-host.ts';
 import { resealed, type SecretBox } from '../secrets/secret-box.ts';
 import type { SealedAgentSecrets } from '../store/models/agent-model.ts';
 

@@ -1,10 +1,10 @@
 /** How calls reach and leave an imported number (supplement 4.6): rules across its fields, and its passwords sealed. */
 
+import { isOtherHost } from '#config/credential-host.ts';
 import { EgressRefused } from '#config/egress.ts';
 import { checkTenantHost } from '#telephony/tenant-hosts.ts';
 import type { Context } from '../context.ts';
 import { InvalidRequest, invalidField } from '../problems.ts';
-import { isOtherHost } from '../secrets/credential-host.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import type { NumberSip } from '../store/models/number-model.ts';
 import type { SipConfigInput } from './number-record.ts';

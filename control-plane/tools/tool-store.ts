@@ -1,9 +1,10 @@
 /** Tools in the store: created, changed under their `rev`, deleted when no draft refers to them; credential values sealed on the way in. */
+
+import { isOtherHost } from '#config/credential-host.ts';
 import { fault } from '#config/errors.ts';
 import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
 import { withinQuota } from '../limits/quotas.ts';
-import { isOtherHost } from '../secrets/credential-host.ts';
 import { resealed, type SecretBox } from '../secrets/secret-box.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { ToolDefinition, ToolDocument } from '../store/models/tool-model.ts';

@@ -5,6 +5,7 @@
 import { createTwoFilesPatch } from 'diff';
 import { isNode, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { z } from 'zod';
+import { isOtherHost } from '#config/credential-host.ts';
 import { CommandError } from './api.ts';
 
 const header = z.looseObject({
@@ -98,16 +99,18 @@ export function diffOf(stored: StoredFile, wanted: AgentFile): string {
 
 const PLACEHOLDER = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
-/** Where a file may name secrets, each handed to `visit` with what to call it. */
-type Visit = (holder: Record<string, unknown>, field: 'secret' | 'api_key' | 'value', what: string) => void;
+/** Where a file may name secrets, each handed to `visit` with what to call it and the address it is for. */
+type Visit = (holder: Record<string, unknown>, field: 'secret' | 'api_key' | 'value', what: string, address: string) => void;
 
 function eachSecret(file: StoredFile, visit: Visit): void {
   const { webhooks, llm } = file.config ?? {};
-  if (webhooks?.conversation_init) visit(webhooks.conversation_init, 'secret', 'webhooks.conversation_init');
-  for (const entry of webhooks?.post_call ?? []) visit(entry, 'secret', `webhooks.post_call ${entry.url}`);
-  if (llm?.custom) visit(llm.custom, 'api_key', 'llm.custom');
+  if (webhooks?.conversation_init)
+    visit(webhooks.conversation_init, 'secret', `webhooks.conversation_init ${webhooks.conversation_init.url}`, webhooks.conversation_init.url);
+  for (const entry of webhooks?.post_call ?? []) visit(entry, 'secret', `webhooks.post_call ${entry.url}`, entry.url);
+  if (llm?.custom) visit(llm.custom, 'api_key', 'llm.custom', String(llm.custom['base_url'] ?? ''));
   for (const tool of file.tools) {
-    for (const entry of tool.headers ?? []) if (isSecretHeader(entry)) visit(entry, 'value', `tool ${tool.name}, header ${entry.name}`);
+    for (const entry of tool.headers ?? [])
+      if (isSecretHeader(entry)) visit(entry, 'value', `tool ${tool.name}, header ${entry.name}`, String(tool['url'] ?? ''));
   }
 }
 
@@ -138,7 +141,7 @@ export function fillSecrets(file: AgentFile, environment: NodeJS.ProcessEnv): Ag
 /**
  * What a file leads to on top of what is stored: what it leaves out stays, lists are replaced (their entries, told apart by name, keep what the file leaves out),
  * tools and knowledge merge by name, and a secret the file does not name stays.
- * `wanted` has no secret, so that it can be shown and compared; `missing` names secrets that the file speaks of and nobody has.
+ * `wanted` has no secret, so that it can be shown and compared; `missing` names secrets that the file speaks of and nobody has, and those that are stored for another host than the file's.
  */
 export function overlay(
   stored: StoredFile,
@@ -154,22 +157,26 @@ export function overlay(
   const kept = secretsOf(stored);
   const wanted = structuredClone(full);
   const missing: string[] = [];
-  eachSecret(wanted, (holder, field, what) => {
+  eachSecret(wanted, (holder, field, what, address) => {
     const isGiven = typeof holder[field] === 'string';
-    if (holder['has_secret'] === true && !isGiven && !kept.has(what)) missing.push(what);
+    const before = kept.get(what);
+    // What was given for one host is not sent to another: the API forgets it.
+    const isKept = before !== undefined && !isOtherHost(before, address);
+    if (holder['has_secret'] === true && !isGiven && !isKept) missing.push(what);
     delete holder[field];
     delete holder['has_secret'];
-    if (isGiven || kept.has(what)) holder['has_secret'] = true;
+    if (isGiven || isKept) holder['has_secret'] = true;
   });
   return { full, wanted, missing };
 }
 
-function secretsOf(stored: StoredFile): ReadonlySet<string> {
-  const names = new Set<string>();
-  eachSecret(structuredClone(stored), (holder, _field, what) => {
-    if (holder['has_secret'] === true) names.add(what);
+/** What is stored, with the address it is for. */
+function secretsOf(stored: StoredFile): ReadonlyMap<string, string> {
+  const addresses = new Map<string, string>();
+  eachSecret(structuredClone(stored), (holder, _field, what, address) => {
+    if (holder['has_secret'] === true) addresses.set(what, address);
   });
-  return names;
+  return addresses;
 }
 
 function byName<Entry extends { name: string }>(stored: readonly Entry[], given: readonly Entry[]): Entry[] {

@@ -89,7 +89,9 @@ async function importFile(common: Common, file: string, options: ImportOptions):
   };
   if (diff !== '') say(diff);
   for (const what of missing)
-    console.error(`${file}: ${what} has a secret in the file’s origin and none here: write it as \${NAME} and set NAME in the environment`);
+    console.error(
+      `${file}: ${what} has a secret in the file’s origin and none here for that address: write it as \${NAME} and set NAME in the environment`,
+    );
   if (options.dryRun) {
     say(`${file}: ${diff === '' ? 'nothing would change' : 'not imported (--dry-run)'}`);
     return { file, agent_id: stored.agentId, changed: false, published: false, diff };

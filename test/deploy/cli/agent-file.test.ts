@@ -75,6 +75,14 @@ tools: [{ name: order, description: Orders., headers: [] }]`),
     expect(diffOf(stored, overlay(stored, itself).wanted)).toBe('');
   });
 
+  it('security 20: a credential is named as missing when the file moves its tool or its model to another host', () => {
+    const at = (host: string) =>
+      read(`config: { llm: { custom: { base_url: "https://${host}/v1", model: m, has_secret: true } } }
+tools: [{ name: order, url: "https://${host}/order", headers: [{ name: Authorization, kind: authorization_bearer, has_secret: true }] }]`);
+    expect(overlay(at('a.example.com'), at('a.example.com')).missing).toEqual([]);
+    expect(overlay(at('a.example.com'), at('b.example.com')).missing).toEqual(['llm.custom', 'tool order, header Authorization']);
+  });
+
   it('a stored secret stays while its endpoint does; one the file speaks of and nobody has is missed', () => {
     const file = read('config: { webhooks: { post_call: [{ url: "https://a.example.com" }, { url: "https://b.example.com", has_secret: true }] } }');
     const { wanted, missing } = overlay(stored, file);

@@ -115,7 +115,9 @@ function CustomModel({ custom, onChange }: { custom: Custom; onChange: (custom: 
         label="Key"
         type="password"
         autoComplete="off"
-        description={custom.has_secret ? 'A key is kept. Leave this empty to keep it.' : 'Kept encrypted and never shown again.'}
+        description={
+          custom.has_secret ? 'A key is kept. Leave this empty to keep it; another host needs it anew.' : 'Kept encrypted and never shown again.'
+        }
         value={custom.api_key ?? ''}
         onChange={(event) => {
           const { api_key: _, ...rest } = custom;
