@@ -127,6 +127,11 @@ const FAULTS = {
     message: 'This account has {limit} {what}, as many as it may have at once: {remedy}, or try again in {seconds} s',
     reason: 'too_many_at_once',
   },
+  too_many_bytes_at_once: {
+    status: 429,
+    message: 'This account may have at most {limit} bytes of uploads in progress: wait until one is over, or try again in {seconds} s',
+    reason: 'too_many_at_once',
+  },
   too_many_a_minute: {
     status: 429,
     message: 'This account may have {limit} {what} a minute: try again in {seconds} s',

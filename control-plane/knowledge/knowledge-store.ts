@@ -7,8 +7,9 @@ import { chunkText } from '#config/knowledge-chunks.ts';
 import { LIMITS } from '#config/limits.ts';
 import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
-import { withinQuota } from '../limits/quotas.ts';
+import { leaveQuota, withinQuota } from '../limits/quotas.ts';
 import { freeBytes, takeBytes } from '../limits/stored-bytes.ts';
+import { idsOf } from '../store/ids-of.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { KnowledgeDocument } from '../store/models/knowledge-model.ts';
 import type { KnowledgeInput, KnowledgePatch, UploadedText } from './knowledge-record.ts';
@@ -57,8 +58,7 @@ export async function createSource(
   };
   await withinQuota(context, { kind: 'knowledge', owner: owner.teamId, id }, () => context.models.knowledge.create(source)).catch(
     async (error: unknown) => {
-      await context.models.knowledgeRevisions.deleteMany({ knowledge_source_id: id });
-      await freeBytes(context, owner.teamId, source.revision_id);
+      await dropRevisions(context, owner.teamId, { knowledge_source_id: id });
       throw error;
     },
   );
@@ -75,6 +75,8 @@ export async function patchSource(
   const { source: uploaded, ...fields } = patch;
   const { teamId } = owner;
   const before = await findSource(context, teamId, sourceId);
+  // Their bytes make room for the new content's.
+  if (uploaded) await dropUnusedRevisions(context, before);
   const kept = uploaded && (await keepContent(context, owner, sourceId, uploaded));
   if (kept) await context.models.knowledgeRevisions.updateOne({ _id: before.revision_id }, { $set: { unused_since: now(context) } });
   const saved = await context.models.knowledge
@@ -85,11 +87,10 @@ export async function patchSource(
     )
     .lean<KnowledgeDocument>();
   if (!saved) {
-    await context.models.knowledgeRevisions.deleteMany({ knowledge_source_id: sourceId });
+    await dropRevisions(context, teamId, { knowledge_source_id: sourceId });
     throw fault('not_found');
   }
   if (!uploaded) return withContent(context, saved);
-  await dropUnusedRevisions(context, saved);
   return { source: saved, content: uploaded.content };
 }
 
@@ -100,7 +101,8 @@ export async function deleteSource(context: Context, teamId: string, sourceId: s
     const agents = await dependentsOf(context, sourceId);
     if (agents.length > 0) throw fault('knowledge_attached', { count: agents.length });
   });
-  await context.models.knowledgeRevisions.deleteMany({ knowledge_source_id: sourceId });
+  await dropRevisions(context, teamId, { knowledge_source_id: sourceId });
+  await leaveQuota(context, { kind: 'knowledge', owner: teamId, id: sourceId });
 }
 
 /** Agents that refer to a source in their draft or in their published version, newest first. */
@@ -139,5 +141,12 @@ async function dropUnusedRevisions(context: Context, source: KnowledgeDocument):
   const ids = replaced.map((revision) => revision._id);
   const pinning = await versions.find({ 'knowledge.revision_id': { $in: ids } }, { knowledge: 1 }).lean();
   const pinned = new Set(pinning.flatMap((version) => version.knowledge.map((entry) => entry.revision_id)));
-  await knowledgeRevisions.deleteMany({ _id: { $in: ids.filter((id) => !pinned.has(id)) } });
+  await dropRevisions(context, source.team_id, { _id: { $in: ids.filter((id) => !pinned.has(id)) } });
+}
+
+/** Deletes contents of a team and gives their bytes back. */
+async function dropRevisions({ models }: Context, teamId: string, which: Readonly<Record<string, unknown>>): Promise<void> {
+  const ids = await idsOf(models, 'knowledgeRevisions', which);
+  await models.knowledgeRevisions.deleteMany({ _id: { $in: ids } });
+  for (const id of ids) await freeBytes({ models }, teamId, id);
 }

@@ -15,14 +15,17 @@ const COUNTED = {
   keys: { what: 'keys', setting: 'LIMIT_KEYS', model: 'keys', owner: 'user_id' },
 } as const;
 
+/** One thing that is counted. */
+interface Counted {
+  readonly kind: keyof typeof COUNTED;
+  readonly owner: string;
+  readonly id: string;
+}
+
 type Parts = Pick<Context, 'models' | 'clock' | 'settings'>;
 
 /** Stores one more, whose id is `id`. Throws `quota_reached`, and what `store` throws; nothing is counted then. */
-export async function withinQuota<Stored>(
-  context: Parts,
-  of: { readonly kind: keyof typeof COUNTED; readonly owner: string; readonly id: string },
-  store: () => Promise<Stored>,
-): Promise<Stored> {
+export async function withinQuota<Stored>(context: Parts, of: Counted, store: () => Promise<Stored>): Promise<Stored> {
   const { what, setting, model, owner: field } = COUNTED[of.kind];
   const limit = context.settings[setting];
   const places = {
@@ -38,4 +41,9 @@ export async function withinQuota<Stored>(
     await freePlace(context, places.id, of.id);
     throw error;
   }
+}
+
+/** Makes room at once where one was deleted. */
+export async function leaveQuota(context: Parts, { kind, owner, id }: Counted): Promise<void> {
+  await freePlace(context, `${kind}:${owner}`, id);
 }

@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-/** A smaller body of a known size is no upload. */
+/** A smaller body is no upload. */
 const SMALL_BYTES = 256 * 1024;
 /** Most requests are over by then. */
 const BUSY_SECONDS = 1;
@@ -50,18 +50,22 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
     // It may be over by now.
     if (reply.raw.destroyed || reply.raw.writableFinished) release();
   };
-  const bytes = uploadBytes(request);
+  const bytes = announcedBytes(request);
   try {
-    if (bytes !== null) {
-      await requireRate(context, { key: `uploads:${caller.userId}`, limit: context.settings.LIMIT_UPLOADS_PER_MINUTE, what: 'uploads' });
-      untilAnswered(takeUpload(context, caller, bytes));
-    }
-    if (request.routeOptions.config.isSpeech !== true) return;
-    untilAnswered(await takeSpeech(context, caller));
-    inProgress(context).admitted.add(caller);
+    if (request.routeOptions.config.isSpeech === true) {
+      // Its bytes are bounded by the places and by what the route takes.
+      untilAnswered(await takeSpeech(context, caller));
+      inProgress(context).admitted.add(caller);
+    } else if (bytes === null) {
+      onceLarge(request, (mostBytes) => {
+        takeUpload(context, caller, mostBytes).then(untilAnswered, (error: unknown) => {
+          if (!reply.sent) reply.header('Connection', 'close').send(error);
+        });
+      });
+    } else if (bytes > SMALL_BYTES) untilAnswered(await takeUpload(context, caller, bytes));
   } catch (error) {
     // What is still to come of a refused upload is not read.
-    if (bytes !== null) reply.header('Connection', 'close');
+    if (bytes === null || bytes > SMALL_BYTES) reply.header('Connection', 'close');
     throw error;
   }
 }
@@ -101,13 +105,14 @@ async function takeSpeech(context: Parts, { userId, teamId }: Pick<Caller, 'user
   return add(speech, teamId, 1);
 }
 
-function takeUpload(context: Parts, { userId }: Caller, bytes: number): () => void {
+async function takeUpload(context: Parts, { userId }: Caller, bytes: number): Promise<() => void> {
   const { uploads, uploadBytes: held } = inProgress(context);
-  const { LIMIT_UPLOADS: limit, LIMIT_UPLOAD_BYTES: mostBytes } = context.settings;
-  const busy = { remedy: 'wait until one is over', seconds: BUSY_SECONDS };
-  if ((uploads.get(userId) ?? 0) >= limit) throw fault('too_many_at_once', { ...busy, limit, what: 'uploads in progress' });
+  const { LIMIT_UPLOADS: limit, LIMIT_UPLOAD_BYTES: mostBytes, LIMIT_UPLOADS_PER_MINUTE: perMinute } = context.settings;
+  await requireRate(context, { key: `uploads:${userId}`, limit: perMinute, what: 'uploads' });
+  if ((uploads.get(userId) ?? 0) >= limit)
+    throw fault('too_many_at_once', { limit, what: 'uploads in progress', remedy: 'wait until one is over', seconds: BUSY_SECONDS });
   const others = held.get(userId) ?? 0;
-  if (others > 0 && others + bytes > mostBytes) throw fault('too_many_at_once', { ...busy, limit: mostBytes, what: 'bytes of uploads in progress' });
+  if (others > 0 && others + bytes > mostBytes) throw fault('too_many_bytes_at_once', { limit: mostBytes, seconds: BUSY_SECONDS });
   const [over, gone] = [add(uploads, userId, 1), add(held, userId, bytes)];
   return () => {
     over();
@@ -115,12 +120,24 @@ function takeUpload(context: Parts, { userId }: Caller, bytes: number): () => vo
   };
 }
 
-/** What the body of a request may come to; null where that is next to nothing. One that does not say its size may have any its route takes. */
-function uploadBytes({ method, headers, routeOptions }: FastifyRequest): number | null {
-  if (method === 'GET' || method === 'HEAD') return null;
-  if (headers['transfer-encoding'] !== undefined) return routeOptions.bodyLimit ?? SMALL_BYTES;
-  const bytes = Number(headers['content-length'] ?? 0);
-  return bytes > SMALL_BYTES ? bytes : null;
+/** How large the body of a request says it is; null when it does not say. */
+function announcedBytes({ method, headers }: FastifyRequest): number | null {
+  if (method === 'GET' || method === 'HEAD') return 0;
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
+}
+
+/** Tells once that more than a small body has come, with the most bytes its route takes. */
+function onceLarge({ raw, routeOptions }: FastifyRequest, tell: (mostBytes: number) => void): void {
+  let bytes = 0;
+  const count = (chunk: { readonly length: number }) => {
+    bytes += chunk.length;
+    if (bytes <= SMALL_BYTES) return;
+    raw.off('data', count);
+    tell(routeOptions.bodyLimit ?? SMALL_BYTES);
+  };
+  // Listening alone would start the body before its reader is there.
+  raw.pause();
+  raw.on('data', count);
 }
 
 /** Adds to what an account has in progress; returns what takes it off again, once. */

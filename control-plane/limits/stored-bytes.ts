@@ -4,8 +4,9 @@
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
+import { START_KEY } from '../keys/accounts.ts';
 import { isDuplicateKey } from '../store/duplicate-key.ts';
-import type { PlacesDocument } from '../store/models/place-model.ts';
+import type { PlaceHolder, PlacesDocument } from '../store/models/place-model.ts';
 
 /** What is not stored yet is on its way for this long; after that it never came to be. */
 const ON_ITS_WAY_MS = 60_000;
@@ -33,29 +34,30 @@ export async function takeBytes(context: Parts, stored: StoredBytesOf): Promise<
     const guard = { _id: id, total: { $lte: limit - stored.bytes }, 'holders.id': { $ne: stored.id } };
     const { modifiedCount } = await collection.updateOne(guard as never, { $push: { holders: holder }, $inc: { total: stored.bytes } } as never);
     if (modifiedCount === 1) return;
-    if (!(await begin(context, id)) && !(await letGo(context, id))) break;
+    if (!(await begin(context, id)) && !(await letGo(context, id, limit - stored.bytes))) break;
   }
   throw fault('storage_full', { limit, remedy, setting });
 }
 
-/** Gives bytes back at once, such as those of what was not stored after all, or is being replaced. */
-export async function freeBytes({ models }: Pick<Context, 'models'>, teamId: string, holderId: string): Promise<void> {
-  await free({ models }, `bytes:${teamId}`, holderId);
+/** Gives back at once the bytes of `id` and of its parts, such as those of what was deleted, or not stored after all; with `replacedBy`, those taken before it. */
+export async function freeBytes({ models }: Pick<Context, 'models'>, teamId: string, id: string, replacedBy?: string): Promise<void> {
+  const { holders = [] } = (await models.places.findById(`bytes:${teamId}`).lean<PlacesDocument>()) ?? {};
+  const end = replacedBy === undefined ? holders.length : holders.findIndex((holder) => holder.id === replacedBy);
+  const freed = holders.slice(0, Math.max(end, 0)).filter((holder) => holder.id === id || holder.id.startsWith(`${id}:`));
+  for (const holder of freed) await free({ models }, `bytes:${teamId}`, holder);
 }
 
-async function free({ models }: Pick<Context, 'models'>, id: string, holderId: string): Promise<void> {
-  const { holders = [] } = (await models.places.findById(id).lean<PlacesDocument>()) ?? {};
-  const bytes = holders.find((holder) => holder.id === holderId)?.bytes;
-  if (bytes === undefined) return;
+async function free({ models }: Pick<Context, 'models'>, id: string, { id: holderId, bytes = 0 }: PlaceHolder): Promise<void> {
   const guard = { _id: id, 'holders.id': holderId };
   await models.places.collection.updateOne(guard as never, { $pull: { holders: { id: holderId } }, $inc: { total: -bytes } } as never);
 }
 
-/** An account has paid once more was put into its wallet than everybody begins with. */
+/** An account has paid once anything but its starting credit was put into its wallet, whatever that credit is today. */
 async function limitOf({ ledger, settings }: Parts, userId: string) {
-  const { LIMIT_STORED_BYTES: paid, LIMIT_STORED_BYTES_UNPAID: unpaid, STARTING_CREDIT } = settings;
-  const toppedUp = (await ledger.wallet(userId))?.newest.cumulativeTopUpMicros ?? 0;
-  return toppedUp > STARTING_CREDIT
+  const { LIMIT_STORED_BYTES: paid, LIMIT_STORED_BYTES_UNPAID: unpaid } = settings;
+  const wallet = await ledger.wallet(userId);
+  const startMicros = wallet?.first.key === START_KEY ? wallet.first.amountMicros : 0;
+  return wallet && wallet.newest.cumulativeTopUpMicros > startMicros
     ? { limit: paid, setting: 'LIMIT_STORED_BYTES', remedy: '' }
     : { limit: unpaid, setting: 'LIMIT_STORED_BYTES_UNPAID', remedy: ', top up' };
 }
@@ -70,9 +72,9 @@ async function begin({ models }: Parts, id: string): Promise<boolean> {
   return true;
 }
 
-/** Lets go of the bytes of what is gone; false when nothing is. */
-async function letGo({ models, clock }: Parts, id: string): Promise<boolean> {
-  const { holders = [] } = (await models.places.findById(id).lean<PlacesDocument>()) ?? {};
+/** Lets go of the bytes of what is gone; false when nothing is, and more than `mostBytes` are taken. */
+async function letGo({ models, clock }: Parts, id: string, mostBytes: number): Promise<boolean> {
+  const { holders = [], total = 0 } = (await models.places.findById(id).lean<PlacesDocument>()) ?? {};
   const ids = holders.map((holder) => holder.id.split(':')[0] ?? '');
   const [voices, revisions] = await Promise.all([
     models.voices.find({ _id: { $in: ids } }, { _id: 1 }).lean(),
@@ -81,6 +83,6 @@ async function letGo({ models, clock }: Parts, id: string): Promise<boolean> {
   const there = new Set([...voices, ...revisions].map(({ _id }) => _id));
   const before = clock.wallTime() - ON_ITS_WAY_MS;
   const gone = holders.filter((holder) => !there.has(holder.id.split(':')[0] ?? '') && holder.at.getTime() <= before);
-  for (const holder of gone) await free({ models }, id, holder.id);
-  return gone.length > 0;
+  for (const holder of gone) await free({ models }, id, holder);
+  return gone.length > 0 || total <= mostBytes;
 }

@@ -2,7 +2,7 @@
 import { fault } from '#config/errors.ts';
 import type { Caller } from '../auth.ts';
 import { type Context, newId, now } from '../context.ts';
-import { withinQuota } from '../limits/quotas.ts';
+import { leaveQuota, withinQuota } from '../limits/quotas.ts';
 import { freeBytes, takeBytes } from '../limits/stored-bytes.ts';
 import type { VoiceDocument } from '../store/models/voice-model.ts';
 import { cloneVoice, forgetVoice } from './clone-voice.ts';
@@ -71,10 +71,10 @@ async function storeVoice(
 export async function patchVoice(context: Context, caller: Caller, id: string, { cover_image, ...fields }: VoicePatch): Promise<VoiceDocument> {
   const { teamId, userId } = caller;
   if (cover_image && (await context.models.voices.exists({ _id: id, team_id: teamId }))) {
-    const cover = `${id}:cover`;
-    await freeBytes(context, teamId, cover);
+    const cover = `${id}:cover:${newId()}`;
     await takeBytes(context, { userId, teamId, id: cover, bytes: cover_image.length });
     await context.blobs.put(coverKey(id), cover_image);
+    await freeBytes(context, teamId, `${id}:cover`, cover);
   }
   const $set = { ...fields, ...(cover_image ? { has_cover_image: true } : {}), updated_at: now(context) };
   const voice = await context.models.voices
@@ -89,6 +89,8 @@ export async function deleteVoice(context: Context, teamId: string, id: string):
   const deleted = await context.models.voices.findOneAndDelete({ _id: id, team_id: teamId }).lean<VoiceDocument>();
   if (!deleted) throw fault('not_found');
   await context.blobs.deletePrefix(`voices/${id}/`);
+  await freeBytes(context, teamId, id);
+  await leaveQuota(context, { kind: 'voices', owner: teamId, id });
   if (deleted.is_cloned) await forgetVoice(context, deleted.engine_voice_id);
 }
 

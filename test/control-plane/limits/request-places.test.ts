@@ -28,7 +28,7 @@ class Upload {
   readonly socket: Socket;
   text = '';
 
-  constructor(path: string, bytes: number | null, key = user.key) {
+  constructor(path: string, bytes: number | null, key = user.key, type = FORM) {
     this.socket = connect(port, '127.0.0.1');
     open.push(this.socket);
     this.socket.on('data', (chunk) => {
@@ -36,7 +36,11 @@ class Upload {
     });
     this.socket.on('error', () => undefined);
     const length = bytes === null ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes}`;
-    this.socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${FORM}\r\n${length}\r\n\r\n`);
+    this.socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${type}\r\n${length}\r\n\r\n`);
+  }
+
+  sendChunk(bytes: number): void {
+    this.socket.write(`${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`);
   }
 
   get status(): number {
@@ -74,11 +78,24 @@ describe('uploads in progress', () => {
     await expect.poll(async () => outcome(new Upload('/model', MIB))).toBe('taken');
   });
 
-  it('security 9: may announce only so many bytes together, and one that announces none counts as large as it may be', async () => {
+  it('security 9: may announce only so many bytes together, and one beyond them is told so', async () => {
     expect(await outcome(new Upload('/model', 6 * MIB))).toBe('taken');
-    expect(await outcome(new Upload('/model', 6 * MIB))).toBe(429);
-    expect(await outcome(new Upload('/model', null))).toBe(429);
+    const refused = new Upload('/model', 6 * MIB);
+    expect(await outcome(refused)).toBe(429);
+    expect(refused.text).toContain(`This account may have at most ${10 * MIB} bytes of uploads in progress: wait until one is over`);
     expect(await outcome(new Upload('/model', 3 * MIB))).toBe('taken');
+  });
+
+  it('security 9: of no stated size take no place while little of them has come, and one as large as they may be after that', async () => {
+    const chunked = Array.from({ length: 5 }, () => new Upload('/model', null));
+    for (const upload of chunked) expect(await outcome(upload)).toBe('taken');
+    expect(await outcome(new Upload('/model', 6 * MIB))).toBe('taken');
+    chunked[0]?.sendChunk(300_000);
+    await expect.poll(() => chunked[0]?.status).toBe(429);
+    expect(chunked[0]?.text).toContain('bytes of uploads in progress');
+    const json = new Upload('/v1/agent/agents', null, user.key, 'application/json');
+    json.socket.write('e\r\n{"name":"Ada"}\r\n0\r\n\r\n');
+    await expect.poll(() => json.status).toBe(201);
   });
 
   it('security 9: are begun only so often in a minute', async () => {
@@ -103,12 +120,19 @@ describe('speech requests', () => {
   it('security 9: take their place before the body is read, and give it back when it is broken off', async () => {
     const asked = Array.from({ length: 5 }, () => new Upload('/v1/asr', 1_000));
     for (const upload of asked) expect(await outcome(upload)).toBe('taken');
-    expect(await outcome(new Upload('/compat/v1/audio/transcriptions', 1_000))).toBe(429);
-    expect(await outcome(new Upload('/v1/tts', 1_000))).toBe(429);
+    for (const path of ['/compat/v1/audio/transcriptions', '/v1/tts']) {
+      const refused = new Upload(path, 1_000);
+      await expect.poll(() => refused.status).toBe(429);
+    }
     const closed = once(asked[0]?.socket as Socket, 'close');
     asked[0]?.socket.destroy();
     await closed;
     await expect.poll(async () => outcome(new Upload('/v1/asr', 1_000))).toBe('taken');
+  });
+
+  it('security 9: are as many as the account has paid for, however large their bodies are', async () => {
+    await api.context.ledger.post({ userId: user.userId, key: 'paid', kind: 'top_up', amountMicros: 1_000_000_000 });
+    for (let count = 0; count < 21; count++) expect(await outcome(new Upload('/v1/asr', 300_000))).toBe('taken');
   });
 
   it('security 16: are refused once the account is as far below zero as the operator allows, and not before', async () => {
