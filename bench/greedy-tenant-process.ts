@@ -43,7 +43,7 @@ async function beGreedy(job: GreedyJob): Promise<void> {
   const forever = async (work: () => Promise<unknown>) => {
     for (;;) {
       await work().catch(() => undefined);
-      // Whatever fails at once must not keep this process from everything else.
+      // A request that fails at once must not keep the event loop busy.
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
@@ -82,7 +82,7 @@ async function beGreedy(job: GreedyJob): Promise<void> {
   for (const [name, begin] of Object.entries(doings)) if (job.only.length === 0 || job.only.includes(name)) begin();
   process.on('message', () => process.send?.(tally));
 
-  /** A call of a second, whose webhooks go to where nobody answers. */
+  /** A call of one second. Its webhooks go to an endpoint that hangs. */
   async function makeCall(): Promise<void> {
     const caller = new PhoneCaller({ ports: PORTS });
     const scene = prepareScene({ name: 'short', steps: [{ do: 'pause', ms: [800, 1_200] }] });

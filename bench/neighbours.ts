@@ -21,20 +21,20 @@ const CALLS = { calls: 2, turns: 2 };
 /** Clocks and timers of a quiet machine: twice of next to nothing is next to nothing, too. */
 const LEAST_MS = 20;
 
-/** What the greedy tenant's process is told. */
+/** Orders for the process of the greedy tenant. */
 export interface GreedyJob {
   readonly url: string;
   readonly key: string;
   readonly sipPort: number;
   readonly number: string;
-  /** What it does; everything where nothing is named. */
+  /** Kinds of load to run; empty: all of them. */
   readonly only: readonly string[];
 }
 
 /** How often each thing it did was answered by each status. */
 export type GreedyTally = Record<string, Record<number, number>>;
 
-/** What the ordinary tenant measured, ms. */
+/** Times the ordinary tenant measured, ms. */
 interface Measured {
   readonly sessions: number[];
   readonly answers: number[];
@@ -190,7 +190,7 @@ function told(statuses: Readonly<Record<number, number>>): string {
     .join(', ');
 }
 
-/** What the supervisor said of processes that stood still or ended. */
+/** Lines of the supervisor about processes that stood still or ended. */
 function killed(product: Product): string[] {
   return product.log.split('\n').filter((line) => line.includes('stood still') || line.includes('process ended'));
 }

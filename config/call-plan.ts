@@ -40,7 +40,7 @@ export const systemVariables = z.object({
 });
 export type SystemVariables = z.infer<typeof systemVariables>;
 
-/** Set where a tenant has named the host: it passes the egress guard when it is dialled, and is not the operator's trunk, which is told here as `SIP_TRUNK_URI` and `SIP_TRUSTED` have it. */
+/** Set where a tenant has named the host. The worker then applies the egress guard and refuses the operator's trunk: `trunk` is `SIP_TRUNK_URI`, `trusted` is `SIP_TRUSTED`. */
 const hostGuard = z
   .object({ trunk: z.string(), trusted: z.array(z.string()).default([]) })
   .nullable()

@@ -55,7 +55,7 @@ export function credentialsText({ rootApiKey, workerToken, masterKey }: Credenti
   return textOf({ root_api_key: rootApiKey, worker_token: workerToken, master_key: masterKey.toString('hex') });
 }
 
-/** What a deployment is called where several are told apart: 12 hex digits that tell nothing of its master key. */
+/** Name of a deployment in file names: 12 hex digits of a hash of its master key, which they do not reveal. */
 export function deploymentOf(masterKey: Uint8Array): string {
   return createHash('sha256').update(masterKey).digest('hex').slice(0, 12);
 }

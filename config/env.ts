@@ -280,7 +280,7 @@ export function isVendorConfigured(settings: VendorSettings, vendor: Vendor): bo
   return access.apiKey !== undefined || access.baseUrl !== undefined;
 }
 
-/** What an example shows is known to everybody. */
+/** Secrets still set to the value of a published example. */
 function publishedSecrets(given: Readonly<Record<string, unknown>>): string[] {
   return SETTING_NAMES.filter((name) => /_(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) && /^change-?me/i.test(String(given[name] ?? ''))).map(
     (name) => `${name}: must be a secret of your own, not the published example`,

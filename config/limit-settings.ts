@@ -1,4 +1,4 @@
-/** What one account may use of what all accounts share: an operator's setting for each, with its default (docs/limits.md). */
+/** Settings that limit what one account may use, with their defaults (docs/limits.md). */
 import { z } from 'zod';
 import { parseMoney } from './money.ts';
 

@@ -7,7 +7,7 @@ const SYSTEM_VARIABLE_NAMES = Object.keys(systemVariables.shape);
 
 const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 
-/** What was filled in made a text too long to go on with. */
+/** Thrown when a text with its placeholders filled in is longer than `LIMITS.renderedChars`. */
 export class FilledTooLong extends Error {
   constructor() {
     super(`With its placeholders filled in a text is longer than ${LIMITS.renderedChars} characters: use shorter values, or fewer placeholders`);

@@ -69,7 +69,7 @@ export function priceOf(modelId: string): ModelFacts['price'] | null {
   return MODEL_FACTS[modelId]?.price ?? null;
 }
 
-/** What a model is taken to cost whose list price is not known: more than any on the list. */
+/** Price assumed for a model without a list price: above every price on the list. */
 const UNKNOWN_PRICE: ModelFacts['price'] = { input: 5_000_000, cached: 5_000_000, output: 25_000_000 };
 
 /** What a generation cost at list price, micro-dollars, rounded up; a model of unknown price counts as a dear one, the rule-based one as free. */

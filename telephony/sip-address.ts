@@ -20,10 +20,10 @@ export interface SipAddress {
   readonly isPhone: boolean;
 }
 
+/** Where a host listens that names no port (RFC 3261 §19.1.2). */
+export const DEFAULT_PORTS = { udp: 5_060, tcp: 5_060, tls: 5_061 } as const;
 /** Longer ones are nobody's address. */
 const MOST_CHARS = 2_048;
-const DEFAULT_PORT = 5_060;
-const DEFAULT_TLS_PORT = 5_061;
 /** Shorter digits without a plus are an extension of somebody's own. */
 const LEAST_PHONE_DIGITS = 8;
 
@@ -60,7 +60,7 @@ export function readHostPort(text: string): Pick<SipAddress, 'host' | 'port'> | 
 
 /** The port a URI is reached at. */
 export function portOf({ port, transport }: Pick<SipAddress, 'port' | 'transport'>): number {
-  return port ?? (transport === 'tls' ? DEFAULT_TLS_PORT : DEFAULT_PORT);
+  return port ?? DEFAULT_PORTS[transport === 'tls' ? 'tls' : 'udp'];
 }
 
 /** The E.164 number a user part or a `tel:` number stands for: visual separators left out, a missing `+` supplied; null where it stands for none. */

@@ -5,11 +5,10 @@
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import { holdingPlaces } from '../limits/session-places.ts';
+import { UNDER_WAY_STATUSES } from '../sessions/session-machine.ts';
 import type { NumberDocument } from '../store/models/number-model.ts';
-import type { StoredStatus } from '../store/models/session-model.ts';
 
 const MINUTE_MS = 60_000;
-const LIVE: readonly StoredStatus[] = ['creating', 'pending', 'active', 'unknown'];
 
 type Parts = Pick<Context, 'models' | 'coordination' | 'clock'>;
 
@@ -33,7 +32,7 @@ export async function placeOnTrunk<Placed>(context: Parts, { number, sessionId }
   const places = {
     id: trunkPlaces(number),
     limit,
-    statuses: LIVE,
+    statuses: UNDER_WAY_STATUSES,
     earlier: () => callsOn(context, number),
     refusal,
   };
@@ -64,6 +63,8 @@ async function callsOn({ models }: Pick<Context, 'models'>, number: NumberDocume
     ? await models.numbers.find({ team_id, 'sip.termination_uri': sip.termination_uri }, { phone_number: 1 }).lean()
     : [];
   const dialed_number = { $in: [phone_number, ...sharing.map((other) => other.phone_number)] };
-  const live = await models.sessions.find({ team_id, status: { $in: [...LIVE] }, direction: 'outbound', dialed_number }, { _id: 1 }).lean();
+  const live = await models.sessions
+    .find({ team_id, status: { $in: [...UNDER_WAY_STATUSES] }, direction: 'outbound', dialed_number }, { _id: 1 })
+    .lean();
   return live.map(({ _id }) => _id);
 }

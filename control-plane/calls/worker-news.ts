@@ -2,6 +2,7 @@
 import { loseTestRuns } from '../agent-tests/test-runner.ts';
 import { type Context, now } from '../context.ts';
 import { carryOn } from '../sessions/carry-on.ts';
+import { LIVE_STATUSES } from '../sessions/session-machine.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 import { type Left, placeAgain, takeOver } from './take-over.ts';
@@ -25,7 +26,7 @@ export async function workerLost(context: Context, instanceId: string): Promise<
 
 /** It is connected and runs these sessions; those it no longer runs are lost. */
 export async function workerBack(context: Context, instanceId: string, sessions: readonly SessionKey[]): Promise<void> {
-  const stored = await sessionsOf(context, instanceId, ['pending', 'active', 'unknown']);
+  const stored = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
   // Looked at after the store: what was placed meanwhile was accepted, and is in the list.
   const running = new Set(sessions.map((session) => `${session.sessionId}:${session.epoch}`));
   const lost = stored.filter((session) => !running.has(`${session._id}:${session.epoch}`));
@@ -47,7 +48,7 @@ interface Death {
 /** Its process has ended. */
 export async function workerDead(context: Context, instanceId: string, { diedAt, stoodIn }: Death): Promise<void> {
   await loseTestRuns(context, instanceId);
-  const sessions = await sessionsOf(context, instanceId, ['pending', 'active', 'unknown']);
+  const sessions = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
   await Promise.all(
     sessions.map(({ _id, epoch }) => {
       const isNeighbour = stoodIn !== null && stoodIn !== _id;

@@ -4,14 +4,13 @@
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
+import { UNDER_WAY_STATUSES } from '../sessions/session-machine.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { LedgerDocument } from '../store/models/ledger-model.ts';
-import type { StoredStatus } from '../store/models/session-model.ts';
 import type { SpendLimits } from '../store/models/user-model.ts';
 import { type CountedSessions, holdingPlaces } from './session-places.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const LIVE: readonly StoredStatus[] = ['creating', 'pending', 'active', 'unknown'];
 
 type Parts = Pick<Context, 'models' | 'clock'>;
 type LimitedAgent = Pick<AgentDocument, '_id' | 'team_id' | 'limits'>;
@@ -66,8 +65,9 @@ function callsOf(
 ): CountedSessions[] {
   const { id, whose, of, limit } = counting;
   if (limit === null || limit === undefined) return [];
-  const earlier = async () => (await models.sessions.find({ ...whose, status: { $in: [...LIVE] } }, { _id: 1 }).lean()).map(({ _id }) => _id);
-  return [{ id, limit, statuses: LIVE, earlier, refusal: fault('concurrent_calls_reached', { of, limit }) }];
+  const earlier = async () =>
+    (await models.sessions.find({ ...whose, status: { $in: [...UNDER_WAY_STATUSES] } }, { _id: 1 }).lean()).map(({ _id }) => _id);
+  return [{ id, limit, statuses: UNDER_WAY_STATUSES, earlier, refusal: fault('concurrent_calls_reached', { of, limit }) }];
 }
 
 async function requireSpend(

@@ -5,12 +5,8 @@
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import { START_KEY } from '../keys/accounts.ts';
-import { isDuplicateKey } from '../store/duplicate-key.ts';
 import type { PlaceHolder, PlacesDocument } from '../store/models/place-model.ts';
-
-/** What is not stored yet is on its way for this long; after that it never came to be. */
-const ON_ITS_WAY_MS = 60_000;
-const ROUNDS = 5;
+import { beginList, ON_ITS_WAY_MS, ROUNDS } from '../store/places.ts';
 
 type Parts = Pick<Context, 'models' | 'clock' | 'settings' | 'ledger'>;
 
@@ -34,7 +30,8 @@ export async function takeBytes(context: Parts, stored: StoredBytesOf): Promise<
     const guard = { _id: id, total: { $lte: limit - stored.bytes }, 'holders.id': { $ne: stored.id } };
     const { modifiedCount } = await collection.updateOne(guard as never, { $push: { holders: holder }, $inc: { total: stored.bytes } } as never);
     if (modifiedCount === 1) return;
-    if (!(await begin(context, id)) && !(await letGo(context, id, limit - stored.bytes))) break;
+    const isBegun = await beginList(context.models, id, async () => ({ holders: [], total: 0 }));
+    if (!isBegun && !(await letGo(context, id, limit - stored.bytes))) break;
   }
   throw fault('storage_full', { limit, remedy, setting });
 }
@@ -60,16 +57,6 @@ async function limitOf({ ledger, settings }: Parts, userId: string) {
   return wallet && wallet.newest.cumulativeTopUpMicros > startMicros
     ? { limit: paid, setting: 'LIMIT_STORED_BYTES', remedy: '' }
     : { limit: unpaid, setting: 'LIMIT_STORED_BYTES_UNPAID', remedy: ', top up' };
-}
-
-async function begin({ models }: Parts, id: string): Promise<boolean> {
-  if (await models.places.exists({ _id: id })) return false;
-  try {
-    await models.places.collection.insertOne({ _id: id, holders: [], total: 0 } as never);
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-  }
-  return true;
 }
 
 /** Lets go of the bytes of what is gone; false when nothing is, and more than `mostBytes` are taken. */

@@ -1,6 +1,7 @@
 /** What one account may take of the workers with web sessions that cost it nothing: live previews, sessions nobody has joined yet, and how fast it creates either. */
 import { Fault, fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
+import { UNDER_WAY_STATUSES } from '../sessions/session-machine.ts';
 import { requireRate } from './rate.ts';
 import { type CountedSessions, holdingPlaces } from './session-places.ts';
 
@@ -39,7 +40,7 @@ function previews({ settings }: Parts, { userId }: SharedSession): Share {
   const { LIMIT_PREVIEWS: limit, LIMIT_PREVIEWS_PER_MINUTE: perMinute } = settings;
   const refusal = fault('too_many_at_once', { limit, what: 'live previews', remedy: 'end one', seconds: PREVIEW_RETRY_SECONDS });
   return {
-    places: { id: `previews:${userId}`, limit, statuses: ['creating', 'pending', 'active', 'unknown'], refusal },
+    places: { id: `previews:${userId}`, limit, statuses: UNDER_WAY_STATUSES, refusal },
     perMinute,
     what: 'new previews',
   };

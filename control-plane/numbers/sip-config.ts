@@ -3,6 +3,7 @@
 import { isOtherHost } from '#config/credential-host.ts';
 import { EgressRefused } from '#config/egress.ts';
 import { checkTenantHost } from '#telephony/tenant-hosts.ts';
+import { tenantGuard } from '../calls/outbound-transport.ts';
 import type { Context } from '../context.ts';
 import { InvalidRequest, invalidField } from '../problems.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
@@ -24,7 +25,7 @@ export async function checkedSip(
 /** Why a SIP address that a tenant has named cannot be kept; null when it can. */
 export async function tenantHostProblem({ egress, settings }: Pick<Context, 'egress' | 'settings'>, uri: string): Promise<string | null> {
   try {
-    await checkTenantHost(uri, { egress, trunk: settings.SIP_TRUNK_URI ?? '', trusted: settings.SIP_TRUSTED, random: Math.random });
+    await checkTenantHost(uri, { ...tenantGuard({ settings }), egress, random: Math.random });
     return null;
   } catch (error) {
     if (error instanceof EgressRefused) return error.message;

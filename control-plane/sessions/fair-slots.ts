@@ -3,11 +3,11 @@ import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import type { JobOffer, Placement } from '../workers/dispatch.ts';
 import { isLastTenth, mayTakeLast } from '../workers/slots.ts';
+import { LIVE_STATUSES } from './session-machine.ts';
 
 /** A session is stored with its worker long before that. */
 const STORED_AFTER_MS = 10_000;
 const RETRY_SECONDS = 10;
-const LIVE = ['pending', 'active', 'unknown'] as const;
 
 type Parts = Pick<Context, 'dispatch' | 'models' | 'clock'>;
 
@@ -56,7 +56,7 @@ interface Where {
 
 async function holdsAny({ models }: Parts, userId: string, { instanceIds, placing: all, except }: Where): Promise<boolean> {
   if ([...all].some(([id, other]) => id !== except && other.userId === userId)) return true;
-  const own = { user_id: userId, status: { $in: [...LIVE] }, 'worker.instance_id': { $in: instanceIds } };
+  const own = { user_id: userId, status: { $in: [...LIVE_STATUSES] }, 'worker.instance_id': { $in: instanceIds } };
   return (await models.sessions.exists(own)) !== null;
 }
 
@@ -68,7 +68,7 @@ async function heldSlots({ models }: Parts, of: Where): Promise<ReadonlyMap<stri
     {
       $match: {
         'worker.instance_id': { $in: of.instanceIds },
-        status: { $in: [...LIVE] },
+        status: { $in: [...LIVE_STATUSES] },
         _id: { $nin: onTheirWay.map(([id]) => id) },
       },
     },

@@ -4,7 +4,7 @@
  */
 import { perMinute } from '#config/money.ts';
 import type { AnalysisResult, DialStatus, EndReason } from '#config/session-record.ts';
-import type { OutboxEvent, SessionBilling, SessionDocument, SessionWorker } from '../store/models/session-model.ts';
+import type { OutboxEvent, SessionBilling, SessionDocument, SessionWorker, StoredStatus } from '../store/models/session-model.ts';
 
 /** What the machine looks at. */
 export type SessionFacts = Pick<
@@ -106,9 +106,14 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
   }
 }
 
+/** Of a session that is not over. */
+export const LIVE_STATUSES = ['pending', 'active', 'unknown'] as const satisfies readonly StoredStatus[];
+/** Of a session that counts as a call under way, from the moment it is intended. */
+export const UNDER_WAY_STATUSES = ['creating', ...LIVE_STATUSES] as const satisfies readonly StoredStatus[];
+
 /** True while the session is not over. */
 export function isLive(status: SessionDocument['status']): boolean {
-  return status === 'pending' || status === 'active' || status === 'unknown';
+  return (LIVE_STATUSES as readonly StoredStatus[]).includes(status);
 }
 
 /** A change nobody outside is told of, if it happens. */

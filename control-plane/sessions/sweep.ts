@@ -12,6 +12,7 @@ import { promoteNext, relayOutbox } from '../webhooks/relay.ts';
 import { carryOn } from './carry-on.ts';
 import { settleSession, voidHold } from './charge.ts';
 import type { Pulse } from './pulse.ts';
+import { LIVE_STATUSES } from './session-machine.ts';
 import { changeSession, loadSession, WITHOUT_LISTS } from './session-store.ts';
 
 /** A worker that lost its link ends its calls after 120 s alone; only then does the control plane end them too. */
@@ -125,7 +126,7 @@ async function endEarlierRuns(context: Context): Promise<number> {
   const { SUPERVISOR_RUN, MONGODB_URL } = context.settings;
   if (SUPERVISOR_RUN === undefined || MONGODB_URL !== undefined) return 0;
   const orphans = await find(context, {
-    status: { $in: ['pending', 'active', 'unknown'] },
+    status: { $in: [...LIVE_STATUSES] },
     'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] },
   });
   await Promise.all(orphans.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));

@@ -6,13 +6,13 @@
  */
 import type { Clock } from '#config/clock.ts';
 import { isDuplicateKey } from './duplicate-key.ts';
-import type { PlaceHolder } from './models/place-model.ts';
+import type { PlaceHolder, PlacesDocument } from './models/place-model.ts';
 import type { Models } from './models.ts';
 
 /** A holder that is not stored yet is on its way for this long; after that it never came to be. */
-const ON_ITS_WAY_MS = 60_000;
+export const ON_ITS_WAY_MS = 60_000;
 /** Rounds lost to others who change the same list at the same moment. */
-const ROUNDS = 5;
+export const ROUNDS = 5;
 
 type Parts = { readonly models: Pick<Models, 'places'>; readonly clock: Pick<Clock, 'wallTime'> };
 
@@ -33,7 +33,7 @@ export async function takePlace(parts: Parts, places: CountedPlaces, holderId: s
   if (places.limit === Number.POSITIVE_INFINITY) return true;
   for (let round = 0; round < ROUNDS; round++) {
     if (await take(parts, places, holderId)) return true;
-    if (await begin(parts, places)) continue;
+    if (await beginList(parts.models, places.id, () => earlierHolders(parts, places))) continue;
     const { holders = [] } = (await parts.models.places.findById(places.id).lean()) ?? {};
     // Asked for once more, as by whoever repeats what was cut short.
     if (holders.some(({ id }) => id === holderId)) return true;
@@ -64,13 +64,16 @@ async function take({ models, clock }: Parts, { id, limit }: CountedPlaces, hold
   return (await models.places.collection.updateOne(guard as never, update as never)).modifiedCount === 1;
 }
 
-/** Starts an owner's list; false when there is one. */
-async function begin({ models, clock }: Parts, places: CountedPlaces): Promise<boolean> {
-  if (await models.places.exists({ _id: places.id })) return false;
+async function earlierHolders({ clock }: Parts, { earlier }: CountedPlaces): Promise<Pick<PlacesDocument, 'holders'>> {
   const at = new Date(clock.wallTime());
-  const holders = ((await places.earlier?.()) ?? []).map((id) => ({ id, at }));
+  return { holders: ((await earlier?.()) ?? []).map((id) => ({ id, at })) };
+}
+
+/** Starts an owner's list with what `first` says; false when there is one. */
+export async function beginList(models: Parts['models'], id: string, first: () => Promise<Omit<PlacesDocument, '_id'>>): Promise<boolean> {
+  if (await models.places.exists({ _id: id })) return false;
   try {
-    await models.places.collection.insertOne({ _id: places.id, holders } as never);
+    await models.places.collection.insertOne({ _id: id, ...(await first()) } as never);
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
   }

@@ -1,11 +1,10 @@
 /** What the Via of a request says: who sent it, where its responses go, and which transaction it belongs to (RFC 3261 §17.2.3, §18.2, RFC 3581). */
+import { DEFAULT_PORTS } from '../sip-address.ts';
 import { header, headerList, longName, parameter, parseCseq, type SipMessage } from './message.ts';
 import type { Peer } from './transport.ts';
 
 /** RFC 3261 §8.1.1.7: a branch that begins with it names its transaction. */
 export const BRANCH_COOKIE = 'z9hG4bK';
-/** RFC 3261 §19.1.2 */
-const DEFAULT_PORTS = { udp: 5060, tcp: 5060, tls: 5061 } as const;
 const MAX_PORT = 65_535;
 
 /** One Via value. */

@@ -24,6 +24,7 @@ import { speak } from '#test/fakes/spoken.ts';
 import { power, tone } from '#test/fakes/tone.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { testPlan } from './test-plan.ts';
+import { transferRoute } from './transfer-route.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const SALES = '+14155550123';
@@ -167,17 +168,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
       ...plan.config,
       conversation: { ...plan.config.conversation, transfer_destinations: [{ phone_number: SALES, ...destination }] },
     });
-    const route = {
-      number: SALES,
-      dial_uri: '',
-      guard: null,
-      is_referable: true,
-      headers: { 'X-Service-Session-Id': 's1' },
-      username: null,
-      password: null,
-      error: null,
-      ...way,
-    };
+    const route = transferRoute({ number: SALES, headers: { 'X-Service-Session-Id': 's1' }, ...way });
     return { ...plan, config, transfer: { from_number: '+15550100001', routes: [route] } };
   }
 

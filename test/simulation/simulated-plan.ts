@@ -1,6 +1,8 @@
 /** The agents of simulated calls: every setting of a conversation at random, on every channel. */
+
 import { defaultAgentConfig } from '#config/agent-config.ts';
 import { CALL_PLAN_VERSION, type CallPlan } from '#config/call-plan.ts';
+import { transferRoute } from '#test/runtime/transfer-route.ts';
 import type { Random } from './random.ts';
 
 type Channel = CallPlan['channel'];
@@ -52,18 +54,7 @@ export function simulatedPlan(random: Random): CallPlan {
     transfer: canTransfer
       ? {
           from_number: '+15550100001',
-          routes: [
-            {
-              number: '+15550100002',
-              dial_uri: 'sip:sales@127.0.0.1',
-              guard: null,
-              is_referable: true,
-              headers: {},
-              username: null,
-              password: null,
-              error: null,
-            },
-          ],
+          routes: [transferRoute({ number: '+15550100002', dial_uri: 'sip:sales@127.0.0.1' })],
         }
       : null,
     transport: TRANSPORTS[channel],

@@ -1,7 +1,6 @@
 /** What is asked of a MongoDB, and what becomes of a request when it is away. */
 
-import type { AddressInfo } from 'node:net';
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import mongoose from 'mongoose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#config/clock.ts';
@@ -10,6 +9,7 @@ import { faultOf } from '#control-plane/problems.ts';
 import { type Database, openDatabase } from '#control-plane/store/database.ts';
 import { buildIndexes, defineModels } from '#control-plane/store/models.ts';
 import { startMongodbServer } from '#test/fakes/mongodb-server.ts';
+import { listenTcp } from '#test/fakes/tcp-server.ts';
 import { openTestStore } from '../test-store.ts';
 import { withDatabase } from './open-test-database.ts';
 
@@ -34,18 +34,9 @@ async function mongodb(...answers: Parameters<typeof startMongodbServer>) {
 
 /** A server that is no database. */
 async function listen(serve: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    serve(socket);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closers.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
+  const { port, close } = await listenTcp(serve);
+  closers.push(close);
+  return port;
 }
 
 describe('the start', () => {

@@ -1,12 +1,13 @@
 /** A Redis that answers nonsense, at the start and while the product runs. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import { faultOf } from '#control-plane/problems.ts';
 import { connectSharedCoordination } from '#control-plane/store/shared.ts';
+import { listenTcp } from '#test/fakes/tcp-server.ts';
 import { freeTcpPort } from '#test/free-port.ts';
 import { itNeeds } from '#test/needs.ts';
 
@@ -18,18 +19,9 @@ afterEach(async () => {
 });
 
 async function listen(serve: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    serve(socket);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closers.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
+  const { port, close } = await listenTcp(serve);
+  closers.push(close);
+  return port;
 }
 
 async function startRedis(): Promise<number> {

@@ -3,6 +3,7 @@ import type { CallPlan } from '#config/call-plan.ts';
 import { type TurnConfig, turnConfig } from '#runtime/turn/turn-config.ts';
 import { renderText } from '#runtime/variables.ts';
 import { testPlan } from '../test-plan.ts';
+import { transferRoute } from '../transfer-route.ts';
 import { TurnScript } from './turn-script.ts';
 
 const RECOGNIZER = {
@@ -20,16 +21,7 @@ type Sections = Readonly<Record<string, object>>;
 export function planOf(changes: Sections, channel: CallPlan['channel'] = 'phone_inbound'): CallPlan {
   const plan = testPlan({ ...changes, prompt: { first_message_mode: 'off', ...changes['prompt'] } });
   const { max_duration_seconds, transfer_destinations } = plan.config.conversation;
-  const route = {
-    number: null,
-    dial_uri: 'sip:desk@example.com',
-    guard: null,
-    is_referable: true,
-    headers: {},
-    username: null,
-    password: null,
-    error: null,
-  };
+  const route = transferRoute({ dial_uri: 'sip:desk@example.com' });
   return { ...plan, channel, max_duration_seconds, transfer: { from_number: '', routes: transfer_destinations.map(() => route) } };
 }
 
