@@ -27,6 +27,7 @@ import { resumeJob } from '#runtime/resumed-calls.ts';
 import { adoptSpools, openSpool } from '#runtime/spool.ts';
 import { createClientTools } from '#runtime/tools/client-tool.ts';
 import { createToolRunner } from '#runtime/tools/tool-runner.ts';
+import { askForTransfer } from '#runtime/transfer-permission.ts';
 import { createUploads } from '#runtime/uploads.ts';
 import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker.ts';
 import { createSrvLookUp } from '#telephony/next-hops.ts';
@@ -92,6 +93,7 @@ async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps
     equip: (plan) => ({
       ...equip(plan, { settings, speech, egress, vendorClock, logger }),
       knowledge: knowledge.open(plan),
+      mayTransfer: () => askForTransfer({ url: link.controlPlaneUrl, token: link.token, clock, logger }, plan.session_id),
       placeCall: signalling ? (request, signal) => dialOutboundCall({ ...phone, signalling }, request, signal) : null,
     }),
     dial(job, plan) {

@@ -91,6 +91,8 @@ export const callPlan = z.object({
   /** How the caller can be handed to a person; null where they cannot: web calls, agents without destinations. */
   transfer: z
     .object({
+      /** The control plane is asked before each (config/transfer-permission.ts). */
+      is_counted: z.boolean().default(false),
       /** Who the person called sees. */
       from_number: z.string(),
       /** In the order of `conversation.transfer_destinations`. */

@@ -14,6 +14,7 @@ import { registerBatchCallRoutes } from './batch-calls/batch-routes.ts';
 import { registerDoNotCallRoutes } from './batch-calls/do-not-call-routes.ts';
 import { registerAdmitRoutes } from './calls/admit-routes.ts';
 import { registerPhoneCallRoutes } from './calls/phone-call-routes.ts';
+import { registerTransferRoutes } from './calls/transfer-routes.ts';
 import { registerGeneralRoutes } from './compat/general-routes.ts';
 import { registerVendorRoutes } from './compat/vendor-routes.ts';
 import type { Context } from './context.ts';
@@ -86,6 +87,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerRecordingRoutes(app, context);
   registerFlightLogRoutes(app, context);
   registerAdmitRoutes(app, context);
+  registerTransferRoutes(app, context);
   await registerUploadRoutes(app, context);
   await registerTtsRoutes(app, context);
   registerLiveRoutes(app, context);

@@ -61,6 +61,8 @@ export interface CallDeps {
   saveFlightLog(chunk: { readonly index: number; readonly bytes: Uint8Array }): void;
   /** Calls the person a caller is transferred to; null or absent where no call can be placed. */
   readonly placeCall?: PlaceCall | null;
+  /** Says whether one more transfer may begin now, where the plan counts them; never rejects. Absent: it may. */
+  readonly mayTransfer?: () => Promise<boolean>;
   /** The leg broke, and the call waits for another one: a room can be joined again, a browser comes back by itself. */
   readonly onLegLost?: () => void;
   /** What the call has been so far, where another worker began it. */
@@ -240,9 +242,9 @@ class RunningCall implements Call {
       this.#loop.accept({ type: 'transfer.finished', isDone: false, message: 'Nobody else can be called in this conversation.' });
       return;
     }
-    const { clock, logger, placeCall = null, plan, recognizer, synthesizer } = this.#deps;
+    const { clock, logger, mayTransfer = null, placeCall = null, plan, recognizer, synthesizer } = this.#deps;
     this.#transfer = startTransfer({
-      ...{ plan, clock, logger, placeCall, recognizer, synthesizer, destination, notes },
+      ...{ plan, clock, logger, mayTransfer, placeCall, recognizer, synthesizer, destination, notes },
       caller: this.#leg,
       line: this.#line,
       onRecording: (event) => this.#recording.add(event),

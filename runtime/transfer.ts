@@ -37,6 +37,8 @@ export interface TransferDeps {
   readonly caller: Leg;
   readonly line: PhoneLine | null;
   readonly placeCall: PlaceCall | null;
+  /** Asked first where the plan counts transfers; null: nobody to ask. Never rejects. */
+  readonly mayTransfer: (() => Promise<boolean>) | null;
   readonly recognizer: Recognizer | null;
   readonly synthesizer: Synthesizer;
   /** Index of the destination. */
@@ -102,7 +104,13 @@ class RunningTransfer implements Transfer {
 
   async #run(destination: Destination, route: TransferRoute): Promise<void> {
     const { mode } = destination;
-    this.#deps.logger.info({ mode, label: destination.label }, 'transferring');
+    const { logger, mayTransfer, plan } = this.#deps;
+    if (plan.transfer?.is_counted && mayTransfer && !(await mayTransfer())) {
+      logger.warn({ label: destination.label }, 'not transferred: too many calls of the account in this minute');
+      return this.#failed('Too many people were called in this minute; nobody can be called now.');
+    }
+    if (this.#abort.signal.aborted) return;
+    logger.info({ mode, label: destination.label }, 'transferring');
     if (mode === 'warm') await this.#warm(destination, route);
     else await this.#cold(route);
   }

@@ -22,6 +22,7 @@ export async function planTransfers(
   // A withheld caller cannot be shown (supplement 4.7).
   const showsCaller = number.transfer_caller_id === 'original_caller' && isE164(call.callerNumber);
   return {
+    is_counted: number.provider === 'managed',
     from_number: showsCaller ? call.callerNumber : number.phone_number,
     routes: await Promise.all(destinations.map((destination) => routeTo(context, number, { destination, sessionId: call.sessionId }))),
   };

@@ -146,6 +146,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
       logger,
       caller: call.leg,
       line: call,
+      mayTransfer: null,
       placeCall: async (wanted, signal) => {
         const placed = await place(wanted, signal);
         if (placed.outcome === 'answered') humanDialog = placed.dialog;
@@ -169,7 +170,7 @@ describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling'
       conversation: { ...plan.config.conversation, transfer_destinations: [{ phone_number: SALES, ...destination }] },
     });
     const route = transferRoute({ number: SALES, headers: { 'X-Service-Session-Id': 's1' }, ...way });
-    return { ...plan, config, transfer: { from_number: '+15550100001', routes: [route] } };
+    return { ...plan, config, transfer: { from_number: '+15550100001', is_counted: false, routes: [route] } };
   }
 
   /** The caller hangs up on nobody: both phones end as their scenarios say. */

@@ -62,6 +62,7 @@ async function transferTo(
     logger: pino({ level: 'silent' }),
     caller: openLeg(),
     line: null,
+    mayTransfer: null,
     placeCall: async () => {
       const party = { localParty: '', remoteParty: '', remoteTarget: '', localContact: '', localSdp: '', remoteSdp: '' };
       const dialog = { sipCallId: 'y', localTag: '', remoteTag: '', ...party, routeSet: [], localCseq: 1 };

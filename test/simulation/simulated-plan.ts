@@ -54,6 +54,7 @@ export function simulatedPlan(random: Random): CallPlan {
     transfer: canTransfer
       ? {
           from_number: '+15550100001',
+          is_counted: false,
           routes: [transferRoute({ number: '+15550100002', dial_uri: 'sip:sales@127.0.0.1' })],
         }
       : null,

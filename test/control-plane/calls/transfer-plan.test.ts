@@ -61,6 +61,7 @@ describe('supplement 4.7 the way to a transfer destination', () => {
 
   it('of a managed number leads through the platform’s trunk, under the agent’s number', async () => {
     expect(await plan(number(), [to('+14155550123')])).toEqual({
+      is_counted: true,
       from_number: '+15550190002',
       routes: [
         {
@@ -78,7 +79,9 @@ describe('supplement 4.7 the way to a transfer destination', () => {
   });
 
   it('of an imported number leads through its own trunk; without termination it cannot be dialled', async () => {
-    const [route] = (await plan(imported(), [{ type: 'phone', phone_number: '+493012345' }]))?.routes ?? [];
+    const planned = await plan(imported(), [{ type: 'phone', phone_number: '+493012345' }]);
+    expect(planned?.is_counted).toBe(false);
+    const [route] = planned?.routes ?? [];
     expect(route).toMatchObject({ dial_uri: 'sip:+493012345@pbx.example.com;transport=tcp', username: 'u', password: 'p' });
     expect(route?.headers).toEqual({ 'X-Site': 'berlin', 'X-Service-Session-Id': 's1' });
     expect((await plan(imported({}, ''), [to('+493012345')]))?.routes[0]).toMatchObject({ number: '+493012345', dial_uri: '', error: null });

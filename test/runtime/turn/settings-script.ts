@@ -22,7 +22,7 @@ export function planOf(changes: Sections, channel: CallPlan['channel'] = 'phone_
   const plan = testPlan({ ...changes, prompt: { first_message_mode: 'off', ...changes['prompt'] } });
   const { max_duration_seconds, transfer_destinations } = plan.config.conversation;
   const route = transferRoute({ dial_uri: 'sip:desk@example.com' });
-  return { ...plan, channel, max_duration_seconds, transfer: { from_number: '', routes: transfer_destinations.map(() => route) } };
+  return { ...plan, channel, max_duration_seconds, transfer: { from_number: '', is_counted: false, routes: transfer_destinations.map(() => route) } };
 }
 
 /** Fills the placeholders of a text as a call would. */

@@ -1,0 +1,41 @@
+/** Asks the control plane whether a caller may be handed on now: transfers from numbers bought here count with the calls their account places (`OUTBOUND_CALLS_PER_MINUTE`). */
+import { request } from 'undici';
+import type { Clock } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+import { parseJson } from '#config/parse-json.ts';
+import { transferPermission } from '#config/transfer-permission.ts';
+
+/** The caller waits for it. */
+const ANSWER_WITHIN_MS = 2_000;
+
+/** What is needed to ask. */
+export interface TransferPermissionDeps {
+  /** The control plane's address. */
+  readonly url: string;
+  /** The workers' token. */
+  readonly token: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** True where it may; also where nobody answers in time: a call outlives its control plane, and tries few transfers (`LIMITS.transfersPerCall`). Never rejects. */
+export async function askForTransfer({ url, token, clock, logger }: TransferPermissionDeps, sessionId: string): Promise<boolean> {
+  const tooLong = new AbortController();
+  const timer = clock.after(ANSWER_WITHIN_MS, () => tooLong.abort(new Error('no answer in time')));
+  try {
+    const response = await request(`${url}/internal/transfers`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ session_id: sessionId }),
+      signal: tooLong.signal,
+    });
+    const permission = parseJson(transferPermission, await response.body.text());
+    if (!permission) throw new Error(`answered ${response.statusCode}`);
+    return permission.is_allowed;
+  } catch (error) {
+    logger.warn({ err: error, sessionId }, 'nobody said whether the caller may be transferred');
+    return true;
+  } finally {
+    timer.cancel();
+  }
+}
