@@ -1,10 +1,11 @@
 /**
  * Agent tests in the background (supplement 4.14): queued runs are placed on workers, oldest first, a few of each team at a time;
- * a worker that dies or falls silent costs an attempt, and after the last one the run is an `error`.
+ * one whose workers die or fall silent too often (`losses.ts`) is an `error`.
  */
 import { type AgentTestResult, testError } from '#config/agent-test.ts';
 import { Fault } from '#config/errors.ts';
 import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
+import { isLostForGood, type Loss, lossOf } from '../calls/losses.ts';
 import type { ReportOutcome } from '../calls/report-sink.ts';
 import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import { type Context, now } from '../context.ts';
@@ -16,7 +17,6 @@ import { countTestSpending, requireTestSpending } from './test-shares.ts';
 
 type TestReport = Extract<DurableReport, { type: 'agent_test' }>;
 
-const ATTEMPTS = 2;
 /** A worker ends a run within eight minutes. */
 const DEADLINE_MS = 10 * 60_000;
 /** Looked at again while no worker is free, and for what other processes queued. */
@@ -39,17 +39,19 @@ export async function applyTestReport(context: Context, envelope: ReportEnvelope
   return { outcome: 'stored', seq: envelope.seq };
 }
 
-/** The runs of a worker that is gone wait for another. */
-export async function loseTestRuns(context: Context, instanceId: string): Promise<void> {
+/** The runs of a worker that is gone wait for another; `stoodIn` is the run or session it was killed in for standing still. */
+export async function loseTestRuns(context: Context, instanceId: string, stoodIn: string | null): Promise<void> {
+  const { testRuns } = context.models;
   const lost = { instance_id: instanceId, status: 'running' as const };
-  const { modifiedCount } = await context.models.testRuns.updateMany(lost, { $set: requeued(context) });
-  if (modifiedCount > 0) context.bell.ring('agent-tests');
+  const runs = await testRuns.find(lost, { _id: 1, epoch: 1 }).lean<Pick<TestRunDocument, '_id' | 'epoch'>[]>();
+  for (const run of runs) await testRuns.updateOne({ ...run, ...lost }, { $set: requeued(context), ...plusOne(lossOf(run._id, stoodIn)) });
+  if (runs.length > 0) context.bell.ring('agent-tests');
 }
 
 async function work(context: Context): Promise<void> {
   const { testRuns, testBatches } = context.models;
   const silentSince = new Date(context.clock.wallTime() - DEADLINE_MS);
-  await testRuns.updateMany({ status: 'running', status_at: { $lte: silentSince } }, { $set: requeued(context) });
+  await testRuns.updateMany({ status: 'running', status_at: { $lte: silentSince } }, { $set: requeued(context), ...plusOne('silent') });
   // A batch that a crash kept from being completed.
   const open = await testBatches
     .find({ status: 'running' }, { _id: 1 })
@@ -73,8 +75,8 @@ async function work(context: Context): Promise<void> {
 
 /** Settles or places one run; false when no worker is free. */
 async function start(context: Context, run: TestRunDocument): Promise<boolean> {
-  if (run.epoch >= ATTEMPTS) {
-    await finishRun(context, run, testError('The run was lost with its worker twice'));
+  if (isLostForGood(run.losses ?? {})) {
+    await finishRun(context, run, testError('The run was lost with its worker too often'));
     return true;
   }
   const unpaid = await requireTestSpending(context, run.team_id).catch((error: unknown) => {
@@ -129,4 +131,8 @@ async function finishRun(context: Context, of: Pick<TestRunDocument, '_id' | 'ep
 
 function requeued(context: Context): Partial<TestRunDocument> {
   return { status: 'queued', instance_id: null, status_at: now(context) };
+}
+
+function plusOne(loss: Loss) {
+  return { $inc: { [`losses.${loss}`]: 1 } };
 }

@@ -1,11 +1,12 @@
 /**
- * Post-call analysis, the control plane's half (S§2.6, supplement 3): queued analyses are placed on workers one after another; a worker that dies or falls silent
- * costs an attempt, and after the last one the analysis is an `error`. A call with nothing to analyse is `skipped` without asking a model.
+ * Post-call analysis, the control plane's half (S§2.6, supplement 3): queued analyses are placed on workers one after another; one whose workers die
+ * or fall silent too often (`losses.ts`) is an `error`. A call with nothing to analyse is `skipped` without asking a model.
  */
 
 import type { CallPlan } from '#config/call-plan.ts';
 import { Fault } from '#config/errors.ts';
 import type { AnalysisResult, SessionItem } from '#config/session-record.ts';
+import { isLostForGood } from '../calls/losses.ts';
 import { analysed } from '../calls/settle-call.ts';
 import { type ChoreLoop, startChoreLoop } from '../chore-loop.ts';
 import { type Context, newId, now } from '../context.ts';
@@ -16,7 +17,6 @@ import { changeSession, loadSession, storeChange } from '../sessions/session-sto
 import { readTimeline } from '../sessions/timeline.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
 
-const ATTEMPTS = 2;
 /** A model call over a long transcript, with room. */
 const DEADLINE_MS = 120_000;
 /** Looked at again while no worker is free, and for what other processes queued. */
@@ -33,7 +33,7 @@ async function placeQueued(context: Context): Promise<void> {
     'analysis.state': 'running',
     'analysis.at': { $lte: new Date(context.clock.wallTime() - DEADLINE_MS) },
   });
-  for (const { _id } of overdue) await changeSession(context, _id, { type: 'analysis.lost', at: now(context) });
+  for (const { _id } of overdue) await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: 'silent' });
   for (const { _id } of await sessionsIn(context, { 'analysis.state': 'queued' })) {
     const session = await loadSession(context, _id);
     if (session?.analysis.state !== 'queued') continue;
@@ -44,7 +44,7 @@ async function placeQueued(context: Context): Promise<void> {
 /** Settles or places one analysis; false when no worker is free. */
 async function analyse(context: Context, session: SessionDocument): Promise<boolean> {
   const [plan, items] = await Promise.all([readPlan(context, session), readTimeline(context, session)]);
-  if (session.analysis.attempts >= ATTEMPTS) await finish(context, session, emptyResult('error', 'The analysis could not be completed'));
+  if (isLostForGood(session.analysis.losses ?? {})) await finish(context, session, emptyResult('error', 'The analysis could not be completed'));
   else if (!plan || hasNothingToDo(plan, items)) await finish(context, session, emptyResult('skipped', null));
   else return place(context, session, { plan, items });
   return true;

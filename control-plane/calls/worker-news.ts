@@ -5,15 +5,11 @@ import { carryOn } from '../sessions/carry-on.ts';
 import { LIVE_STATUSES } from '../sessions/session-machine.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
 import type { SessionDocument } from '../store/models/session-model.ts';
+import { isLostForGood, lossOf } from './losses.ts';
 import { type Left, placeAgain, takeOver } from './take-over.ts';
 
 /** A worker that is back gets this long to send what it had spooled before a session it no longer runs is given up. */
 const SPOOL_GRACE_MS = 3_000;
-
-/** A session this many workers have died with is not given to another. */
-const MOST_DEATHS = 2;
-/** The same for the neighbours of a session a worker stood still in: they are not likely what killed it. */
-const MOST_DEATHS_OF_NEIGHBOURS = 4;
 
 type SessionKey = { readonly sessionId: string; readonly epoch: number };
 
@@ -47,42 +43,48 @@ interface Death {
 
 /** Its process has ended. */
 export async function workerDead(context: Context, instanceId: string, { diedAt, stoodIn }: Death): Promise<void> {
-  await loseTestRuns(context, instanceId);
+  await loseTestRuns(context, instanceId, stoodIn);
   const sessions = await sessionsOf(context, instanceId, [...LIVE_STATUSES]);
-  await Promise.all(
-    sessions.map(({ _id, epoch }) => {
-      const isNeighbour = stoodIn !== null && stoodIn !== _id;
-      return handOn(context, { sessionId: _id, epoch, diedAt }, isNeighbour ? MOST_DEATHS_OF_NEIGHBOURS : MOST_DEATHS);
-    }),
-  );
+  await Promise.all(sessions.map(({ _id, epoch }) => handOn(context, { sessionId: _id, epoch, diedAt }, stoodIn)));
   const analyses = await context.models.sessions
     .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
     .lean();
-  for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context) });
+  for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: lossOf(_id, stoodIn) });
   if (analyses.length > 0) context.bell.ring('analysis');
 }
 
 /** The call goes to another worker, unless it may be what kills them. */
-async function handOn(context: Context, left: Left, mostDeaths: number): Promise<void> {
+async function handOn(context: Context, left: Left, stoodIn: string | null): Promise<void> {
   const { sessionId, epoch, diedAt } = left;
-  if ((await countDeaths(context, left)) >= mostDeaths) await giveUpForGood(context, left, mostDeaths);
+  const deaths = await countDeath(context, left, stoodIn);
+  if (isLostForGood(deaths)) await giveUpForGood(context, left, deaths);
   else if (!(await takeOver(context, left))) await replaceOrGiveUp(context, sessionId, epoch, diedAt);
 }
 
-/** How many workers have died with a session, this one included, however often it is told. */
-async function countDeaths({ models }: Context, { sessionId, epoch }: Left): Promise<number> {
-  const session = await models.sessions
-    .findOneAndUpdate({ _id: sessionId, epoch }, { $addToSet: { died_epochs: epoch } }, { returnDocument: 'after', projection: { died_epochs: 1 } })
-    .lean<Pick<SessionDocument, 'died_epochs'>>();
-  return session?.died_epochs?.length ?? 0;
+interface Deaths {
+  readonly suspected: number;
+  readonly beside: number;
 }
 
-async function giveUpForGood(context: Context, { sessionId }: Left, deaths: number): Promise<void> {
+/** The deaths of workers with a session, this one included, however often it is told. */
+async function countDeath({ models }: Context, { sessionId, epoch }: Left, stoodIn: string | null): Promise<Deaths> {
+  const list = lossOf(sessionId, stoodIn) === 'beside' ? 'died_beside_epochs' : 'died_epochs';
+  const projection = { died_epochs: 1, died_beside_epochs: 1 };
+  const session = await models.sessions
+    .findOneAndUpdate({ _id: sessionId, epoch }, { $addToSet: { [list]: epoch } }, { returnDocument: 'after', projection })
+    .lean<Pick<SessionDocument, 'died_epochs' | 'died_beside_epochs'>>();
+  return { suspected: session?.died_epochs?.length ?? 0, beside: session?.died_beside_epochs?.length ?? 0 };
+}
+
+async function giveUpForGood(context: Context, { sessionId }: Left, { suspected, beside }: Deaths): Promise<void> {
   const ended = await changeSession(context, sessionId, { type: 'given_up', at: now(context) });
   if (!ended) return;
   context.metrics.sessionsGivenUp.inc();
   const { team_id: teamId, agent_id: agentId, end_reason: endReason } = ended;
-  context.logger.error({ sessionId, teamId, agentId, endReason }, `${deaths} workers died with this session; it goes to no other`);
+  context.logger.error(
+    { sessionId, teamId, agentId, endReason },
+    `${suspected + beside} workers died with this session, ${beside} of them in another; it goes to no other`,
+  );
   await carryOn(context, ended);
 }
 

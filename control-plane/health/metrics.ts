@@ -13,7 +13,7 @@ export interface Metrics {
   readonly callsCreated: Counter<'channel'>;
   /** Sessions that ended, each once. */
   readonly callsEnded: Counter<'reason'>;
-  /** Sessions two workers died with, or four that stood still in another session, which were given to no other. */
+  /** Calls that were ended because too many workers had died with them (`calls/losses.ts`). */
   readonly sessionsGivenUp: Counter;
   /** Webhooks that are over: delivered, or dropped after their last attempt. */
   readonly webhooks: Counter<'outcome'>;
@@ -48,7 +48,10 @@ export function createMetrics(): Metrics {
     refusals: counter('refusals', 'Refused calls, sessions and dials.', 'kind', 'reason'),
     callsCreated: counter('calls_created', 'Sessions opened.', 'channel'),
     callsEnded: counter('calls_ended', 'Sessions ended.', 'reason'),
-    sessionsGivenUp: counter('sessions_given_up', 'Sessions that ended as internal_error because workers had died with them.'),
+    sessionsGivenUp: counter(
+      'sessions_given_up',
+      'Calls ended as internal_error: two workers died in them or nobody knows in what, or four died in another session.',
+    ),
     webhooks: counter('webhooks', 'Webhooks delivered or dropped.', 'outcome'),
     postings: counter('wallet_postings', 'Entries of the wallets.', 'kind'),
     lowCredit: counter('wallet_low_credit', 'Wallets that fell below one dollar.'),

@@ -89,7 +89,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     tracks: [],
     dialog: null,
     person: null,
-    analysis: { state: 'none', at, job_id: '', attempts: 0, runs: 0, finished_at: null, result: null },
+    analysis: { state: 'none', at, job_id: '', losses: {}, runs: 0, finished_at: null, result: null },
     token_hash: input.tokenHash,
     room: input.room ?? null,
     participants: [],

@@ -4,6 +4,7 @@
  */
 import { perMinute } from '#config/money.ts';
 import type { AnalysisResult, DialStatus, EndReason } from '#config/session-record.ts';
+import { type Loss, withLoss } from '../calls/losses.ts';
 import type { OutboxEvent, SessionBilling, SessionDocument, SessionWorker, StoredStatus } from '../store/models/session-model.ts';
 
 /** What the machine looks at. */
@@ -33,7 +34,7 @@ export type SessionEvent =
   | { readonly type: 'taken_over'; readonly at: Date; readonly taken: TakenBy }
   | { readonly type: 'dialled'; readonly at: Date; readonly dialStatus: DialStatus }
   | { readonly type: 'ended'; readonly at: Date; readonly reason: EndReason }
-  /** Two workers have died with it: it goes to no third, whether somebody had joined it or not. */
+  /** So many workers have died with it that it goes to no other, whether somebody had joined it or not. */
   | { readonly type: 'given_up'; readonly at: Date }
   | { readonly type: 'settled'; readonly at: Date }
   /** Somebody asked for the analysis again. */
@@ -41,7 +42,7 @@ export type SessionEvent =
   /** A worker has taken the analysis; its reports carry this epoch. */
   | { readonly type: 'analysis.started'; readonly at: Date; readonly worker: SessionWorker; readonly epoch: number; readonly jobId: string }
   /** Its worker is gone, or has been silent for too long. */
-  | { readonly type: 'analysis.lost'; readonly at: Date }
+  | { readonly type: 'analysis.lost'; readonly at: Date; readonly loss: Loss }
   /** `result` is sealed. */
   | { readonly type: 'analysis.finished'; readonly at: Date; readonly outcome: AnalysisResult['status']; readonly result: Buffer | null };
 
@@ -94,11 +95,13 @@ export function step(session: SessionFacts, event: SessionEvent): SessionChange 
     case 'settled':
       return when(billing.state === 'settle_due', { billing: { ...billing, state: 'settled', at } });
     case 'analysis.requested':
-      return when(isRerunnable(analysis.state), { analysis: { ...analysis, state: 'queued', at, attempts: 0 } });
+      return when(isRerunnable(analysis.state), { analysis: { ...analysis, state: 'queued', at, losses: {} } });
     case 'analysis.started':
       return analysisStarted(session, event);
     case 'analysis.lost':
-      return when(analysis.state === 'running', { analysis: { ...analysis, state: 'queued', at } });
+      return when(analysis.state === 'running', {
+        analysis: { ...analysis, state: 'queued', at, losses: withLoss(analysis.losses ?? {}, event.loss) },
+      });
     case 'analysis.finished':
       return analysisFinished(session, event);
     default:
@@ -215,7 +218,7 @@ function analysisStarted(session: SessionFacts, event: Extract<SessionEvent, { t
     worker,
     epoch,
     last_seq: 0,
-    analysis: { ...analysis, state: 'running', at, job_id: jobId, attempts: analysis.attempts + 1 },
+    analysis: { ...analysis, state: 'running', at, job_id: jobId },
   });
 }
 

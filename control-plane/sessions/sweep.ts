@@ -131,7 +131,7 @@ async function endEarlierRuns(context: Context): Promise<number> {
   });
   await Promise.all(orphans.map(({ _id, epoch }) => replaceOrGiveUp(context, _id, epoch)));
   const analyses = await find(context, { 'analysis.state': 'running', 'worker.supervisor_run': { $nin: [null, SUPERVISOR_RUN] } });
-  for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context) });
+  for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: 'silent' });
   return orphans.length + analyses.length;
 }
 

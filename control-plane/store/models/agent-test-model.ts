@@ -3,6 +3,7 @@
  * What tenants and models wrote is kept as JSON text: its keys may be anything.
  */
 import { type Connection, type Model, Schema } from 'mongoose';
+import type { Losses } from '../../calls/losses.ts';
 
 /** A test of a workspace. */
 export interface AgentTestDocument {
@@ -66,6 +67,8 @@ export interface TestRunDocument {
   instance_id: string | null;
   /** Counts the attempts; a report of an earlier one changes nothing. */
   epoch: number;
+  /** Workers that were lost with it; absent where there is none. */
+  losses?: Losses;
   /** When the status changed last. */
   status_at: Date;
   created_at: Date;
@@ -146,6 +149,7 @@ export function defineTestRuns(connection: Connection): Model<TestRunDocument> {
       channel: { type: String, required: true },
       instance_id: { type: String, default: null },
       epoch: { type: Number, required: true },
+      losses: { type: Schema.Types.Mixed, default: undefined } as never,
       status_at: { type: Date, required: true },
       created_at: { type: Date, required: true },
       started_at: { type: Date, default: null },

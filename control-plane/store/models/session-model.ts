@@ -6,6 +6,7 @@ import { type Connection, type Model, Schema } from 'mongoose';
 import type { SystemVariables } from '#config/call-plan.ts';
 import type { ParticipantMode } from '#config/session-events.ts';
 import type { DialStatus, EndReason, MediaQuality, ModelUsage, TurnLatency, TurnSilence } from '#config/session-record.ts';
+import type { Losses } from '../../calls/losses.ts';
 import type { JsonText } from '../json-text.ts';
 
 /** Bytes as the driver returns them: a Buffer, or its own wrapper in lean results. Read them with `toBuffer`. */
@@ -54,7 +55,8 @@ export interface SessionAnalysis {
   state: 'none' | 'queued' | 'running' | 'completed' | 'skipped' | 'error';
   at: Date;
   job_id: string;
-  attempts: number;
+  /** Workers that were lost with it since it was asked for; absent from sessions of an earlier version. */
+  losses?: Losses;
   /** Results so far; names the events of a re-run. */
   runs: number;
   finished_at: Date | null;
@@ -141,8 +143,10 @@ export interface SessionDocument {
   usage: ModelUsage[];
   /** Each time another worker took the call over; absent from sessions of an earlier version. */
   takeovers?: Takeover[];
-  /** Epochs whose worker died with it. */
+  /** Epochs whose worker died in it, or nobody knows in what. */
   died_epochs?: number[];
+  /** Epochs whose worker died while it stood still in another session. */
+  died_beside_epochs?: number[];
   /** Of a phone call that is over; absent from sessions of an earlier version. */
   media_quality?: MediaQuality | null;
   record_audio: boolean;
@@ -229,6 +233,7 @@ const FIELDS = {
   usage: list,
   takeovers: list,
   died_epochs: { type: [Number], default: undefined } as never,
+  died_beside_epochs: { type: [Number], default: undefined } as never,
   media_quality: { type: Schema.Types.Mixed, default: null },
   record_audio: { type: Boolean, default: false },
   tracks: list,

@@ -214,7 +214,7 @@ describe('a batch (supplement 4.14)', () => {
 });
 
 describe('a run that is lost', () => {
-  it('with its worker waits for another, and is an error after two', async () => {
+  it('with its worker waits for another, and is an error after two deaths nobody knows the cause of', async () => {
     const agentId = await createAgent();
     await createTest(agentId);
     const { batch_id } = (await run(agentId)).body;
@@ -224,9 +224,51 @@ describe('a run that is lost', () => {
       await runner.idle();
     }
     expect(api.dispatch.tests).toHaveLength(2);
-    expect(await runsOf(batch_id)).toMatchObject([{ status: 'error', error: expect.stringContaining('twice') }]);
+    expect(await runsOf(batch_id)).toMatchObject([{ status: 'error', error: expect.stringContaining('too often') }]);
     expect(await get(`/v1/agent/agents/${agentId}/test-batches/${batch_id}`)).toMatchObject({ status: 'completed', errors: 1, pass_rate: null });
     expect(await finish(PASSED, 0)).toBe('stale');
+  });
+
+  it('security 3: with a worker that stood still in another goes on; after two stand-stills in it, it is an error', async () => {
+    const agentId = await createAgent();
+    await createTest(agentId);
+    const { batch_id } = (await run(agentId)).body;
+    const runId = api.dispatch.tests[0]?.key.sessionId ?? '';
+    const dies = async (stoodIn: string) => {
+      await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()), stoodIn);
+      await runner.idle();
+      return (await runsOf(batch_id))[0]?.status;
+    };
+    expect([await dies('other'), await dies('other'), await dies('other')]).toEqual(['running', 'running', 'running']);
+    expect([await dies(runId), await dies(runId)]).toEqual(['running', 'error']);
+  });
+
+  it('was started and not handed over: that counts for nothing', async () => {
+    const agentId = await createAgent();
+    await createTest(agentId);
+    api.dispatch.unreachable = 'gateway_unreachable';
+    const { batch_id } = (await run(agentId)).body;
+    for (let tick = 0; tick < 4; tick++) {
+      await api.clock.advance(2_000);
+      await runner.idle();
+    }
+    expect(await runsOf(batch_id)).toMatchObject([{ status: 'queued' }]);
+    api.dispatch.unreachable = null;
+    await api.clock.advance(2_000);
+    await runner.idle();
+    expect(await runsOf(batch_id)).toMatchObject([{ status: 'running' }]);
+  });
+
+  it('with a silent worker three times is an error', async () => {
+    const agentId = await createAgent();
+    await createTest(agentId);
+    const { batch_id } = (await run(agentId)).body;
+    const waits = async () => {
+      await api.clock.advance(601_000);
+      await runner.idle();
+      return (await runsOf(batch_id))[0]?.status;
+    };
+    expect([await waits(), await waits(), await waits()]).toEqual(['running', 'running', 'error']);
   });
 
   it('with a silent worker is placed again after ten minutes; a late result of the earlier attempt changes nothing', async () => {

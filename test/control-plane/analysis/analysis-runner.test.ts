@@ -79,7 +79,7 @@ describe('post-call analysis', () => {
     expect((await analysis(id)).status).toBe('running');
   });
 
-  it('a dead worker costs an attempt, the second makes it an error; a late result changes nothing', async () => {
+  it('the second death nobody knows the cause of makes it an error; a late result changes nothing', async () => {
     const id = await call('hello');
     const first = api.dispatch.analyses[0];
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -95,6 +95,27 @@ describe('post-call analysis', () => {
     };
     expect((await api.sink.apply([late], 'worker-1')).outcome).toBe('stale');
     expect((await analysis(id)).status).toBe('error');
+  });
+
+  it('security 3: a worker that stood still in another costs it little; the second stand-still in it makes it an error', async () => {
+    const id = await call('hello');
+    const dies = async (stoodIn: string) => {
+      await api.sink.workerDead('worker-1', new Date(api.clock.wallTime()), stoodIn);
+      await runner.idle();
+      return (await analysis(id)).status;
+    };
+    expect([await dies('other'), await dies('other'), await dies('other')]).toEqual(['running', 'running', 'running']);
+    expect([await dies(id), await dies(id)]).toEqual(['running', 'error']);
+  });
+
+  it('the third worker that never answers makes it an error', async () => {
+    const id = await call('hello');
+    const waits = async () => {
+      await api.clock.advance(121_000);
+      await runner.idle();
+      return (await analysis(id)).status;
+    };
+    expect([await waits(), await waits(), await waits()]).toEqual(['running', 'running', 'error']);
   });
 
   it('a worker that never answers is given up after two minutes', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReportedDialog } from '#config/worker-link.ts';
 import { loadSession } from '#control-plane/sessions/session-store.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
@@ -68,11 +68,11 @@ it('design §2 a person who has gone again is not handed over', async () => {
   expect(await handedOver()).toEqual({ caller: 'caller', person: null });
 });
 
-describe('a session two workers have died with', () => {
+describe('a session workers have died with', () => {
   const read = async (id: string, key: string) => (await api.request('GET', `/v1/agent/sessions/${id}`, { key })).body;
   const givenUp = async () => (await api.context.metrics.sessionsGivenUp.get()).values[0]?.value ?? 0;
 
-  it('security 3: goes to no third: it ends as internal_error, its webhook says so, and it is counted', async () => {
+  it('security 3: goes to no third where nobody knows what they died in: it ends as internal_error, its webhook says so, and it is counted', async () => {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user, { webhooks: { post_call: [{ url: 'https://hooks.example.com/' }] } });
     const { session_id: id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body;
@@ -88,15 +88,50 @@ describe('a session two workers have died with', () => {
     expect((await givenUp()) - before).toBe(1);
   });
 
-  it('security 3: does not end its neighbours with it where the workers stood still in it', async () => {
+  /** A poison and its neighbour on one worker, both joined. */
+  async function twoOnOneWorker() {
     const user = await api.createUser();
     const agent_id = await api.publishAgent(user);
     const create = async () => (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } })).body.session_id as string;
     const [poison, neighbour] = [await create(), await create()];
     for (const id of [poison, neighbour]) await api.report(id, { type: 'joined', at: api.at() });
-    for (let death = 1; death <= 2; death++) await workerDies('worker-1', poison);
-    expect(await read(poison, user.key)).toMatchObject({ status: 'completed', end_reason: 'internal_error' });
-    expect(await read(neighbour, user.key)).toMatchObject({ status: 'active' });
+    return { poison, neighbour, read: (id: string) => read(id, user.key) };
+  }
+
+  const ENDED = { status: 'completed', end_reason: 'internal_error' };
+  const GOES_ON = { status: 'active' };
+
+  it.each([
+    ['two stand-stills in another and a crash', ['poison', 'poison', null], GOES_ON],
+    ['a crash and three stand-stills in another', [null, 'poison', 'poison', 'poison'], GOES_ON],
+    ['a stand-still in another and two crashes', ['poison', null, null], ENDED],
+    ['a stand-still in it between two in another', ['poison', 'neighbour', 'poison'], GOES_ON],
+    ['a crash and a stand-still in it', [null, 'neighbour'], ENDED],
+    ['four stand-stills in others', ['poison', 'poison', 'other', 'other'], ENDED],
+  ] as const)('security 3: %s: each kind of death has its own limit', async (_what, deaths, expected) => {
+    const { neighbour, poison, read: look } = await twoOnOneWorker();
+    for (const stoodIn of deaths.slice(0, -1)) await workerDies('worker-1', stoodIn && { poison, neighbour, other: 'other' }[stoodIn]);
+    expect(await look(neighbour)).toMatchObject(GOES_ON);
+    const last = deaths.at(-1) ?? null;
+    await workerDies('worker-1', last && { poison, neighbour, other: 'other' }[last]);
+    expect(await look(neighbour)).toMatchObject(expected);
+  });
+
+  it('security 3: is ended at the second stand-still in it', async () => {
+    const { poison, read: look } = await twoOnOneWorker();
+    await workerDies('worker-1', poison);
+    expect(await look(poison)).toMatchObject(GOES_ON);
+    await workerDies('worker-1', poison);
+    expect(await look(poison)).toMatchObject(ENDED);
+  });
+
+  it('security 3: the log tells how many workers died, not how many may', async () => {
+    const { neighbour, poison } = await twoOnOneWorker();
+    const told = vi.spyOn(api.context.logger, 'error');
+    for (const stoodIn of [poison, poison, poison, null, null]) await workerDies('worker-1', stoodIn);
+    const lines = told.mock.calls.filter(([about]) => (about as { sessionId?: string }).sessionId === neighbour).map(([, text]) => text);
+    told.mockRestore();
+    expect(lines).toEqual(['5 workers died with this session, 3 of them in another; it goes to no other']);
   });
 
   it('security 3: before anybody joined, it fails as internal_error and costs nothing', async () => {

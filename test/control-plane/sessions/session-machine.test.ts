@@ -17,7 +17,7 @@ function session(over: Partial<SessionFacts> = {}): SessionFacts {
     started_at: null,
     epoch: 0,
     billing: { state: 'hold_due', at: at(0), price_per_minute: PRICE, hold: PRICE, due: 0 },
-    analysis: { state: 'none', at: at(0), job_id: '', attempts: 0, runs: 0, finished_at: null, result: null },
+    analysis: { state: 'none', at: at(0), job_id: '', losses: {}, runs: 0, finished_at: null, result: null },
     ...over,
   };
 }
@@ -57,7 +57,7 @@ const EVENTS: readonly SessionEvent[] = [
   { type: 'settled', at: at(20) },
   { type: 'analysis.requested', at: at(20) },
   { type: 'analysis.started', at: at(20), worker, epoch: 1, jobId: 'j' },
-  { type: 'analysis.lost', at: at(20) },
+  { type: 'analysis.lost', at: at(20), loss: 'silent' },
   { type: 'analysis.finished', at: at(20), outcome: 'completed', result: null },
 ];
 
@@ -166,7 +166,11 @@ describe('the session machine', () => {
   });
 
   it('an analysis that is run again tells of itself again', () => {
-    const done = { ...active, status: 'completed' as const, analysis: { ...active.analysis, state: 'error' as const, runs: 1, attempts: 3 } };
+    const done = {
+      ...active,
+      status: 'completed' as const,
+      analysis: { ...active.analysis, state: 'error' as const, runs: 1, losses: { suspected: 2 } },
+    };
     const again = run(done, [
       { type: 'analysis.requested', at: at(50) },
       { type: 'analysis.started', at: at(51), worker, epoch: 7, jobId: 'x' },
