@@ -206,8 +206,9 @@ function isCode(code: string): boolean {
 function spokenDate([year, month, day]: readonly (string | undefined)[], reading: Reading): string | null {
   const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return null;
-  const format = new Intl.DateTimeFormat(reading.language, { dateStyle: 'long', timeZone: 'UTC', numberingSystem: 'latn', calendar: 'gregory' });
-  return format.format(date).replace(/\d+/g, (number) => spokenNumber(number, reading) ?? number);
+  return dateFormat(reading.language)
+    .format(date)
+    .replace(/\d+/g, (number) => spokenNumber(number, reading) ?? number);
 }
 
 function spokenTime(hour: string, minute: string, reading: Reading): string | null {
@@ -227,21 +228,45 @@ function spokenMoney(
   const [whole = '0', fraction = ''] = numberValue(number, language).split('.');
   const isSplit = scale === '' && fraction !== '';
   const amount = isSplit || /^0*$/.test(fraction) ? whole : `${whole}.${fraction}`;
-  const options = { style: 'currency', currency, currencyDisplay: 'name', maximumFractionDigits: 0, numberingSystem: 'latn' } as const;
-  const named = inWords(new Intl.NumberFormat(language, options), { value: scale === '' ? whole : '1000000', written: `${amount}${scale}` }, reading);
+  const named = inWords(currencyFormat(language, currency), { value: scale === '' ? whole : '1000000', written: `${amount}${scale}` }, reading);
   return isSplit && !/^0*$/.test(fraction) ? `${named} ${readNumber(fraction.padEnd(2, '0'), reading)}` : named;
 }
 
 function spokenUnit(number: string, unit: string, reading: Reading): string {
   const value = numberValue(number, reading.language);
-  const format = new Intl.NumberFormat(reading.language, {
-    style: 'unit',
-    unit,
-    unitDisplay: 'long',
-    maximumFractionDigits: 20,
-    numberingSystem: 'latn',
+  return inWords(unitFormat(reading.language, unit), { value, written: value }, reading);
+}
+
+/** Kept by language and name, both out of tables: making a format takes longer than wording a whole sentence. */
+const NUMBER_FORMATS = new Map<string, Intl.NumberFormat>();
+const DATE_FORMATS = new Map<string, Intl.DateTimeFormat>();
+
+function currencyFormat(language: string, currency: string): Intl.NumberFormat {
+  return kept(NUMBER_FORMATS, `${language} ${currency}`, () => {
+    const style = { style: 'currency', currency, currencyDisplay: 'name', maximumFractionDigits: 0 } as const;
+    return new Intl.NumberFormat(language, { ...style, numberingSystem: 'latn' });
   });
-  return inWords(format, { value, written: value }, reading);
+}
+
+function unitFormat(language: string, unit: string): Intl.NumberFormat {
+  return kept(NUMBER_FORMATS, `${language} ${unit}`, () => {
+    const style = { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: 20 } as const;
+    return new Intl.NumberFormat(language, { ...style, numberingSystem: 'latn' });
+  });
+}
+
+function dateFormat(language: string): Intl.DateTimeFormat {
+  return kept(
+    DATE_FORMATS,
+    language,
+    () => new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC', numberingSystem: 'latn', calendar: 'gregory' }),
+  );
+}
+
+function kept<Format>(formats: Map<string, Format>, key: string, make: () => Format): Format {
+  const format = formats.get(key) ?? make();
+  formats.set(key, format);
+  return format;
 }
 
 /** What the platform formats, with the number put in as it is read. */

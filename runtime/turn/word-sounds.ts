@@ -12,21 +12,22 @@ export interface Sound {
   readonly letters: number;
 }
 
-/** Letters that are one sound together come first: two take no longer than one. */
+/** One group for each of the kinds below, in their order. Letters that are one sound together come first: two take no longer than one. */
 const SOUND =
-  /(?<hiss>sch?h|ch|tch|ti(?=o)|ss|zz|ci(?=[ao])|c(?=[eiy])|[szxjß])|(?<breath>th|ph|ff|[fvh])|(?<stop>ck|pp|tt|cc|kk|[ptkcq])|(?<voicedStop>bb|dd|gg|[bdg])|(?<liquid>wh|ll|mm|nn|rr|[lmnrw])|(?<vowel>\p{Script=Latin})|(?<digit>\p{N})|(?<syllable>[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])|(?<other>\p{L})/giu;
-const KINDS: Readonly<Record<string, Sound>> = {
-  hiss: { kind: 'hiss', letters: 1.5 },
-  breath: { kind: 'breath', letters: 1 },
-  stop: { kind: 'stop', letters: 1 },
-  voicedStop: { kind: 'voicedStop', letters: 0.95 },
-  liquid: { kind: 'liquid', letters: 0.95 },
-  vowel: { kind: 'vowel', letters: 1.1 },
+  /(sch?h|ch|tch|ti(?=o)|ss|zz|ci(?=[ao])|c(?=[eiy])|[szxjß])|(th|ph|ff|[fvh])|(ck|pp|tt|cc|kk|[ptkcq])|(bb|dd|gg|[bdg])|(wh|ll|mm|nn|rr|[lmnrw])|(\p{Script=Latin})|(\p{N})|([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])|(\p{L})/giu;
+const KINDS: readonly Sound[] = [
+  { kind: 'hiss', letters: 1.5 },
+  { kind: 'breath', letters: 1 },
+  { kind: 'stop', letters: 1 },
+  { kind: 'voicedStop', letters: 0.95 },
+  { kind: 'liquid', letters: 0.95 },
+  { kind: 'vowel', letters: 1.1 },
   // A digit is a short word.
-  digit: { kind: 'other', letters: 4.3 },
-  syllable: { kind: 'other', letters: 3 },
-  other: { kind: 'other', letters: 1.05 },
-};
+  { kind: 'other', letters: 4.3 },
+  // A syllable of a script that has no letters.
+  { kind: 'other', letters: 3 },
+  { kind: 'other', letters: 1.05 },
+];
 /** What every word takes beside its letters. */
 const LETTERS_OF_WORD = 0.6;
 /** A word before a mark is drawn out by so many letters. */
@@ -35,10 +36,11 @@ const MARK = /[,;:.!?](?=\s|$)/;
 
 /** The sounds of one word as it is given to a voice; one that cannot be told for a word without letters. */
 export function soundsOf(said: string): Sound[] {
-  const sounds = [...said.normalize('NFD').matchAll(SOUND)].flatMap(({ groups = {} }) => {
-    const name = Object.keys(KINDS).find((kind) => groups[kind] !== undefined);
-    return name === undefined ? [] : [KINDS[name] as Sound];
-  });
+  const sounds: Sound[] = [];
+  for (const match of said.normalize('NFD').matchAll(SOUND)) {
+    const sound = KINDS.find((_, index) => match[index + 1] !== undefined);
+    if (sound) sounds.push(sound);
+  }
   const [first, ...rest] = sounds;
   if (!first) return [{ kind: 'other', letters: LETTERS_OF_WORD }];
   const whole = [lengthened(first, LETTERS_OF_WORD), ...rest];
