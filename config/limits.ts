@@ -44,6 +44,13 @@ export const LIMITS = {
   /** chosen here: levels of free JSON such as metadata */
   jsonDepth: 100,
   toolTestArgumentBytes: 1024 * 1024,
+  /** chosen here: what a model writes in one reply; bytes of an answer, of one of its events, and of one that refuses; tools asked for, and their arguments */
+  replyChars: 60_000,
+  modelAnswerBytes: 8 * 1_048_576,
+  modelEventBytes: 64 * 1024,
+  modelRefusalBytes: 64 * 1024,
+  modelToolCalls: 64,
+  modelToolChars: 64 * 1024,
   /** supplement 2.5: stored tool output */
   toolOutputBytes: 256 * 1024,
   /** supplement 5: tool values on the data channel */

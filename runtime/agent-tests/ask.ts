@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { CallPlan } from '#config/call-plan.ts';
 import type { Clock } from '#config/clock.ts';
+import { LIMITS } from '#config/limits.ts';
 import { type ChatMessage, type LanguageModel, ModelError, type ToolCall, type ToolDefinition } from '#runtime/llm/llm.ts';
 
 const ATTEMPTS = 2;
@@ -76,7 +77,7 @@ async function askOnce(model: LanguageModel, question: Question, { plan, clock, 
       signal: AbortSignal.any([signal, late.signal, ...(question.signal ? [question.signal] : [])]),
     });
     for await (const delta of stream) {
-      if (delta.type === 'text') text += delta.text;
+      if (delta.type === 'text') text += delta.text.slice(0, LIMITS.replyChars - text.length);
       else if (delta.type === 'tool_call') calls.push(delta.call);
     }
     return { text: text.trim(), calls, tookMs: clock.now() - startedMs };

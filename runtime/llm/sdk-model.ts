@@ -10,6 +10,7 @@ import {
   type LanguageModelV4Message,
   type LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
+import { LIMITS } from '#config/limits.ts';
 import { type ChatDelta, type ChatMessage, type ChatRequest, type LanguageModel, ModelError, type ToolDefinition } from './llm.ts';
 import { ModelStalled } from './stalled-fetch.ts';
 
@@ -47,7 +48,9 @@ async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncG
       ...(request.tools.length === 0 ? {} : { tools: request.tools.map(toSdkTool), toolChoice: { type: 'auto' } }),
       ...(request.maxOutputTokens === null ? {} : { maxOutputTokens: request.maxOutputTokens }),
     });
+    const asked = new ToolsAsked();
     for await (const part of stream) {
+      asked.add(part);
       const delta = toDelta(part);
       isWhole = delta?.type === 'finish';
       if (delta) yield delta;
@@ -59,6 +62,20 @@ async function* generate(options: SdkModelOptions, request: ChatRequest): AsyncG
     throw toModelError(error);
   } finally {
     if (!isWhole) left.abort(LEFT);
+  }
+}
+
+/** What an answer asks of tools: every part of it is matched with all of them, and their arguments are read in one go. */
+class ToolsAsked {
+  #calls = 0;
+  #chars = 0;
+
+  /** Takes a part of the answer. Throws `ModelError` where they become too many or too long. */
+  add(part: LanguageModelV4StreamPart): void {
+    if (part.type === 'tool-input-start') this.#calls += 1;
+    if (part.type === 'tool-input-delta') this.#chars += part.delta.length;
+    if (this.#calls > LIMITS.modelToolCalls || this.#chars > LIMITS.modelToolChars)
+      throw new ModelError('The model asked more of tools than an answer may', { retryable: false });
   }
 }
 
@@ -86,6 +103,7 @@ function toDelta(part: LanguageModelV4StreamPart): ChatDelta | null {
 
 function toModelError(error: unknown): ModelError {
   if (error instanceof ModelError) return error;
+  if (error instanceof Error && error.cause instanceof ModelError) return error.cause;
   if (error instanceof ModelStalled || (error instanceof Error && error.cause instanceof ModelStalled)) {
     const stalled = error instanceof ModelStalled ? error : (error.cause as ModelStalled);
     return new ModelError(stalled.message, { retryable: true, cause: error });

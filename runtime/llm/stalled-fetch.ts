@@ -1,8 +1,9 @@
 /**
- * A `fetch` with progress deadlines: so long to the first byte of the body, so long between any two bytes.
+ * A `fetch` with progress deadlines: so long to the first byte of the body, so long between any two bytes; and with limits, as an answer has none of its own.
  * A vendor that accepts a request and says nothing must never hold a call (design.md §5).
  */
 import type { Clock } from '#config/clock.ts';
+import { answerInTurns, beginningOf } from './answer-in-turns.ts';
 import type { ByteSource, SendRequest } from './send-request.ts';
 
 /** Aborts the request, or breaks its body, with this as the reason. */
@@ -26,7 +27,7 @@ export function withProgressDeadline(send: SendRequest, clock: Clock, stallMs: n
         timer.cancel();
         return new Response(null, { status, headers });
       }
-      const watched = watch(body, signal, {
+      const watched = watch(status < 400 ? answerInTurns(body) : beginningOf(body), signal, {
         onBytes: () => {
           timer.cancel();
           timer = arm();

@@ -73,6 +73,28 @@ describe('a vendor behind an OpenAI-compatible address', () => {
     expect(server.requests[0]?.json).toMatchObject({ model: 'test-model', stream: true });
   });
 
+  it.each([
+    ['more tools than an answer may', Array.from({ length: 65 }, () => ({ name: 'book', arguments: '{}' }))],
+    [
+      'arguments longer than they may be',
+      [
+        { name: 'book', arguments: `{"day":"${'x'.repeat(33_000)}"}` },
+        { name: 'book', arguments: `{"day":"${'x'.repeat(33_000)}"}` },
+      ],
+    ],
+  ])('fails for good with %s', async (_, toolCalls) => {
+    const server = await vendor({ chat: [{ pieces: [], toolCalls }] });
+    const failure = await ask(vendorModel(server.url)).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ModelError);
+    expect(failure).toMatchObject({ message: 'The model asked more of tools than an answer may', retryable: false });
+  });
+
+  it('fails for good where one of its events is longer than any may be', async () => {
+    const server = await vendor({ chat: [{ pieces: ['Hello. ', 'x'.repeat(70_000)], toolCalls: [] }] });
+    const failure = await ask(vendorModel(server.url)).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ message: 'The model sent more than an answer may have', retryable: false });
+  });
+
   it('offers tools as functions and yields the call with its arguments as JSON', async () => {
     const server = await vendor({ chat: [callTool('book', { day: 'friday' }, 'One moment. ')] });
     const tools = [{ name: 'book', description: 'Books a table', arguments: [{ name: 'day', description: 'which day' }] }];

@@ -1,0 +1,74 @@
+/**
+ * A model's answer as it is handed on: within its limits, and a little at a time. A tenant's own model may send whatever it likes, and the loop that reads it
+ * has other calls to serve: one chunk of the network can hold a thousand events.
+ */
+import { setImmediate as nextRound } from 'node:timers/promises';
+import { LIMITS } from '#config/limits.ts';
+import { ModelError } from './llm.ts';
+import type { ByteSource } from './send-request.ts';
+
+/** Handed on between two turns of the loop. */
+const ROUND_BYTES = 2_048;
+const [LF, CR] = [10, 13];
+
+/** The same bytes in short parts. Reading fails with `ModelError` where an event or the whole is too long. */
+export function answerInTurns(body: ByteSource): ByteSource {
+  const event = new EventLength();
+  let [rest, roundBytes, allBytes]: [Uint8Array, number, number] = [new Uint8Array(0), 0, 0];
+  return {
+    async read() {
+      if (roundBytes >= ROUND_BYTES) {
+        roundBytes = 0;
+        await nextRound();
+      }
+      if (rest.length === 0) {
+        const bytes = await body.read();
+        if (bytes === null) return null;
+        rest = bytes;
+      }
+      const part = rest.subarray(0, ROUND_BYTES);
+      rest = rest.subarray(ROUND_BYTES);
+      roundBytes += part.length;
+      allBytes += part.length;
+      if (event.after(part) > LIMITS.modelEventBytes || allBytes > LIMITS.modelAnswerBytes)
+        throw new ModelError('The model sent more than an answer may have', { retryable: false });
+      return part;
+    },
+    cancel: (reason) => body.cancel(reason),
+  };
+}
+
+/** The beginning of an answer that refuses: what is wrong stands there. */
+export function beginningOf(body: ByteSource): ByteSource {
+  let bytes = 0;
+  return {
+    async read() {
+      if (bytes < LIMITS.modelRefusalBytes) {
+        const part = await body.read();
+        bytes += part?.length ?? 0;
+        return part;
+      }
+      await body.cancel(new Error('enough of it was read'));
+      return null;
+    },
+    cancel: (reason) => body.cancel(reason),
+  };
+}
+
+/** How long the event under way is by now: an empty line ends one. */
+class EventLength {
+  #bytes = 0;
+  #isEmptyLine = true;
+  #last = 0;
+
+  after(part: Uint8Array): number {
+    for (const byte of part) {
+      this.#bytes += 1;
+      const isEnd = byte === CR || (byte === LF && this.#last !== CR);
+      if (isEnd && this.#isEmptyLine) this.#bytes = 0;
+      if (isEnd || byte !== LF) this.#isEmptyLine = isEnd;
+      this.#last = byte;
+    }
+    return this.#bytes;
+  }
+}
