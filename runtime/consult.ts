@@ -7,8 +7,8 @@ import type { Leg, LegEvent } from '#media/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import { type ConsultPhrases, consultAnswer } from './consult-phrases.ts';
 import { VoicePace } from './turn/heard.ts';
+import { addWhole } from './turn/in-stretches.ts';
 import { RecognitionFeed } from './turn/recognition-feed.ts';
-import { createPieceCutter } from './turn/reply.ts';
 import { SpokenReply, type SpokenReplyOptions } from './turn/spoken-reply.ts';
 
 /** How the consultation ended. */
@@ -193,9 +193,7 @@ export class Consult {
       false,
     );
     this.#line = line;
-    const cutter = createPieceCutter();
-    for (const piece of [...cutter.push(text), ...cutter.finish()]) line.add(piece);
-    line.complete();
+    void addWhole(line, text);
     line.play();
     this.#startTimer(LINE_MS, { is: 'said' });
   }

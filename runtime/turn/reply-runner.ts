@@ -8,6 +8,7 @@ import type { LegCommand, LegEvent } from '#media/leg.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
 import { type ChatDelta, type ChatRequest, type ChatUsage, type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
 import { VoicePace } from './heard.ts';
+import { addWhole, inStretches } from './in-stretches.ts';
 import { createPieceCutter, type Piece } from './reply.ts';
 import { SpokenReply } from './spoken-reply.ts';
 import type { Effect } from './turn-effects.ts';
@@ -77,9 +78,7 @@ export class ReplyRunner {
   say({ replyId, text, isSpoken }: Extract<Effect, { do: 'say' }>): void {
     const voice = isSpoken ? this.#spoken(replyId, { isSpeculative: false, isFixed: this.#options.isFixed(text) }) : this.#written(replyId);
     this.#runs.set(replyId, { voice, isCommitted: true, turnId: null, usage: null, modelId: '', writtenChars: 0, isNoted: true });
-    const cutter = createPieceCutter();
-    for (const piece of [...cutter.push(text), ...cutter.finish()]) voice.add(piece);
-    voice.complete();
+    void addWhole(voice, text);
   }
 
   /** Runs the model and voices what it writes. */
@@ -203,15 +202,13 @@ export class ReplyRunner {
     const { signal } = run.voice;
     const cutter = createPieceCutter();
     const addPieces = (pieces: readonly Piece[]) => {
-      for (const piece of pieces) {
-        accept({ type: 'reply.piece', replyId, text: piece.text });
-        run.voice.add(piece);
-      }
+      for (const { text } of pieces) accept({ type: 'reply.piece', replyId, text });
+      run.voice.add(...pieces);
     };
     let hasBegun = false;
     try {
       const asked = await request(effect, signal);
-      for await (const delta of model.stream(asked)) {
+      for await (const delta of inStretches(model.stream(asked))) {
         if (signal.aborted) return;
         if (!hasBegun && delta.type !== 'finish') accept({ type: 'reply.token', replyId });
         hasBegun = true;

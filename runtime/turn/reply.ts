@@ -12,6 +12,7 @@ const FIRST_CLAUSE_FROM = 16;
 const SENTENCE_FROM = 12;
 /** A sentence that does not end is cut at a comma or space. */
 const LONGEST_PIECE = 220;
+const MOST_CLOSING = 16;
 
 const ABBREVIATIONS = new Set(
   'mr mrs ms dr prof st sr jr vs etc e.g i.e no inc ltd co approx dept est fig ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m u.s u.k ca bzw z.b d.h u.a usw evtl inkl zzgl ggf str nr hr fr std tel m mme mlle env tél sra srta dra ud uds aprox pág núm av sig dott ing ecc bijv d.w.z a.u.b dhr mevr enz incl np ul godz tzn zob t.ex bl.a kl osv f.eks eks т.е т.д т.п ул стр тел руб'.split(
@@ -115,9 +116,9 @@ function endsClause(text: string, index: number): boolean {
   return !(/\d/.test(text[index - 1] ?? '') && /^\s*\d/.test(text.slice(index + 1)));
 }
 
-/** Quotes and brackets that close after the mark belong to the sentence. */
+/** Quotes and brackets that close after the mark belong to the sentence; no text has many. */
 function afterClosing(text: string, end: number): number {
   let position = end;
-  while (/["')\]”’»]/.test(text[position] ?? '')) position += 1;
+  while (position - end < MOST_CLOSING && /["')\]”’»]/.test(text[position] ?? '')) position += 1;
   return position;
 }

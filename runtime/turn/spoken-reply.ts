@@ -63,8 +63,9 @@ export class SpokenReply {
   readonly replyId: string;
   readonly #options: SpokenReplyOptions;
   readonly #abort = new AbortController();
+  /** Those that are being voiced or were; what waits is only text, as a long reply is mostly given up before its end. */
   readonly #pieces: VoicedPiece[] = [];
-  readonly #waiting: VoicedPiece[] = [];
+  readonly #waiting: Piece[] = [];
   readonly #queued: Queued[] = [];
   readonly #sent = new Map<number, SentPiece>();
   #isPlaying = false;
@@ -95,14 +96,10 @@ export class SpokenReply {
     return this.#sent.size > 0;
   }
 
-  /** Appends a piece of readable text. What comes after a piece that failed is never said. */
-  add({ text, emotion }: Piece): void {
+  /** Appends pieces of readable text. What comes after a piece that failed is never said. */
+  add(...pieces: readonly Piece[]): void {
     if (this.#isComplete) return;
-    const { pace, synthesizer, voice } = this.#options;
-    const speech = speakable(text, { language: voice.language, needsWords: synthesizer.needsWords === true });
-    const piece = createPiece(text, speech, pace, voice.isExpressive === true ? emotion : null);
-    this.#pieces.push(piece);
-    this.#waiting.push(piece);
+    this.#waiting.push(...pieces);
     this.#work();
   }
 
@@ -179,11 +176,19 @@ export class SpokenReply {
     const piece = mayGoOn ? this.#waiting.shift() : undefined;
     if (piece) {
       this.#isSynthesising = true;
-      void this.#synthesise(piece).finally(() => {
+      void this.#synthesise(this.#worded(piece)).finally(() => {
         this.#isSynthesising = false;
         this.#work();
       });
     } else this.#flush();
+  }
+
+  #worded({ text, emotion }: Piece): VoicedPiece {
+    const { pace, synthesizer, voice } = this.#options;
+    const speech = speakable(text, { language: voice.language, needsWords: synthesizer.needsWords === true });
+    const piece = createPiece(text, speech, pace, voice.isExpressive === true ? emotion : null);
+    this.#pieces.push(piece);
+    return piece;
   }
 
   async #synthesise(piece: VoicedPiece): Promise<void> {

@@ -22,8 +22,10 @@ export class WrittenReply {
     return this.#abort.signal;
   }
 
-  add({ text }: Piece): void {
-    this.#text = this.#text === '' ? text : `${this.#text} ${text}`;
+  /** Pieces that come together are shown together: each time the whole text is told. */
+  add(...pieces: readonly Piece[]): void {
+    if (pieces.length === 0) return;
+    this.#text = [...(this.#text === '' ? [] : [this.#text]), ...pieces.map(({ text }) => text)].join(' ');
     this.#show();
   }
 

@@ -1,8 +1,12 @@
-import { expect, it } from 'vitest';
+import { setImmediate as nextRound } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { LIMITS } from '#config/limits.ts';
 import type { LegCommand } from '#media/leg.ts';
 import { resample } from '#media/pcm.ts';
+import type { ChatDelta } from '#runtime/llm/llm.ts';
 import { ReplyRunner, type ReplyRunnerOptions } from '#runtime/turn/reply-runner.ts';
 import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
+import { turnsUntil } from '#test/turns-until.ts';
 
 it('supplement 5 a fixed text for who asked for no audio is shown, and no sound of it is made', () => {
   const [sent, facts, events]: [LegCommand[], TurnFact[], unknown[]] = [[], [], []];
@@ -53,4 +57,125 @@ it('a voice that comes in chunks at another rate is heard as if it had come at o
   await expect.poll(() => sent.some((command) => command.do === 'play' && command.last)).toBe(true);
   const played = sent.flatMap((command) => (command.do === 'play' ? [...command.samples] : []));
   expect(played).toEqual([...resample(voice, 24_000, 8_000)]);
+});
+
+describe('a reply that a model writes at once', () => {
+  const LONG = 'Your order of 12 May costs $45.50, and comes on Friday. '.repeat(1_000);
+
+  /** What a model's answer comes to, and how its voice is asked for it. */
+  function generated(deltas: readonly ChatDelta[], isSpoken = true) {
+    const [facts, events]: [TurnFact[], { readonly text: string }[]] = [[], []];
+    const runner = new ReplyRunner({
+      model: {
+        id: 'at-once',
+        isCustom: true,
+        async *stream() {
+          yield* deltas;
+        },
+      },
+      synthesizer: {
+        id: 'silent',
+        voices: [],
+        needsWords: true,
+        async *synthesise() {
+          await new Promise(() => undefined);
+        },
+      },
+      voice: { voiceId: null, language: 'en', speed: 1 },
+      outRateHz: () => 8_000,
+      isFixed: () => false,
+      request: async () => ({}),
+      traits: () => ({ mode: 'unknown', source: 'unknown' }),
+      accept: (fact: TurnFact) => void facts.push(fact),
+      send: () => undefined,
+      hasLeg: () => true,
+      event: (event: { readonly text: string }) => void events.push(event),
+      noteUsage: () => undefined,
+    } as unknown as ReplyRunnerOptions);
+    runner.generate({ do: 'generate', replyId: 'r1', turnId: 1, messages: [], isSpeculative: false, isSpoken });
+    runner.play('r1');
+    const isDone = () => facts.some(({ type }) => type === 'reply.generated');
+    const text = () => facts.flatMap((fact) => (fact.type === 'reply.piece' ? [fact.text] : [])).join(' ');
+    return { runner, facts, events, isDone, text };
+  }
+
+  const at = (text: string): ChatDelta => ({ type: 'text', text });
+  const ROUNDS = LONG.length / 2_048;
+
+  it('gives every other call of the worker its turn while it is cut', async () => {
+    const reply = generated([at(LONG)]);
+    const turns = await turnsUntil(reply.isDone);
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(ROUNDS));
+    expect(turns).toBeLessThan(2 * ROUNDS + 10);
+    expect(reply.text()).toBe(LONG.trim());
+  });
+
+  it('is cut as one that comes word by word is, which gives them their turns as well', async () => {
+    const whole = generated([at(LONG)]);
+    await turnsUntil(whole.isDone);
+    const inWords = generated((LONG.match(/\S+\s*/g) ?? []).map(at));
+    expect(await turnsUntil(inWords.isDone)).toBeGreaterThanOrEqual(Math.floor(ROUNDS) - 1);
+    expect(inWords.facts).toEqual(whole.facts);
+  });
+
+  it('of ordinary length waits for nobody', async () => {
+    const reply = generated([at('Yes, '), at('of course. '), at('What is your name?')]);
+    expect(await turnsUntil(reply.isDone)).toBeLessThanOrEqual(1);
+    expect(reply.text()).toBe('Yes, of course. What is your name?');
+  });
+
+  it('is cut no further once the call has ended', async () => {
+    const reply = generated([at(LONG)]);
+    await nextRound();
+    await nextRound();
+    reply.runner.close();
+    const known = reply.facts.length;
+    for (let round = 0; round < 2 * ROUNDS; round++) await nextRound();
+    expect(reply.facts).toHaveLength(known);
+    expect(reply.isDone()).toBe(false);
+    expect(reply.text().length).toBeGreaterThan(1_000);
+    expect(reply.text().length).toBeLessThan(LONG.length / 2);
+  });
+
+  it(`ends after ${LIMITS.replyChars} characters`, async () => {
+    const reply = generated([at(LONG), at(LONG), { type: 'tool_call', call: { callId: '1', toolName: 'late', input: '{}' } }]);
+    await turnsUntil(reply.isDone);
+    expect(`${LONG}${LONG}`.startsWith(reply.text())).toBe(true);
+    expect(reply.text().length).toBeGreaterThan(LIMITS.replyChars - 100);
+    expect(reply.text().length).toBeLessThanOrEqual(LIMITS.replyChars);
+    expect(reply.facts.some(({ type }) => type === 'reply.tool_called')).toBe(false);
+  });
+
+  it('is shown to who reads it once a turn, not once a sentence: each time all of it is told', async () => {
+    const reply = generated([at(LONG)], false);
+    await turnsUntil(reply.isDone);
+    expect(reply.events.length).toBeLessThan(2 * ROUNDS);
+    expect(reply.events.at(-1)).toMatchObject({ text: LONG.trim(), final: true });
+  });
+});
+
+it('a fixed text as long as its variables is cut in turns with everything else, its beginning at once', async () => {
+  const text = 'Hello, dear customer, and welcome. '.repeat(2_000);
+  const spoken: string[] = [];
+  const runner = new ReplyRunner({
+    synthesizer: {
+      id: 'chunks',
+      voices: [],
+      async *synthesise(piece: string) {
+        spoken.push(piece);
+        yield { samples: new Int16Array(8), sampleRateHz: 8_000, words: null };
+      },
+    },
+    voice: { voiceId: null, language: 'en', speed: 1 },
+    outRateHz: () => 8_000,
+    isFixed: () => true,
+    accept: () => undefined,
+    send: () => undefined,
+    hasLeg: () => true,
+    event: () => undefined,
+  } as unknown as ReplyRunnerOptions);
+  runner.say({ do: 'say', replyId: 'r1', text, isSpoken: true });
+  expect(spoken).toEqual(['Hello, dear customer,']);
+  runner.commit('r1');
+  expect(await turnsUntil(() => spoken.join(' ').length >= text.length - 40)).toBeGreaterThan(text.length / 2_048 - 2);
 });
