@@ -41,10 +41,18 @@ export function treatThisThreadAsOthers(): void {
   ask(constants.priority.PRIORITY_NORMAL);
 }
 
+/** For a thread that works at full speed for a listener: what a loop answers in a moment goes first, and the listener still hears it in time. */
+export function giveWayToLoops(): void {
+  ask(GIVING_WAY);
+}
+
 /** For a thread that works at full speed on what nobody on a call waits for. */
 export function yieldToOtherThreads(): void {
   ask(constants.priority.PRIORITY_BELOW_NORMAL);
 }
+
+/** A third of the weight of others (sched(7)). */
+const GIVING_WAY = 5;
 
 /** For a process whose loops a conversation waits for. */
 export const FAVOURED = constants.priority.PRIORITY_ABOVE_NORMAL;

@@ -44,7 +44,7 @@ export async function hearCommit(
   { caller, closed }: Pick<Seat, 'caller' | 'closed'>,
   { pcm, rateHz, language }: { pcm: Buffer; rateHz: number; language: string | null },
 ): Promise<Transcript> {
-  const slot = context.speech.take('recognition');
+  const slot = context.speech.take('recognition', caller.teamId);
   if (!slot) throw fault('speech_busy', { limit: 'the', of: 'server' });
   try {
     const options = { language, longestSeconds: LIMITS.transcribeMinutes * 60, shortestSeconds: LIMITS.transcribeSeconds };

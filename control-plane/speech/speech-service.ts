@@ -34,7 +34,7 @@ const BUSY_SECONDS = 1;
 /** Takes a place for a request. Throws `overdrawn`, and `speech_busy` when the account or the pool has none left. */
 export async function admit(context: Context, caller: Pick<Caller, 'userId' | 'teamId'>, work: SpeechWork): Promise<SpeechSlot> {
   const leave = await takeSpeechPlace(context, caller);
-  const slot = context.speech.take(work);
+  const slot = context.speech.take(work, caller.teamId);
   if (!slot) {
     leave();
     throw fault('speech_busy', { limit: 'the', of: 'server', seconds: BUSY_SECONDS });

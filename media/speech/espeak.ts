@@ -82,7 +82,7 @@ async function* speak(queue: EspeakQueue, text: string, options: SynthesisOption
     const sentence = readable.slice(start, end);
     if (!/[\p{L}\p{N}]/u.test(sentence)) continue;
     const job = { text: sentence, voice: CODES[language] ?? language, wordsPerMinute: Math.round(WORDS_PER_MINUTE * options.speed) };
-    const made = await queue.run(job, options.signal);
+    const made = await queue.run(job, options);
     if ('error' in made) throw new SpeechError('unavailable', `eSpeak failed: ${made.error}`);
     const samples = new SampleReader().read(Buffer.from(made.samples, 'base64'));
     if (samples.length === 0) continue;

@@ -39,7 +39,7 @@ const DEFAULT_VOICE = 'slt';
 export async function openFlite(): Promise<FliteSynthesizer> {
   const queue: FliteQueue = new SentenceQueue(startThread);
   const synthesise = (text: string, options: SynthesisOptions) => speak(queue, text, options);
-  await queue.run({ text: 'Ready.', voice: DEFAULT_VOICE, speed: 1 }, new AbortController().signal);
+  await queue.run({ text: 'Ready.', voice: DEFAULT_VOICE, speed: 1 }, { signal: new AbortController().signal });
   return { id: 'local', voices: PROVIDER_VOICES.local, needsWords: true, synthesise, close: () => queue.close() };
 }
 
@@ -50,7 +50,7 @@ async function* speak(queue: FliteQueue, text: string, options: SynthesisOptions
   for (const sentence of cutSentences(readable)) {
     const words = readable.slice(sentence.start, sentence.end);
     if (!/[a-z0-9]/i.test(words)) continue;
-    const answer = await queue.run({ text: words, voice, speed: options.speed }, options.signal);
+    const answer = await queue.run({ text: words, voice, speed: options.speed }, options);
     const chunk = toChunk(answer, { words, textStart: sentence.start, elapsedMs });
     if (!chunk) continue;
     yield chunk;

@@ -1,8 +1,12 @@
 /**
- * Sentences on their way to a local engine that makes one at a time: what is aborted while it waits its turn is never made, and when the engine dies only the
- * sentence it had is lost; the next one starts another.
+ * Sentences on their way to a local engine that makes one at a time: accounts take turns, what is aborted while it waits its turn is never made, and when the
+ * engine dies only the sentence it had is lost; the next one starts another.
  */
-import { SpeechError } from './speech.ts';
+import { FairQueue } from './fair-queue.ts';
+import { SpeechError, type SynthesisOptions } from './speech.ts';
+
+/** Text of one account that may go before that of others, characters: a few sentences. */
+const HEAD_START_CHARS = 300;
 
 /** An engine under way, a thread or a process. */
 export interface SentenceEngine<Job> {
@@ -26,9 +30,9 @@ interface Waiting<Job, Answer> {
 }
 
 /** One engine, started when it is first needed, and what waits for it. */
-export class SentenceQueue<Job, Answer> {
+export class SentenceQueue<Job extends { readonly text: string }, Answer> {
   readonly #start: (reports: SentenceReports<Answer>) => SentenceEngine<Job>;
-  readonly #queue: Waiting<Job, Answer>[] = [];
+  readonly #queue = new FairQueue<Waiting<Job, Answer>>(HEAD_START_CHARS);
   #engine: SentenceEngine<Job> | null = null;
   #running: Waiting<Job, Answer> | null = null;
   #isClosed = false;
@@ -38,7 +42,7 @@ export class SentenceQueue<Job, Answer> {
   }
 
   /** The engine's answer; throws `SpeechError`, or at once the signal's reason. */
-  run(job: Job, signal: AbortSignal): Promise<Answer> {
+  run(job: Job, { signal, account = '' }: Pick<SynthesisOptions, 'signal' | 'account'>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason);
@@ -57,12 +61,11 @@ export class SentenceQueue<Job, Answer> {
         },
       };
       const onAbort = () => {
-        const index = this.#queue.indexOf(waiting);
-        if (index !== -1) this.#queue.splice(index, 1);
+        this.#queue.remove(waiting);
         waiting.reject(signal.reason);
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#queue.push(waiting);
+      this.#queue.add(account, waiting, job.text.length);
       this.#advance();
     });
   }
@@ -81,12 +84,12 @@ export class SentenceQueue<Job, Answer> {
   #advance(): void {
     if (this.#isClosed) {
       const closed = new SpeechError('unavailable', 'The engine is closed');
-      for (const waiting of [this.#running, ...this.#queue.splice(0)]) waiting?.reject(closed);
+      for (const waiting of [this.#running, ...this.#queue.drain()]) waiting?.reject(closed);
       this.#running = null;
       return;
     }
     if (this.#running) return;
-    const next = this.#queue.shift();
+    const next = this.#queue.next();
     if (!next) return;
     this.#running = next;
     this.#engine ??= this.#begin();

@@ -111,6 +111,8 @@ export interface SynthesisOptions {
   readonly sampleRateHz: number;
   /** The text is said in other calls too, word for word: what was made of it may be kept, and played to them. */
   readonly isFixed?: boolean;
+  /** Whose text it is: an engine of this machine lets accounts take turns. Absent, all are one. */
+  readonly account?: string;
   readonly signal: AbortSignal;
 }
 

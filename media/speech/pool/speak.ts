@@ -1,28 +1,36 @@
 /** Speaks segments of text as one stream of encoded audio: cut, synthesised, levelled, resampled, encoded, a second at a time. */
-import { setImmediate as nextRound } from 'node:timers/promises';
 import { RateConverter } from '../../pcm.ts';
 import { cutSentences } from '../sentences.ts';
 import type { SpeechChunk, Synthesizer } from '../speech.ts';
 import { type AudioEncoder, createAudioEncoder } from './audio-encoder.ts';
 import { Loudness } from './loudness.ts';
 import type { AudioPiece, Segment, SpeakOptions, TimedText } from './speech-jobs.ts';
+import type { Turns } from './turns.ts';
+
+/** How it is spoken, for whom, and whose turn it is on the thread. */
+export interface SpeakTerms {
+  readonly options: SpeakOptions;
+  readonly account: string;
+  readonly turns: Turns;
+  readonly signal: AbortSignal;
+}
 
 /** Speaks with the engine of each segment's voice; throws `SpeechError`, or the signal's reason as soon as it is aborted. */
 export async function* speak(
   synthesizerFor: (voiceId: string) => Synthesizer,
   segments: AsyncIterable<Segment>,
-  { options, signal }: { options: SpeakOptions; signal: AbortSignal },
+  terms: SpeakTerms,
 ): AsyncGenerator<AudioPiece> {
-  const line = new Line(await createAudioEncoder(options.output), options);
+  const { options, account, signal } = terms;
+  const line = new Line(await createAudioEncoder(options.output), terms);
   let isFirst = true;
   for await (const { text, voiceId } of segments) {
     const engine = synthesizerFor(voiceId ?? '');
     for (const words of cutForEngine(text, options, isFirst)) {
       isFirst = false;
       line.begin(words);
-      const asked = { voiceId: null, language: options.language, speed: options.speed, sampleRateHz: options.output.sampleRateHz, signal };
+      const asked = { voiceId: null, language: options.language, speed: options.speed, sampleRateHz: options.output.sampleRateHz, account, signal };
       for await (const chunk of engine.synthesise(words, asked)) {
-        signal.throwIfAborted();
         yield* line.take(chunk);
       }
     }
@@ -64,6 +72,7 @@ function splitClause(sentence: string): string[] {
 /** From an engine's chunks to pieces of the encoded stream. */
 class Line {
   readonly #encoder: AudioEncoder;
+  readonly #terms: SpeakTerms;
   readonly #rateHz: number;
   readonly #loudness: Loudness;
   readonly #converter: RateConverter;
@@ -73,8 +82,10 @@ class Line {
   #samplesBefore = 0;
   #samples = 0;
 
-  constructor(encoder: AudioEncoder, options: SpeakOptions) {
+  constructor(encoder: AudioEncoder, terms: SpeakTerms) {
+    const { options } = terms;
     this.#encoder = encoder;
+    this.#terms = terms;
     this.#rateHz = options.output.sampleRateHz;
     this.#loudness = new Loudness(options.volumeDb, options.normalizeLoudness);
     this.#converter = new RateConverter(options.output.sampleRateHz);
@@ -94,12 +105,16 @@ class Line {
       this.#words.push({ text: this.#text.slice(textStart, textEnd), start: startMs / 1_000, end: endMs / 1_000 });
     }
     this.#loudness.hear(chunk.samples, chunk.sampleRateHz);
+    const { account, turns, signal } = this.#terms;
+    // A thread serves many streams: no one of them holds it for longer than a second of audio takes.
     for (let at = 0; at < chunk.samples.length; at += chunk.sampleRateHz) {
-      const samples = this.#converter.convert(this.#loudness.level(chunk.samples.subarray(at, at + chunk.sampleRateHz)), chunk.sampleRateHz);
-      this.#samples += samples.length;
-      yield this.#piece(this.#encoder.encode(samples), samples.length);
-      // A thread serves many streams: no one of them holds it for longer than a second of audio takes.
-      await nextRound();
+      const block = chunk.samples.subarray(at, at + chunk.sampleRateHz);
+      yield await turns.take(account, block.length / chunk.sampleRateHz, () => {
+        signal.throwIfAborted();
+        const samples = this.#converter.convert(this.#loudness.level(block), chunk.sampleRateHz);
+        this.#samples += samples.length;
+        return this.#piece(this.#encoder.encode(samples), samples.length);
+      });
     }
   }
 

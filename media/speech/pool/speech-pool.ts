@@ -53,8 +53,11 @@ export type SpeechWork = 'synthesis' | 'recognition';
 
 /** The pool. */
 export interface SpeechPool {
-  /** Takes a place, or returns null when all are taken. */
-  take(work: SpeechWork): SpeechSlot | null;
+  /**
+   * Takes a place for an account, or returns null when all are taken, or all but the last tenth, which is for accounts that have none. An account has half of the
+   * threads while they have room: however much it asks for, others find one that is not at its work.
+   */
+  take(work: SpeechWork, account: string): SpeechSlot | null;
   /** Starts the threads that would else start with the first request. */
   warm(): void;
   close(): Promise<void>;
@@ -70,6 +73,8 @@ const STREAMS_PER_THREAD = 20;
 /** A recording is decoded at full speed. */
 const RECORDINGS_PER_THREAD = 4;
 const MOST_THREADS = 4;
+/** The last places of this share are for accounts that have none. */
+const SHARE_OF_NEWCOMERS = 0.1;
 /** A thread that works is asked for a sign of life so often; it has died when it owes so many. */
 const SIGN_MS = 2_500;
 const MOST_OWED = 4;
@@ -86,21 +91,30 @@ export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
   const count = Math.max(1, Math.min(MOST_THREADS, options.cores - 1));
   const speakers = Math.max(2, count);
   const streams = options.cores * STREAMS_PER_CORE[options.settings.TTS_PROVIDER === 'local' ? 'local' : 'vendor'];
-  const streamsPerThread = Math.min(STREAMS_PER_THREAD, Math.ceil(streams / speakers));
-  const threads = {
-    synthesis: Array.from({ length: speakers }, () => thread(streamsPerThread)),
-    recognition: Array.from({ length: count }, () => thread(RECORDINGS_PER_THREAD)),
+  const most = Math.min(STREAMS_PER_THREAD * speakers, Math.ceil(streams / speakers) * speakers);
+  const groups = {
+    synthesis: { places: most, threads: Array.from({ length: speakers }, () => thread(Math.min(STREAMS_PER_THREAD, most))) },
+    recognition: { places: count * RECORDINGS_PER_THREAD, threads: Array.from({ length: count }, () => thread(RECORDINGS_PER_THREAD)) },
   };
   return {
-    take(work) {
-      const free = threads[work].filter((thread) => thread.hasRoom);
-      return free.sort((a, b) => a.load - b.load)[0]?.take() ?? null;
-    },
-    warm: () => threads.synthesis[0]?.start(),
+    take: (work, account) => takeOf(groups[work], account),
+    warm: () => groups.synthesis.threads[0]?.open(),
     close: async () => {
-      await Promise.all(Object.values(threads).flatMap((list) => list.map((thread) => thread.close())));
+      await Promise.all(Object.values(groups).flatMap(({ threads }) => threads.map((thread) => thread.close())));
     },
   };
+}
+
+function takeOf({ places, threads }: { readonly places: number; readonly threads: readonly SpeechThread[] }, account: string): SpeechSlot | null {
+  const taken = threads.reduce((sum, thread) => sum + thread.load, 0);
+  const own = threads.filter((thread) => thread.loadOf(account) > 0);
+  if (taken >= places - (own.length > 0 ? Math.ceil(places * SHARE_OF_NEWCOMERS) : 0)) return null;
+  const leastBusy = (some: readonly SpeechThread[]) => some.filter((thread) => thread.hasRoom).sort((a, b) => a.load - b.load)[0];
+  const usual = own.length < Math.ceil(threads.length / 2) ? threads : own;
+  const wanted = leastBusy(usual) ?? leastBusy(threads);
+  // Engines take a second to open: who comes meanwhile has a turn on a thread that is open, and the next one finds this open too.
+  const open = wanted?.isOpen === false ? leastBusy(threads.filter(({ isOpen }) => isOpen)) : undefined;
+  return (open ?? wanted)?.take(account, () => wanted?.open()) ?? null;
 }
 
 interface Listener {
@@ -112,7 +126,8 @@ interface Listener {
 /** One thread and the places on it. */
 class SpeechThread {
   readonly #options: { readonly start: () => Worker; readonly places: number; readonly clock: Clock };
-  #taken = 0;
+  /** Places taken, by account. */
+  readonly #taken = new Map<string, number>();
   #nextId = 0;
   #worker: Worker | null = null;
   #isClosed = false;
@@ -127,27 +142,54 @@ class SpeechThread {
   }
 
   get load(): number {
-    return this.#taken;
+    return [...this.#taken.values()].reduce((sum, places) => sum + places, 0);
+  }
+
+  /** Its engines answer. */
+  get isOpen(): boolean {
+    return this.#worker !== null && this.#hasStarted;
+  }
+
+  loadOf(account: string): number {
+    return this.#taken.get(account) ?? 0;
   }
 
   get hasRoom(): boolean {
-    return !this.#isClosed && this.#taken < this.#options.places;
+    return !this.#isClosed && this.load < this.#options.places;
   }
 
-  take(): SpeechSlot {
-    this.#taken++;
+  /** `onWork` is called when the slot is given work. */
+  take(account: string, onWork: () => void): SpeechSlot {
+    this.#add(account, 1);
     let isReleased = false;
     return {
-      speak: (options, signal) => this.#speak(options, signal),
-      transcribe: (audio, options, signal) => this.#transcribe(audio, options, signal),
+      speak: (options, signal) => {
+        onWork();
+        return this.#speak({ account, options }, signal);
+      },
+      transcribe: (audio, options, signal) => {
+        onWork();
+        return this.#transcribe(audio, options, signal);
+      },
       release: () => {
-        if (!isReleased) this.#taken--;
+        if (!isReleased) this.#add(account, -1);
         isReleased = true;
       },
     };
   }
 
-  start(): Worker {
+  #add(account: string, places: number): void {
+    const taken = this.loadOf(account) + places;
+    if (taken > 0) this.#taken.set(account, taken);
+    else this.#taken.delete(account);
+  }
+
+  /** Starts it for work to come. */
+  open(): void {
+    if (!this.#isClosed) this.#start();
+  }
+
+  #start(): Worker {
     if (this.#worker) return this.#worker;
     const worker = this.#options.start();
     worker.unref();
@@ -178,11 +220,11 @@ class SpeechThread {
     await worker.terminate();
   }
 
-  #speak(options: SpeakOptions, signal: AbortSignal): Speaking {
+  #speak(asked: { readonly account: string; readonly options: SpeakOptions }, signal: AbortSignal): Speaking {
     const id = this.#nextId++;
     const pieces = new PieceQueue(() => this.#send({ type: 'taken', id }));
     this.#begin(id, pieces, signal);
-    this.#send({ type: 'speak', id, options });
+    this.#send({ type: 'speak', id, ...asked });
     return {
       say: (segment) => this.#send({ type: 'segment', id, segment }),
       end: () => this.#send({ type: 'segment', id, segment: null }),
@@ -228,7 +270,7 @@ class SpeechThread {
 
   #send(message: ToThread, transfer: ArrayBuffer[] = []): void {
     if (this.#isClosed) return;
-    this.start().postMessage(message, transfer);
+    this.#start().postMessage(message, transfer);
     this.#watch ??= this.#options.clock.every(SIGN_MS, () => this.#ask());
   }
 

@@ -1,8 +1,10 @@
 /** One thread of the speech pool: opens the engines once, then runs the jobs it is sent, side by side. See `speech-pool.ts` for the other side. */
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#config/clock.ts';
 import type { Settings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
+import { giveWayToLoops } from '../../thread-priority.ts';
 import { openSpeechEngines } from '../engines.ts';
 import { SpeechError } from '../speech.ts';
 import { createAudioEncoder } from './audio-encoder.ts';
@@ -10,6 +12,7 @@ import { createDecoders } from './decoders.ts';
 import { speak } from './speak.ts';
 import { type FromThread, PIECES_IN_FLIGHT, type Segment, SpeechJobError, type ToThread } from './speech-jobs.ts';
 import { transcribe } from './transcribe.ts';
+import { Turns } from './turns.ts';
 
 /** What a thread is started with. */
 export interface SpeechThreadData {
@@ -64,7 +67,10 @@ class Job {
 }
 
 const { settings, searchPath } = workerData as SpeechThreadData;
+// Before it starts threads of its own, which inherit it.
+giveWayToLoops();
 const jobs = new Map<number, Job>();
+const turns = new Turns(() => nextRound());
 const opening = openEngines();
 const decode = createDecoders({ clock: systemClock });
 
@@ -93,9 +99,10 @@ async function run(message: Extract<ToThread, { type: 'speak' | 'transcribe' }>)
       send({ type: 'transcript', id, transcript });
       return;
     }
-    for await (const piece of speak(engines.synthesizerFor, job.segments(), { options: message.options, signal: job.stop.signal })) {
+    const { account, options } = message;
+    for await (const piece of speak(engines.synthesizerFor, job.segments(), { options, account, turns, signal: job.stop.signal })) {
       await job.maySend();
-      send({ type: 'piece', id, piece });
+      send({ type: 'piece', id, piece }, whole(piece.bytes));
     }
     send({ type: 'spoken', id });
   } catch (error) {
@@ -111,8 +118,13 @@ function explain(error: unknown): Pick<Extract<FromThread, { type: 'failed' }>, 
   return { failure: 'unavailable', message: `The speech engine failed: ${error instanceof Error ? error.message : String(error)}` };
 }
 
-function send(message: FromThread): void {
-  parentPort?.postMessage(message);
+function send(message: FromThread, transfer: ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, transfer);
+}
+
+/** Memory that has nothing else in it goes to the other side uncopied. */
+function whole({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && byteLength > 0 && byteLength === buffer.byteLength ? [buffer] : [];
 }
 
 parentPort?.on('message', (message: ToThread) => {
@@ -139,4 +151,6 @@ parentPort?.on('message', (message: ToThread) => {
       break;
   }
 });
-send({ type: 'alive' });
+const isOpen = () => send({ type: 'alive' });
+// What a failure to open means is told to each job.
+opening.then(isOpen, isOpen);

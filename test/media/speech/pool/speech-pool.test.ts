@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { readSettings } from '#config/env.ts';
 import type { SpeakOptions } from '#media/speech/pool/speech-jobs.ts';
@@ -9,10 +9,11 @@ import { ManualClock } from '#test/fakes/manual-clock.ts';
 function places(environment: Record<string, string>, cores: number): number {
   const pool = createSpeechPool({ settings: readSettings(environment), searchPath: '', cores, clock: systemClock });
   const slots: SpeechSlot[] = [];
-  for (let slot = pool.take('synthesis'); slot; slot = pool.take('synthesis')) slots.push(slot);
+  const next = () => pool.take('synthesis', `account ${slots.length}`);
+  for (let slot = next(); slot; slot = next()) slots.push(slot);
   slots[0]?.release();
   slots[0]?.release();
-  expect([pool.take('synthesis'), pool.take('synthesis')]).toEqual([expect.anything(), null]);
+  expect([next(), pool.take('synthesis', 'another')]).toEqual([expect.anything(), null]);
   return slots.length;
 }
 
@@ -23,6 +24,17 @@ it.each([
   ['a vendor’s voice', { TTS_PROVIDER: 'openai', OPENAI_API_KEY: 'k' }, 2, 40],
 ])('with %s a machine takes as many streams as it can keep in real time: %o, %i cores, %i streams', (_, environment, cores, streams) => {
   expect(places(environment, cores)).toBe(streams);
+});
+
+it('the last tenth of the places is for accounts that have none', () => {
+  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
+  const greedy = Array.from({ length: 12 }, () => pool.take('synthesis', 'greedy'));
+  expect(greedy.filter((slot) => slot !== null)).toHaveLength(10);
+  expect([pool.take('synthesis', 'modest'), pool.take('synthesis', 'modest'), pool.take('synthesis', 'shy')]).toEqual([
+    expect.anything(),
+    null,
+    expect.anything(),
+  ]);
 });
 
 const OPTIONS: SpeakOptions = {
@@ -52,7 +64,7 @@ async function piecesOf(slot: SpeechSlot | null, text: string): Promise<number> 
 it('security 6: a thread that gives no sign of life for 10 s is ended and replaced; what it had fails, and other threads go on', async () => {
   const clock = new ManualClock();
   const pool = stuckPool(clock);
-  const [stuck, fine] = [pool.take('synthesis'), pool.take('synthesis')];
+  const [stuck, fine] = [pool.take('synthesis', 'a'), pool.take('synthesis', 'b')];
   expect([await piecesOf(stuck, 'a'), await piecesOf(fine, 'a')]).toEqual([1, 1]);
   const hanging = piecesOf(stuck, 'hang').catch((error: Error) => error.message);
   for (let seconds = 0; seconds < 12.5; seconds += 2.5) {
@@ -67,9 +79,60 @@ it('security 6: a thread that gives no sign of life for 10 s is ended and replac
 it('security 6: closing does not wait for a thread that hangs', async () => {
   const clock = new ManualClock();
   const pool = stuckPool(clock);
-  const hanging = piecesOf(pool.take('synthesis'), 'hang').catch((error: Error) => error.message);
+  const hanging = piecesOf(pool.take('synthesis', 'a'), 'hang').catch((error: Error) => error.message);
   const closed = pool.close();
   await clock.advance(5_000);
   await closed;
   expect(await hanging).toContain('The speech engine stopped');
+});
+
+it('however much one account asks for, half of the threads are for others', async () => {
+  const clock = new ManualClock();
+  const pool = stuckPool(clock);
+  const greedy = Array.from({ length: 4 }, () => pool.take('synthesis', 'greedy'));
+  const hanging = greedy.map((slot) => piecesOf(slot, 'hang').catch((error: Error) => error.message));
+  expect(await piecesOf(pool.take('synthesis', 'modest'), 'a')).toBe(1);
+  const closed = pool.close();
+  await clock.advance(5_000);
+  await closed;
+  expect(new Set(await Promise.all(hanging))).toEqual(new Set(['The speech engine stopped: the thread ended']));
+});
+
+it('who comes while another thread is opened for them is served by one that is open', async () => {
+  const pool = stuckPool(new ManualClock());
+  pool.take('synthesis', 'silent');
+  const threadOf = async (account: string) => {
+    const slot = pool.take('synthesis', account);
+    const speaking = slot?.speak(OPTIONS, new AbortController().signal);
+    speaking?.say({ text: 'a', voiceId: null });
+    speaking?.end();
+    const threads: number[] = [];
+    for await (const { chunk } of speaking ?? []) threads.push(chunk.seq);
+    slot?.release();
+    return threads[0];
+  };
+  const first = await threadOf('silent');
+  expect(await threadOf('a')).toBe(first);
+  await vi.waitFor(async () => expect(await threadOf('b')).not.toBe(first));
+  await pool.close();
+});
+
+it('on one thread a short text of an account goes before what is left of the long texts of another', async () => {
+  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
+  // The other thread is the fuller one, so that all who speak are on the same.
+  for (let place = 0; place < 6; place++) pool.take('synthesis', 'silent');
+  const heard: string[] = [];
+  const speak = async (account: string, name: string, text: string) => {
+    const speaking = pool.take('synthesis', account)?.speak(OPTIONS, new AbortController().signal);
+    speaking?.say({ text, voiceId: null });
+    speaking?.end();
+    for await (const _ of speaking ?? []) heard.push(name);
+  };
+  const long = 'This sentence goes on for a while, and then it goes on for another while.';
+  const greedy = ['first', 'second', 'third', 'fourth'].map((name) => speak('greedy', name, long));
+  await speak('modest', 'modest', 'Yes.');
+  expect(new Set(heard)).toEqual(new Set(['first', 'modest']));
+  await Promise.all(greedy);
+  expect(new Set(heard)).toEqual(new Set(['first', 'modest', 'second', 'third', 'fourth']));
+  await pool.close();
 });

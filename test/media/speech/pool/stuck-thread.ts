@@ -1,5 +1,5 @@
-/** A thread of the speech pool that says every text in one piece, and is stuck for ever at the text "hang". */
-import { parentPort } from 'node:worker_threads';
+/** A thread of the speech pool that says every text in one piece numbered as the thread is, and is stuck for ever at the text "hang". */
+import { parentPort, threadId } from 'node:worker_threads';
 import type { FromThread, ToThread } from '#media/speech/pool/speech-jobs.ts';
 
 const send = (message: FromThread) => parentPort?.postMessage(message);
@@ -14,7 +14,7 @@ parentPort?.on('message', (message: ToThread) => {
     send({
       type: 'piece',
       id,
-      piece: { bytes: Buffer.alloc(2), durationMs: 1, chunk: { seq: 0, text: segment.text, offsetSeconds: 0, seconds: 0, words: null } },
+      piece: { bytes: Buffer.alloc(2), durationMs: 1, chunk: { seq: threadId, text: segment.text, offsetSeconds: 0, seconds: 0, words: null } },
     });
   else send({ type: 'spoken', id });
 });

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { FairQueue } from '#media/speech/fair-queue.ts';
+
+/** The order in which a queue gives out all it has. */
+function order(queue: FairQueue<string>): string[] {
+  const items: string[] = [];
+  for (let item = queue.next(); item; item = queue.next()) items.push(item);
+  return items;
+}
+
+it('accounts take turns by what they have had, and the pieces of each keep their order', () => {
+  const queue = new FairQueue<string>(0);
+  for (const piece of ['a1', 'a2', 'a3']) queue.add('a', piece, 2);
+  for (const piece of ['b1', 'b2', 'b3', 'b4']) queue.add('b', piece, 1);
+  expect(order(queue)).toEqual(['a1', 'b1', 'b2', 'a2', 'b3', 'b4', 'a3']);
+});
+
+it('who comes anew goes before the others until the head start is used up, and takes turns with them from then on', () => {
+  const queue = new FairQueue<string>(2);
+  for (let n = 1; n <= 9; n++) queue.add('greedy', `g${n}`, 1);
+  expect([queue.next(), queue.next(), queue.next()]).toEqual(['g1', 'g2', 'g3']);
+  for (const piece of ['m1', 'm2', 'm3']) queue.add('modest', piece, 1);
+  expect([queue.next(), queue.next(), queue.next(), queue.next()]).toEqual(['m1', 'm2', 'm3', 'g4']);
+  for (const piece of ['m4', 'm5']) queue.add('modest', piece, 1);
+  expect(order(queue)).toEqual(['m4', 'g5', 'm5', 'g6', 'g7', 'g8', 'g9']);
+});
+
+it('a piece that is taken out is not given out, nor is one of a queue that was emptied', () => {
+  const queue = new FairQueue<string>(1);
+  for (const piece of ['a1', 'a2', 'a3']) queue.add('a', piece, 1);
+  queue.add('b', 'b1', 1);
+  queue.remove('a2');
+  expect([queue.next(), queue.next(), queue.next()]).toEqual(['a1', 'b1', 'a3']);
+  queue.add('a', 'a4', 1);
+  expect(queue.drain()).toEqual(['a4']);
+  expect(queue.next()).toBeUndefined();
+});
