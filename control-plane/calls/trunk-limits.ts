@@ -1,10 +1,11 @@
 /**
  * Limits of the trunk behind a number, shared by single calls and batches: how many at once, and how many a minute.
- * Calls that run are not cut off; of those placed in the same moment no more than the limit pass, on however many replicas.
+ * Calls that run are not cut off; of those placed in the same moment no more than the limit pass, on however many replicas. A number without a limit that shares
+ * the trunk is never refused, and its calls count for those that have one.
  */
 import { fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
-import { holdingPlaces } from '../limits/session-places.ts';
+import { countedIn, holdingPlaces } from '../limits/session-places.ts';
 import { UNDER_WAY_STATUSES } from '../sessions/session-machine.ts';
 import type { NumberDocument } from '../store/models/number-model.ts';
 
@@ -25,18 +26,10 @@ export async function placeOnTrunk<Placed>(context: Parts, { number, sessionId }
     await requireModestPace(context, number);
     return place();
   };
-  if (limit === null) return paced();
+  const places = { id: trunkPlaces(number), statuses: UNDER_WAY_STATUSES };
+  if (limit === null) return isShared(number) ? countedIn(context, { places, sessionId }, paced) : paced();
   const refusal = fault('concurrent_calls_reached', { of: 'trunk', limit });
-  // Numbers on the same trunk that have no limit take no place.
-  if ((await callsOn(context, number)).length >= limit) throw refusal;
-  const places = {
-    id: trunkPlaces(number),
-    limit,
-    statuses: UNDER_WAY_STATUSES,
-    earlier: () => callsOn(context, number),
-    refusal,
-  };
-  return holdingPlaces(context, { counted: [places], sessionId }, paced);
+  return holdingPlaces(context, { counted: [{ ...places, limit, earlier: () => callsOn(context, number), refusal }], sessionId }, paced);
 }
 
 /** Where the calls on a number's trunk are counted. */
@@ -51,6 +44,10 @@ async function requireModestPace({ coordination }: Parts, number: NumberDocument
   if (!allowed) throw fault('rate_limited', { seconds: Math.ceil(resetMs / 1000) });
 }
 
+function isShared({ sip }: Pick<NumberDocument, 'sip'>): boolean {
+  return Boolean(sip?.termination_uri);
+}
+
 /** Imported numbers of a team that dial through the same address share a trunk; a managed number is one of its own. */
 function trunkKey({ _id, team_id, sip }: Pick<NumberDocument, '_id' | 'team_id' | 'sip'>): string {
   return sip?.termination_uri ? `${team_id}:${sip.termination_uri}` : _id;
@@ -59,8 +56,9 @@ function trunkKey({ _id, team_id, sip }: Pick<NumberDocument, '_id' | 'team_id' 
 /** Sessions of the live calls on the trunk. */
 async function callsOn({ models }: Pick<Context, 'models'>, number: NumberDocument): Promise<string[]> {
   const { team_id, phone_number, sip } = number;
+  // A number that was released may have been imported again with another trunk.
   const sharing = sip?.termination_uri
-    ? await models.numbers.find({ team_id, 'sip.termination_uri': sip.termination_uri }, { phone_number: 1 }).lean()
+    ? await models.numbers.find({ team_id, 'sip.termination_uri': sip.termination_uri, status: { $ne: 'released' } }, { phone_number: 1 }).lean()
     : [];
   const dialed_number = { $in: [phone_number, ...sharing.map((other) => other.phone_number)] };
   const live = await models.sessions

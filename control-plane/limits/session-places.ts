@@ -3,7 +3,7 @@ import type { Fault } from '#config/errors.ts';
 import type { Context } from '../context.ts';
 import { isDuplicateKey } from '../store/duplicate-key.ts';
 import type { SessionDocument, StoredStatus } from '../store/models/session-model.ts';
-import { type CountedPlaces, freePlace, takePlace } from '../store/places.ts';
+import { addHolder, type CountedPlaces, freePlace, takePlace } from '../store/places.ts';
 
 type Parts = Pick<Context, 'models' | 'clock'>;
 
@@ -31,6 +31,27 @@ export async function holdingPlaces<Created>(
   } catch (error) {
     // One that is there already keeps its places.
     if (!isDuplicateKey(error)) for (const id of taken) await freePlace(context, id, sessionId);
+    throw error;
+  }
+}
+
+/** Creates a session that nothing refuses and that counts for those who have a limit, if anybody counts. Throws what `create` throws; nothing is counted then. */
+export async function countedIn<Created>(
+  context: Parts,
+  of: { readonly places: Pick<CountedSessions, 'id' | 'statuses'>; readonly sessionId: string },
+  create: () => Promise<Created>,
+): Promise<Created> {
+  const { places, sessionId } = of;
+  const counted = { id: places.id, statesOf: (ids: readonly string[]) => statesOf(context, ids, places.statuses) };
+  await addHolder(context, counted, sessionId);
+  try {
+    const created = await create();
+    // A list that was begun meanwhile knows it, or had begun before it was stored.
+    await addHolder(context, counted, sessionId);
+    return created;
+  } catch (error) {
+    // One that is there already keeps its place.
+    if (!isDuplicateKey(error)) await freePlace(context, places.id, sessionId);
     throw error;
   }
 }

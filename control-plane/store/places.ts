@@ -11,6 +11,8 @@ import type { Models } from './models.ts';
 
 /** A holder that is not stored yet is on its way for this long; after that it never came to be. */
 export const ON_ITS_WAY_MS = 60_000;
+/** Holders after which a list without a limit is looked through. */
+const LONG_LIST = 500;
 /** Rounds lost to others who change the same list at the same moment. */
 export const ROUNDS = 5;
 
@@ -56,6 +58,15 @@ export async function recountPlaces({ models }: Pick<Parts, 'models'>, id: strin
 export async function countHolder({ models, clock }: Parts, id: string, holderId: string): Promise<void> {
   const guard = { _id: id, 'holders.id': { $ne: holderId } };
   await models.places.collection.updateOne(guard as never, { $push: { holders: { id: holderId, at: new Date(clock.wallTime()) } } } as never);
+}
+
+/** Counts a holder that no limit refuses, where a list is begun, once. A list that has grown long is rid of those who are over. */
+export async function addHolder(parts: Parts, places: Pick<CountedPlaces, 'id' | 'statesOf'>, holderId: string): Promise<void> {
+  const list = await parts.models.places.findById(places.id).lean();
+  if (!list) return;
+  const { holders = [] } = list;
+  if (holders.length >= LONG_LIST) await letGo(parts, { ...places, limit: LONG_LIST }, holders);
+  await countHolder(parts, places.id, holderId);
 }
 
 async function take({ models, clock }: Parts, { id, limit }: CountedPlaces, holderId: string): Promise<boolean> {

@@ -269,27 +269,6 @@ describe('the limits of a trunk', () => {
     expect((await single(C)).status).toBe(201);
   });
 
-  it('count the calls of other numbers on the same trunk', async () => {
-    const { numbers, sessions } = api.context.models;
-    const sip = {
-      termination_uri: 'pbx.example.com',
-      termination_transport: 'auto',
-      termination_auth_username: null,
-      termination_auth_password: null,
-      termination_headers: {},
-    };
-    await numbers.collection.updateOne({ _id: api.numberId() } as never, { $set: { sip } });
-    const own = await numbers.findById(api.numberId()).lean();
-    const other = { ...own, _id: `${api.numberId().slice(0, -4)}beef`, phone_number: '+15550149999' };
-    await numbers.collection.insertOne(other as never);
-    await limit({ concurrent_calls: 1, calls_per_minute: null });
-    const call = { _id: 'of-the-other', team_id: user.teamId, status: 'active', direction: 'outbound', dialed_number: other.phone_number };
-    await sessions.collection.insertOne(call as never);
-    expect((await single(A)).status).toBe(429);
-    await sessions.deleteOne({ _id: 'of-the-other' });
-    expect((await single(A)).status).toBe(201);
-  });
-
   it('are shared by single calls and batches: a minute', async () => {
     await limit({ concurrent_calls: null, calls_per_minute: 2 });
     expect((await single(C)).status).toBe(201);
