@@ -53,8 +53,8 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   ];
   const theirs = { $or: isTheirs('caller_number') };
   const sessions = await context.models.sessions.find(theirs, { caller_number: 1 }).lean<Pick<SessionDocument, '_id' | 'caller_number'>[]>();
-  const called = sessions.flatMap(({ caller_number: number }) => e164Of(number ?? '') ?? []);
-  await eraseRefusals(context, teamId, [...numbers, ...called.flatMap(formsOf)]);
+  const called = sessions.flatMap(({ caller_number: number }) => spellingsOf(number ?? ''));
+  await eraseRefusals(context, teamId, [...numbers, ...called]);
   let total = NOTHING;
   for (const { _id } of sessions) total = sum(total, await eraseSession(context, _id));
   await eraseRows(context, { $or: isTheirs('to_number') });
@@ -67,10 +67,14 @@ function formsOf(phoneNumber: string): string[] {
   return [phoneNumber, digits, `00${digits}`];
 }
 
-/** What a carrier gave as the caller, as E.164 has it; null when it is no number of one person, such as `anonymous`. */
-function e164Of(given: string): string | null {
-  const number = `+${given.replace(/^(\+|00)/, '')}`;
-  return isE164(number) ? number : null;
+/**
+ * What a carrier gave as the caller, in all spellings that mean the same person; none when it is no number of one person, such as `anonymous`. Without the
+ * international prefix it may be a national number, which with a plus would be somebody else's.
+ */
+function spellingsOf(given: string): string[] {
+  if (!/^\+?\d+$/.test(given) || !/[1-9]/.test(given)) return [];
+  const number = given.replace(/^00/, '+');
+  return isE164(number) ? [given, ...formsOf(number)] : [given];
 }
 
 /** Calls of theirs that were refused. */

@@ -328,6 +328,26 @@ describe('the erasure of a phone number', () => {
     expect(left.map(({ caller_number }) => caller_number)).toEqual(['anonymous']);
   });
 
+  it.each([
+    ['07700900123', ['+2125550100', '002125550100']],
+    ['09012345678', ['+2125550100', '002125550100']],
+    ['2125550100', ['+2125550100', '002125550100']],
+    ['+2125550100', []],
+    ['000', ['+2125550100', '000', '002125550100']],
+  ])('removes refused calls of a person whom the carrier told as %s, and nobody else’s', async (given, others) => {
+    const id = await call('u-9');
+    await api.context.models.sessions.updateOne({ _id: id }, { $set: { caller_number: given } });
+    for (const number of new Set([given, '+2125550100', '002125550100'])) {
+      await api.context.models.refusals.create({
+        ...{ _id: newId(), team_id: user.teamId, agent_id: null, kind: 'inbound_call', reason: 'no_agent', message: 'm', status: 486 },
+        ...{ caller_number: number, dialed_number: '+15550100000', numbers: [number, '+15550100000'], sip_call_id: null, created_at: new Date() },
+      });
+    }
+    await erase('u-9');
+    const left = await api.context.models.refusals.find({ team_id: user.teamId }).lean();
+    expect(left.map(({ caller_number }) => caller_number).sort()).toEqual(others);
+  });
+
   it('security 18: removes rows of batches to it, and one that waits is not called', async () => {
     const row = { _id: newId(), team_id: user.teamId, batch_id: 'b', to_number: NUMBER, state: 'waiting', variables: '{"a":1}', metadata: '{}' };
     await api.context.models.batchRows.collection.insertOne(row as never);
