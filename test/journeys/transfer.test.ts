@@ -29,6 +29,8 @@ const AGREES = Array.from({ length: 12 }, () => [
 let product: Product;
 let model: OpenaiServer;
 let number: string;
+/** Of the same agent, bought here. */
+let bought: string;
 let busy: SippPhone;
 let agreeing: Phone;
 let referredTo: Phone;
@@ -36,11 +38,15 @@ const phones: Phone[] = [];
 
 describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, () => {
   beforeAll(async () => {
-    [product, model] = await Promise.all([startProduct(), startOpenaiServer({ chat: ({ messages }) => answerTo(messages) })]);
+    [product, model] = await Promise.all([
+      // Calls by the imported number are not the operator's to count.
+      startProduct({ environment: { OUTBOUND_CALLS_PER_MINUTE: '1' } }),
+      startOpenaiServer({ chat: ({ messages }) => answerTo(messages) }),
+    ]);
     agreeing = await kept(answerPhone(Int16Array.from(AGREES.flat())));
     referredTo = await kept(answerPhone(tone(PERSONS_HZ, 120_000)));
     busy = await startSippPhone({ does: 'refuse', status: 486, from: `[+]${BUSY_CALLER.slice(1)}@` });
-    number = await setUp();
+    ({ number, bought } = await setUp());
   });
   afterAll(async () => {
     await Promise.all(phones.map((phone) => phone.close()));
@@ -99,6 +105,25 @@ describeNeeds(NEEDED)('a caller who asks for a person', { concurrent: true }, ()
       expect(results(session)).toMatchObject([{ status: 'failed', error: 'The person is busy.' }]);
     },
   );
+
+  itNeeds(NEEDED)(
+    'by a number bought here stays with the agent once the account has placed its calls of the minute',
+    { timeout: 240_000 },
+    async () => {
+      const caller = await call('+15557655004', '2', bought);
+      const sessionId = await sessionOf('+15557655004');
+      const errors = async () => results(await product.ask('GET', `/v1/agent/sessions/${sessionId}`)).map(({ error }) => error);
+      await product.until('one is tried', async () => (await errors()).length > 0);
+      // A new minute may begin between two tries, but not between all of them.
+      const tooMany = 'Too many people were called in this minute; nobody can be called now.';
+      await product.until('the minute is full', async () => {
+        await caller.press('2');
+        return (await errors()).includes(tooMany);
+      });
+      expect((await errors())[0]).toBe('This number cannot place calls, so nobody can be asked first.');
+      await caller.hangUp();
+    },
+  );
 });
 
 const BUSY_CALLER = '+15557655002';
@@ -114,7 +139,7 @@ function answerTo(messages: readonly { readonly role: string; readonly content: 
 }
 
 /** An agent with three people to hand callers to, at a number whose trunk is the one who is busy. */
-async function setUp(): Promise<string> {
+async function setUp(): Promise<{ readonly number: string; readonly bought: string }> {
   const { agent_id } = await product.ask('POST', '/v1/agent/agents', {
     name: 'Receptionist',
     config: {
@@ -134,7 +159,9 @@ async function setUp(): Promise<string> {
   const trunk = { inbound_allowed_addresses: ['127.0.0.1'], termination_uri: busy.address };
   const imported = await product.ask('POST', '/v1/agent/phone-numbers', { provider: 'sip', phone_number: '+4930999003', agent_id, ...trunk });
   await product.ask('PATCH', `/v1/agent/phone-numbers/${imported.phone_number_id}`, { transfer_caller_id: 'original_caller' });
-  return imported.phone_number;
+  const managed = { provider: 'managed', phone_number: '+15550100007', agent_id };
+  await product.ask('POST', '/v1/agent/phone-numbers', managed);
+  return { number: imported.phone_number, bought: managed.phone_number };
 }
 
 async function kept(starting: Promise<Phone>): Promise<Phone> {
@@ -144,8 +171,8 @@ async function kept(starting: Promise<Phone>): Promise<Phone> {
 }
 
 /** Somebody calls, hears the agent, and asks by a key; a tone is all they say. */
-async function call(from: string, key: string): Promise<Phone> {
-  const phone = await kept(dial(product.sipAddress(number), tone(CALLERS_HZ, 120_000), { user: from }));
+async function call(from: string, key: string, to = number): Promise<Phone> {
+  const phone = await kept(dial(product.sipAddress(to), tone(CALLERS_HZ, 120_000), { user: from }));
   await product.until('the agent is heard', () => voicedSeconds(phone.heard(), RATE_HZ) > 0.2);
   await phone.press(key);
   return phone;
@@ -158,7 +185,7 @@ async function sessionOf(callerNumber: string): Promise<string> {
   return sessions[0].session_id;
 }
 
-function results({ items }: { readonly items: readonly { readonly type: string }[] }) {
+function results({ items }: { readonly items: readonly { readonly type: string; readonly error?: string }[] }) {
   return items.filter(({ type }) => type === 'tool_result');
 }
 
