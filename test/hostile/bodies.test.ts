@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { Fault } from '#config/errors.ts';
 import { readUrlencoded } from '#control-plane/request-bodies.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';
 
-/** A form of too many fields is refused, and not read. */
+/** A form of too many fields is refused, and not read. Whatever else goes wrong is no answer. */
 function read(text: string): unknown {
   try {
     return readUrlencoded(text);
   } catch (error) {
-    return error;
+    if (error instanceof Fault) return error.code;
+    throw error;
   }
 }
 
