@@ -14,7 +14,7 @@ const GIVEN = 'PARLEY_DOING';
 const MEMORY = '/dev/shm';
 const LINE_BYTES = 256;
 
-/** What a process is to be started with that is given this file, or none, as its descriptor 4. */
+/** Environment of a process that gets this descriptor, or none. */
 export function doingEnvironment(fd: number | null): Readonly<Record<string, string>> {
   return { [GIVEN]: fd === null ? '' : '1' };
 }

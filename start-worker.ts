@@ -36,7 +36,9 @@ import { createMediaRelay } from '#telephony/relay/media-relay.ts';
 import { createNgClient } from '#telephony/relay/ng-client.ts';
 import { relayedSignalling } from '#telephony/relay/relayed-signalling.ts';
 import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import { givenDoing } from './doing.ts';
 import { type Part, runPart } from './part.ts';
+import { openSessionTurns } from './session-turns.ts';
 
 /** Slots of a worker whose number of calls nobody set; the event loop's lag closes it earlier. */
 const DEFAULT_CAPACITY = 200;
@@ -56,10 +58,11 @@ export async function startWorkerPart(settings: Settings): Promise<void> {
     );
   favourThisThread();
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'worker' });
-  await runPart(logger, (doing) => compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN, doing }));
+  const within = openSessionTurns(givenDoing(process.env), logger);
+  await runPart(logger, () => compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN, within }));
 }
 
-async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps, 'controlPlaneUrl' | 'token' | 'doing'>): Promise<Part> {
+async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps, 'controlPlaneUrl' | 'token' | 'within'>): Promise<Part> {
   const clock = systemClock;
   const vendorClock = attentiveClock(clock);
   const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
@@ -104,8 +107,10 @@ async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps
       if (signalling) void resumeJob({ ...phone, worker, signalling }, job, plan, handover);
     },
     testAgent: (job) => testAgent(job, { settings, egress, logger }),
-    analyse: (job) =>
-      analyse(job, createLanguageModel({ settings, plan: job.plan, egress, clock, logger }), { clock, signal: AbortSignal.timeout(ANALYSIS_MS) }),
+    analyse: (job, within) => {
+      const model = createLanguageModel({ settings, plan: job.plan, egress, clock, logger });
+      return analyse(job, model, { clock, within, signal: AbortSignal.timeout(ANALYSIS_MS) });
+    },
   });
   signalling?.onInvite((invite) => takeInvite({ ...phone, worker, invite }));
   const isConnected = await worker.connected(CONNECT_MS);

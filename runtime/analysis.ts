@@ -11,6 +11,7 @@ import type { AnalysisJob } from '#config/worker-link.ts';
 import { extractiveAnalysis } from './extractive-analysis.ts';
 import { type ChatMessage, type LanguageModel, ModelError } from './llm/llm.ts';
 import { shownItems } from './tools/hidden-failure.ts';
+import { nameless, type Within } from './within.ts';
 
 type AnalysisConfig = AgentConfig['analysis'];
 type DataField = AnalysisConfig['data_fields'][number];
@@ -50,14 +51,16 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 export async function analyse(
   job: AnalysisJob,
   model: LanguageModel,
-  context: { readonly clock: Clock; readonly signal: AbortSignal },
+  context: { readonly clock: Clock; readonly signal: AbortSignal; readonly within?: Within },
 ): Promise<AnalysisResult> {
+  const { within = nameless } = context;
   const { analysis } = job.plan.config;
   if (!hasWork(analysis) || !job.items.some(isUserMessage)) return { status: 'skipped', summary: null, data: [], criteria_results: [], error: null };
   if (model.id === DEMO_MODEL_ID) return extractiveAnalysis(analysis, job.items);
   for (let attempt = 1; ; attempt++) {
     try {
-      return toResult(analysis, parseAnswer(await ask(job, model, context)));
+      const answer = await ask(job, model, context);
+      return within(() => toResult(analysis, parseAnswer(answer)));
     } catch (error) {
       const isFinal = attempt >= ATTEMPTS || context.signal.aborted || (error instanceof ModelError && !error.retryable);
       if (isFinal) return { status: 'error', summary: null, data: [], criteria_results: [], error: causeOf(error) };

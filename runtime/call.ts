@@ -30,6 +30,7 @@ import type { TurnInput } from './turn/turn-inputs.ts';
 import { type CallTools, TurnLoop } from './turn/turn-loop.ts';
 import type { Step } from './turn/turn-machine.ts';
 import { renderText } from './variables.ts';
+import { nameless, type Within } from './within.ts';
 
 /** What the tools of a call need from it. */
 export interface ToolsLink {
@@ -53,6 +54,8 @@ export interface CallDeps {
   /** Knowledge too large for the prompt; null, or absent, where there is none. */
   readonly knowledge?: CallKnowledge | null;
   createTools(link: ToolsLink): CallTools;
+  /** What runs this call's work in its name; absent where nobody asks. */
+  readonly within?: Within | undefined;
   /** Durable, in order. `ended` is always the last. */
   report(report: DurableReport): void;
   /** Droppable: for the console's live view. */
@@ -193,9 +196,12 @@ class RunningCall implements Call {
     this.#line = line ?? null;
     this.#timer?.cancel();
     this.#loop.setLeg(leg);
-    leg.listen((events) => {
-      for (const event of events) this.#onLegEvent(leg, event);
-    });
+    const { within = nameless } = this.#deps;
+    leg.listen((events) =>
+      within(() => {
+        for (const event of events) this.#onLegEvent(leg, event);
+      }),
+    );
     before?.send({ do: 'close' });
     this.participants.onCallerLeg();
   }

@@ -21,6 +21,7 @@ import { type ReplayRequest, replayInThread } from './replay-request.ts';
 import { joinRoom } from './room-call.ts';
 import type { Spool } from './spool.ts';
 import type { Uploads } from './uploads.ts';
+import { nameless, type Within } from './within.ts';
 
 /** A worker that has been alone this long ends its calls; the reaper acts after 150 s, so that both never disagree (design.md §2). */
 const ALONE_MS = 120_000;
@@ -60,8 +61,8 @@ export interface WorkerDeps {
   /** What dead predecessors left, by instance. */
   readonly adopted: ReadonlyMap<string, Spool>;
   readonly uploads: Uploads;
-  /** Says which session the worker turns to, for whoever has to kill it while it stands still. */
-  readonly doing?: ((what: string) => void) | undefined;
+  /** What runs work in the name of a session; absent where nobody asks. */
+  readonly within?: ((sessionId: string) => Within) | undefined;
   readonly media: MediaHost;
   /** Null where nothing is traced. */
   readonly tracing: Tracing | null;
@@ -77,7 +78,7 @@ export interface WorkerDeps {
   dial(job: Job, plan: CallPlan): void;
   /** Goes on with a phone call that another worker began, and reports how that ended. */
   resume(job: Job, plan: CallPlan, handover: PhoneHandover): void;
-  analyse(job: AnalysisJob): Promise<AnalysisResult>;
+  analyse(job: AnalysisJob, within: Within): Promise<AnalysisResult>;
   testAgent(job: AgentTestJob): Promise<TestedAgent>;
 }
 
@@ -135,6 +136,11 @@ export class Worker {
 
   /** Starts the call of a job whose plan has come, or goes on with one; it waits for its leg. Throws when an engine of the plan cannot be made. */
   startCall(job: Job, plan: CallPlan, handover: Handover | null = null): void {
+    const within = this.#inNameOf(job.sessionId);
+    within(() => this.#startCall(job, { plan, handover, within }));
+  }
+
+  #startCall(job: Job, { plan, handover, within }: Pick<CallDeps, 'plan' | 'within'> & { readonly handover: Handover | null }): void {
     const { clock, logger, random, tracing, uploads } = this.#deps;
     const session = { sessionId: job.sessionId, epoch: job.epoch };
     const ofSession = { session_id: job.sessionId, epoch: job.epoch };
@@ -146,9 +152,9 @@ export class Worker {
       logger: logger.child({ sessionId: job.sessionId }),
       ...this.#deps.equip(plan),
       handover,
+      within,
       report: (report) => {
         trace.note(report);
-        this.#deps.doing?.(`session ${session.sessionId} (after ${report.type})`);
         this.#client.report(session, report);
       },
       live: (event) => {
@@ -203,7 +209,15 @@ export class Worker {
   }
 
   #receive(message: ControlMessage): void {
-    if ('session_id' in message) this.#deps.doing?.(`session ${message.session_id} (${message.type})`);
+    if ('session_id' in message) this.#inNameOf(message.session_id)(() => this.#handle(message));
+    else this.#handle(message);
+  }
+
+  #inNameOf(sessionId: string): Within {
+    return this.#deps.within?.(sessionId) ?? nameless;
+  }
+
+  #handle(message: ControlMessage): void {
     switch (message.type) {
       case 'offer':
         this.#offered(message);
@@ -318,7 +332,7 @@ export class Worker {
     const { clock, tracing } = this.#deps;
     const startMs = clock.wallTime();
     this.#deps
-      .analyse(message.job)
+      .analyse(message.job, this.#inNameOf(message.session_id))
       .catch((error: unknown): AnalysisResult => {
         this.#deps.logger.warn({ err: error, sessionId: message.session_id }, 'analysis failed');
         const cause = error instanceof Error ? error.message : 'analysis failed';

@@ -99,12 +99,19 @@ describe('supervisor', () => {
     expect(errors[0]).toMatch(/^worker stood still for \d,\d{3} ms in POST \/v1\/agent\/tools \(request 0123\); killing it$/);
   }, 70_000);
 
-  it('security 3: tells the control plane which session the worker stood still in', async () => {
-    const hanging = { BEHAVIOUR_worker: 'hang', HANG_ONCE: '1', DOING: 'session 0123 (assign)' };
-    start(['control-plane', 'worker'], (role, starts) => (role === 'worker' && starts === 1 ? hanging : {}));
-    // Time in which a busy machine does not let it run is not counted against it.
-    await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-\S+ in 0123$/)]), { timeout: 60_000 });
-  }, 70_000);
+  it.each([
+    ['which session a worker stood still in, whatever it was at before', { HANG_AFTER: '0123', HANG_IN: '4567' }, / in 4567$/],
+    ['of no session where none was at work', { HANG_AFTER: '0123' }, /^worker-\w+$/],
+  ])(
+    'security 3: tells the control plane %s',
+    async (_what, hangs, expected) => {
+      const hanging = { BEHAVIOUR_worker: 'hang', HANG_ONCE: '1', ...hangs };
+      start(['control-plane', 'worker'], (role, starts) => (role === 'worker' && starts === 1 ? (hanging as Record<string, string>) : {}));
+      // Time in which a busy machine does not let it run is not counted against it.
+      await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(expected)]), { timeout: 60_000 });
+    },
+    70_000,
+  );
 
   it('security 3: a part that another program starts leaves the descriptors of that program alone', async () => {
     const file = join(directory, 'theirs');

@@ -7,6 +7,7 @@ import type { AgentEvent } from '#config/session-events.ts';
 import type { LegCommand, LegEvent } from '#media/leg.ts';
 import type { Synthesizer } from '#media/speech/speech.ts';
 import { type ChatDelta, type ChatRequest, type ChatUsage, type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
+import type { Within } from '#runtime/within.ts';
 import { VoicePace } from './heard.ts';
 import { addWhole, inStretches } from './in-stretches.ts';
 import { createPieceCutter, type Piece } from './reply.ts';
@@ -28,6 +29,8 @@ export interface UsageNote {
 /** What the runner is built from. */
 export interface ReplyRunnerOptions {
   readonly model: LanguageModel;
+  /** What runs the call's work in its name. */
+  readonly within: Within;
   readonly synthesizer: Synthesizer;
   readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number; readonly isExpressive?: boolean };
   readonly outRateHz: () => number;
@@ -198,7 +201,7 @@ export class ReplyRunner {
 
   async #stream(effect: Extract<Effect, { do: 'generate' }>, run: Run): Promise<void> {
     const { replyId } = effect;
-    const { accept, model, request } = this.#options;
+    const { accept, model, request, within } = this.#options;
     const { signal } = run.voice;
     const cutter = createPieceCutter();
     const addPieces = (pieces: readonly Piece[]) => {
@@ -206,27 +209,30 @@ export class ReplyRunner {
       run.voice.add(...pieces);
     };
     let hasBegun = false;
+    const onDelta = (delta: ChatDelta) => {
+      if (!hasBegun && delta.type !== 'finish') accept({ type: 'reply.token', replyId });
+      hasBegun = true;
+      if (delta.type === 'text') {
+        run.writtenChars += delta.text.length;
+        addPieces(cutter.push(delta.text));
+      } else if (delta.type === 'tool_call') this.#called(replyId, delta.call);
+      else this.#finished(run, delta);
+    };
+    const finish = (fact: TurnFact) =>
+      within(() => {
+        addPieces(cutter.finish());
+        accept(fact);
+        run.voice.complete();
+      });
     try {
       const asked = await request(effect, signal);
       for await (const delta of inStretches(model.stream(asked))) {
         if (signal.aborted) return;
-        if (!hasBegun && delta.type !== 'finish') accept({ type: 'reply.token', replyId });
-        hasBegun = true;
-        if (delta.type === 'text') {
-          run.writtenChars += delta.text.length;
-          addPieces(cutter.push(delta.text));
-        } else if (delta.type === 'tool_call') this.#called(replyId, delta.call);
-        else this.#finished(run, delta);
+        within(() => onDelta(delta));
       }
-      if (signal.aborted) return;
-      addPieces(cutter.finish());
-      accept({ type: 'reply.generated', replyId });
-      run.voice.complete();
+      if (!signal.aborted) finish({ type: 'reply.generated', replyId });
     } catch (error) {
-      if (signal.aborted) return;
-      addPieces(cutter.finish());
-      accept({ type: 'reply.failed', replyId, stage: 'model', ...described(error) });
-      run.voice.complete();
+      if (!signal.aborted) finish({ type: 'reply.failed', replyId, stage: 'model', ...described(error) });
     }
   }
 

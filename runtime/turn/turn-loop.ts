@@ -17,6 +17,7 @@ import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
 import type { LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
 import { isHangUpCall, isTransferCall } from '#runtime/tools/call-tools.ts';
 import type { ToolRunner } from '#runtime/tools/tool-runner.ts';
+import { nameless, type Within } from '#runtime/within.ts';
 import { ChatRequests } from './chat-requests.ts';
 import { fixedTexts } from './fixed-texts.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
@@ -50,6 +51,8 @@ export interface TurnLoopOptions {
   readonly synthesizer: Synthesizer;
   readonly model: LanguageModel;
   readonly flightLog: FlightLog;
+  /** What runs the call's work in its name; absent where nobody asks. */
+  readonly within?: Within | undefined;
   readonly report: (report: DurableReport) => void;
   readonly live: (event: Record<string, unknown>) => void;
   /** Gives a dynamic variable its value; returns the texts that name it, rendered again. */
@@ -98,6 +101,7 @@ export class TurnLoop {
     const { asr, voice } = plan.config;
     this.#replies = new ReplyRunner({
       model: options.model,
+      within: options.within ?? nameless,
       synthesizer: options.synthesizer,
       voice: { ...voiceOf(plan), isExpressive: voice.expressive },
       outRateHz: () => this.#outRateHz,
@@ -196,8 +200,11 @@ export class TurnLoop {
     this.#queue.push(fact);
     if (this.#isDraining) return;
     this.#isDraining = true;
+    const { within = nameless } = this.#options;
     try {
-      for (let next = this.#queue.shift(); next; next = this.#queue.shift()) this.#take(next);
+      within(() => {
+        for (let next = this.#queue.shift(); next; next = this.#queue.shift()) this.#take(next);
+      });
     } catch (error) {
       this.#options.onBroken(error);
     } finally {

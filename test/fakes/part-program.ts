@@ -1,7 +1,9 @@
 /** A program for the supervisor's tests: lives as the part its argument names, and does what `BEHAVIOUR_<role>` tells it. */
 import { appendFileSync } from 'node:fs';
 import { createLogger } from '#config/log.ts';
+import { givenDoing } from '../../doing.ts';
 import { type Part, runPart } from '../../part.ts';
+import { openSessionTurns } from '../../session-turns.ts';
 
 const role = process.argv[2] ?? '';
 const behaviour = process.env[`BEHAVIOUR_${role.replace('-', '_')}`] ?? '';
@@ -15,16 +17,30 @@ const part: Part = {
   workerDied: ({ instanceId, isReplaced, stoodIn }) =>
     tell(`${instanceId}${stoodIn === null ? '' : ` in ${stoodIn}`}${isReplaced ? '' : ' for good'}`),
 };
-void runPart(createLogger({ level: 'silent', name: role }), async (doing) => {
-  if (behaviour === 'hang') doing(process.env['DOING'] ?? 'POST /v1/agent/tools (request 0123)');
+const logger = createLogger({ level: 'silent', name: role });
+/** The session it hangs in, and one whose work is over by then. */
+const { HANG_IN, HANG_AFTER } = process.env;
+const hasTurns = HANG_IN !== undefined || HANG_AFTER !== undefined;
+void runPart(logger, async (doing) => {
+  if (behaviour === 'hang' && !hasTurns) doing('POST /v1/agent/tools (request 0123)');
   return part;
 });
-if (behaviour === 'hang' && process.env['HANG_ONCE'] !== undefined) setTimeout(() => standFor(Number.POSITIVE_INFINITY), 200);
+if (behaviour === 'hang' && process.env['HANG_ONCE'] !== undefined) setTimeout(hang, 200);
 if (behaviour === 'hang' && process.env['HANG_MS'] !== undefined) {
   setTimeout(() => {
     standFor(Number(process.env['HANG_MS']));
     tell('hung');
   }, 200);
+}
+
+function hang(): void {
+  const within = openSessionTurns(hasTurns ? givenDoing(process.env) : null, logger);
+  // The thread that tells is there by then.
+  setTimeout(() => {
+    within(HANG_AFTER ?? '')(() => standFor(hasTurns ? 600 : 0));
+    if (HANG_IN === undefined) standFor(Number.POSITIVE_INFINITY);
+    else within(HANG_IN)(() => standFor(Number.POSITIVE_INFINITY));
+  }, 1_000);
 }
 
 function standFor(ms: number): void {
