@@ -45,5 +45,6 @@ export const limitSettings = {
   LIMIT_TESTS: count.default(1_000),
   LIMIT_BATCHES: count.default(500),
   LIMIT_BATCHES_PER_MINUTE: count.default(60),
+  LIMIT_CONTENTS_PER_MINUTE: count.default(120),
   LIMIT_KEYS: count.default(100),
 };

@@ -8,6 +8,7 @@ import { LIMITS } from '#config/limits.ts';
 import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
 import { leaveQuota, withinQuota } from '../limits/quotas.ts';
+import { requireRate } from '../limits/rate.ts';
 import { freeBytes, takeBytes } from '../limits/stored-bytes.ts';
 import { idsOf } from '../store/ids-of.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
@@ -65,7 +66,7 @@ export async function createSource(
   return { source, content: input.source.content };
 }
 
-/** Changes a source; a new content is a new revision. Throws `not_found`, `storage_full`. */
+/** Changes a source; a new content is a new revision. Throws `not_found`, `storage_full`, `too_many_a_minute`. */
 export async function patchSource(
   context: Context,
   owner: { readonly userId: string; readonly teamId: string },
@@ -75,8 +76,12 @@ export async function patchSource(
   const { source: uploaded, ...fields } = patch;
   const { teamId } = owner;
   const before = await findSource(context, teamId, sourceId);
-  // Their bytes make room for the new content's.
-  if (uploaded) await dropUnusedRevisions(context, before);
+  if (uploaded) {
+    const limit = context.settings.LIMIT_CONTENTS_PER_MINUTE;
+    await requireRate(context, { key: `contents:${teamId}`, limit, what: 'new contents of knowledge sources' });
+    // Their bytes make room for the new content's.
+    await dropUnusedRevisions(context, before);
+  }
   const kept = uploaded && (await keepContent(context, owner, sourceId, uploaded));
   if (kept) await context.models.knowledgeRevisions.updateOne({ _id: before.revision_id }, { $set: { unused_since: now(context) } });
   const saved = await context.models.knowledge
@@ -148,5 +153,5 @@ async function dropUnusedRevisions(context: Context, source: KnowledgeDocument):
 async function dropRevisions({ models }: Context, teamId: string, which: Readonly<Record<string, unknown>>): Promise<void> {
   const ids = await idsOf(models, 'knowledgeRevisions', which);
   await models.knowledgeRevisions.deleteMany({ _id: { $in: ids } });
-  for (const id of ids) await freeBytes({ models }, teamId, id);
+  await freeBytes({ models }, teamId, ids);
 }

@@ -36,17 +36,42 @@ export async function takeBytes(context: Parts, stored: StoredBytesOf): Promise<
   throw fault('storage_full', { limit, remedy, setting });
 }
 
-/** Gives back at once the bytes of `id` and of its parts, such as those of what was deleted, or not stored after all; with `replacedBy`, those taken before it. */
-export async function freeBytes({ models }: Pick<Context, 'models'>, teamId: string, id: string, replacedBy?: string): Promise<void> {
-  const { holders = [] } = (await models.places.findById(`bytes:${teamId}`).lean<PlacesDocument>()) ?? {};
-  const end = replacedBy === undefined ? holders.length : holders.findIndex((holder) => holder.id === replacedBy);
-  const freed = holders.slice(0, Math.max(end, 0)).filter((holder) => holder.id === id || holder.id.startsWith(`${id}:`));
-  for (const holder of freed) await free({ models }, `bytes:${teamId}`, holder);
+/** Gives back at once the bytes of `ids` and of their parts, such as those of what was deleted, or not stored after all; with `replacedBy`, those taken before it. */
+export async function freeBytes(
+  { models }: Pick<Context, 'models'>,
+  teamId: string,
+  ids: readonly string[],
+  { replacedBy }: { readonly replacedBy?: string } = {},
+): Promise<void> {
+  const wanted = new Set(ids);
+  await free({ models }, `bytes:${teamId}`, (holders) => {
+    const end = replacedBy === undefined ? holders.length : holders.findIndex(({ id }) => id === replacedBy);
+    return holders.slice(0, Math.max(end, 0)).filter(({ id }) => isOneOf(wanted, id));
+  });
 }
 
-async function free({ models }: Pick<Context, 'models'>, id: string, { id: holderId, bytes = 0 }: PlaceHolder): Promise<void> {
-  const guard = { _id: id, 'holders.id': holderId };
-  await models.places.collection.updateOne(guard as never, { $pull: { holders: { id: holderId } }, $inc: { total: -bytes } } as never);
+/** Whether it is one of these, or a part of one. */
+function isOneOf(ids: ReadonlySet<string>, id: string): boolean {
+  for (let end = id.length; end > 0; end = id.lastIndexOf(':', end - 1)) if (ids.has(id.slice(0, end))) return true;
+  return false;
+}
+
+/** Lets go of some holders in one update, or in none: whoever was slower than others who did looks again. */
+async function free(
+  { models }: Pick<Context, 'models'>,
+  id: string,
+  choose: (holders: readonly PlaceHolder[]) => readonly PlaceHolder[],
+): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const { holders = [] } = (await models.places.findById(id).lean<PlacesDocument>()) ?? {};
+    const freed = choose(holders);
+    if (freed.length === 0) return;
+    const ids = freed.map((holder) => holder.id);
+    const bytes = freed.reduce((sum, holder) => sum + (holder.bytes ?? 0), 0);
+    const guard = { _id: id, 'holders.id': { $all: ids } };
+    const update = { $pull: { holders: { id: { $in: ids } } }, $inc: { total: -bytes } };
+    if ((await models.places.collection.updateOne(guard as never, update as never)).modifiedCount === 1) return;
+  }
 }
 
 /** An account has paid once anything but its starting credit was put into its wallet, whatever that credit is today. */
@@ -70,6 +95,7 @@ async function letGo({ models, clock }: Parts, id: string, mostBytes: number): P
   const there = new Set([...voices, ...revisions].map(({ _id }) => _id));
   const before = clock.wallTime() - ON_ITS_WAY_MS;
   const gone = holders.filter((holder) => !there.has(holder.id.split(':')[0] ?? '') && holder.at.getTime() <= before);
-  for (const holder of gone) await free({ models }, id, holder);
+  const ofGone = new Set(gone.map((holder) => holder.id));
+  if (gone.length > 0) await free({ models }, id, (now) => now.filter((holder) => ofGone.has(holder.id)));
   return gone.length > 0 || total <= mostBytes;
 }

@@ -30,7 +30,7 @@ export async function createVoice(context: Context, caller: Caller, input: Voice
   return withinQuota(context, { kind: 'voices', owner: caller.teamId, id }, () =>
     storeVoice(context, { id, at, caller, authorName: user?.name ?? '' }, input, texts),
   ).catch(async (error: unknown) => {
-    await freeBytes(context, caller.teamId, id);
+    await freeBytes(context, caller.teamId, [id]);
     throw error;
   });
 }
@@ -74,7 +74,7 @@ export async function patchVoice(context: Context, caller: Caller, id: string, {
     const cover = `${id}:cover:${newId()}`;
     await takeBytes(context, { userId, teamId, id: cover, bytes: cover_image.length });
     await context.blobs.put(coverKey(id), cover_image);
-    await freeBytes(context, teamId, `${id}:cover`, cover);
+    await freeBytes(context, teamId, [`${id}:cover`], { replacedBy: cover });
   }
   const $set = { ...fields, ...(cover_image ? { has_cover_image: true } : {}), updated_at: now(context) };
   const voice = await context.models.voices
@@ -89,7 +89,7 @@ export async function deleteVoice(context: Context, teamId: string, id: string):
   const deleted = await context.models.voices.findOneAndDelete({ _id: id, team_id: teamId }).lean<VoiceDocument>();
   if (!deleted) throw fault('not_found');
   await context.blobs.deletePrefix(`voices/${id}/`);
-  await freeBytes(context, teamId, id);
+  await freeBytes(context, teamId, [id]);
   await leaveQuota(context, { kind: 'voices', owner: teamId, id });
   if (deleted.is_cloned) await forgetVoice(context, deleted.engine_voice_id);
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sendForm } from '../knowledge/knowledge-form.ts';
 import { openTestApi, type TestApi, type TestResponse, type TestUser } from '../test-api.ts';
 
@@ -13,6 +13,7 @@ beforeAll(async () => {
     LIMIT_VERSIONS: '3',
     LIMIT_KEYS: '3',
     LIMIT_TESTS: '3',
+    LIMIT_CONTENTS_PER_MINUTE: '40',
     LIMIT_STORED_BYTES: String(4 * MB),
     LIMIT_STORED_BYTES_UNPAID: String(2 * MB),
   });
@@ -145,5 +146,31 @@ describe('bytes of voices and knowledge', () => {
     // By now no call can be about to read the first one.
     await api.clock.advance(11 * 60_000);
     expect((await patch()).status).toBe(200);
+  });
+
+  it('of many contents come free in one change of what is counted, and all of them do', async () => {
+    const { knowledge_source_id: id } = (await source(10_000)).body;
+    const patch = (bytes: number) =>
+      sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, { method: 'PATCH', form: { source: 'y'.repeat(bytes) } });
+    for (let n = 0; n < 20; n++) expect((await patch(10_000)).status).toBe(200);
+    await api.clock.advance(11 * 60_000);
+    const changes = vi.spyOn(api.context.models.places.collection, 'updateOne');
+    expect((await patch(10_000)).status).toBe(200);
+    // What was replaced goes at once, and what comes is added.
+    expect(changes).toHaveBeenCalledTimes(2);
+    changes.mockRestore();
+    expect(statuses([await source(MB), await source(MB - 20_000)])).toEqual([201, 201]);
+    expect((await source(1)).status).toBe(403);
+  });
+
+  it('contents of sources are as many a minute as a team may send', async () => {
+    const { knowledge_source_id: id } = (await source(10)).body;
+    const patch = (form: Record<string, string>) => sendForm(api, user.key, `/v1/agent/knowledge-sources/${id}`, { method: 'PATCH', form });
+    for (let n = 0; n < 40; n++) expect((await patch({ source: `${n}` })).status).toBe(200);
+    const refused = await patch({ source: 'one more' });
+    expect([refused.status, refused.body.reason]).toEqual([429, 'too_many_a_minute']);
+    expect((await patch({ name: 'Menu' })).status).toBe(200);
+    await api.clock.advance(61_000);
+    expect((await patch({ source: 'one more' })).status).toBe(200);
   });
 });
