@@ -4,7 +4,7 @@ import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import { findAgent } from '../agents/agent-store.ts';
 import { type Context, newId, now } from '../context.ts';
-import { withinQuota } from '../limits/quotas.ts';
+import { leavingQuota, withinQuota } from '../limits/quotas.ts';
 import { invalidFrom } from '../problems.ts';
 import type { AgentTestDocument } from '../store/models/agent-test-model.ts';
 import { definitionOf, type TestInput, type TestPatch, testCreate } from './test-record.ts';
@@ -56,8 +56,10 @@ export async function patchTest(context: Context, teamId: string, testId: string
 
 /** Deletes a test; runs it had stay. Throws `not_found`. */
 export async function deleteTest(context: Context, teamId: string, testId: string): Promise<void> {
-  const { deletedCount } = await context.models.agentTests.deleteOne({ _id: testId, team_id: teamId });
-  if (deletedCount === 0) throw fault('not_found');
+  await leavingQuota(context, { kind: 'tests', owner: teamId, id: testId }, async () => {
+    const { deletedCount } = await context.models.agentTests.deleteOne({ _id: testId, team_id: teamId });
+    if (deletedCount === 0) throw fault('not_found');
+  });
 }
 
 /** Attaches a test to an agent of its workspace, if it is not attached yet. Throws `not_found`, `conflict` at the limit of agents. */

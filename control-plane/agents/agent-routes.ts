@@ -4,6 +4,7 @@ import { agentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
 import { callerOf } from '../auth.ts';
 import { type Context, now } from '../context.ts';
+import { leavingQuota } from '../limits/quotas.ts';
 import { listOf, listQuery, queryFlag, searchPattern } from '../lists.ts';
 import type { ApiServer } from '../server.ts';
 import { findPage } from '../store/find-page.ts';
@@ -98,5 +99,7 @@ async function deleteAgent(context: Context, teamId: string, agentId: string): P
   await context.models.numbers.updateMany({ agent_id: agentId }, { $set: { agent_id: null, updated_at: now(context) } });
   await context.models.agentTests.updateMany({ team_id: teamId, agent_ids: agentId }, { $pull: { agent_ids: agentId }, $inc: { rev: 1 } });
   await context.models.versions.deleteMany({ agent_id: agentId });
-  await context.models.agents.deleteOne({ _id: agentId, team_id: teamId });
+  await leavingQuota(context, { kind: 'agents', owner: teamId, id: agentId }, () =>
+    context.models.agents.deleteOne({ _id: agentId, team_id: teamId }),
+  );
 }

@@ -3,7 +3,7 @@ import { defaultAgentConfig, type PlatformDefaults } from '#config/agent-config.
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
 import { type Context, newId, now } from '../context.ts';
-import { withinQuota } from '../limits/quotas.ts';
+import { leavingQuota, withinQuota } from '../limits/quotas.ts';
 import { InvalidRequest } from '../problems.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import { patchedDraft } from './agent-store.ts';
@@ -48,10 +48,11 @@ export async function createAgent(context: Context, request: NewAgent): Promise<
     created_at: at,
     updated_at: at,
   };
-  await withinQuota(context, { kind: 'agents', owner: owner.teamId, id: agent._id }, () => context.models.agents.create(agent));
+  const counted = { kind: 'agents', owner: owner.teamId, id: agent._id } as const;
+  await withinQuota(context, counted, () => context.models.agents.create(agent));
   if (!(await stepBack(context, agent, null))) return agent;
   // Looked at once more, what is being deleted is refused by its name.
-  await context.models.agents.deleteOne({ _id: agent._id });
+  await leavingQuota(context, counted, () => context.models.agents.deleteOne({ _id: agent._id }));
   return createAgent(context, request);
 }
 

@@ -66,7 +66,7 @@ async function lease(context: Context, batchId: string, runner: string): Promise
 async function advance(context: Context, batch: BatchCallDocument, runner: string): Promise<void> {
   const { models, clock } = context;
   if (batch.status === 'creating') {
-    if (batch.created_at.getTime() + ABANDONED_MS <= clock.wallTime()) await removeBatch(context, batch._id);
+    if (batch.created_at.getTime() + ABANDONED_MS <= clock.wallTime()) await removeBatch(context, batch);
     return;
   }
   await settleCalls(context, batch);

@@ -4,7 +4,7 @@ import { Fault, fault } from '#config/errors.ts';
 import type { Caller } from '../auth.ts';
 import { dialledNumber, findCallingAgent, findCallingNumber, refuseDearDestination } from '../calls/check-outbound.ts';
 import { type Context, newId, now } from '../context.ts';
-import { withinQuota } from '../limits/quotas.ts';
+import { leavingQuota, withinQuota } from '../limits/quotas.ts';
 import { requireRate } from '../limits/rate.ts';
 import { hostedNumbers } from '../numbers/number-store.ts';
 import { InvalidRequest, type ValidationEntry } from '../problems.ts';
@@ -65,7 +65,7 @@ export async function createBatch(context: Context, caller: Caller, request: Bat
       await context.models.batchRows.collection.insertMany(rows as never);
     }
   } catch (error) {
-    await removeBatch(context, batch._id);
+    await removeBatch(context, batch);
     throw error;
   }
   await context.models.batchCalls.updateOne({ _id: batch._id }, { $set: { status: 'scheduled' } });
@@ -132,13 +132,16 @@ export async function cancelRows(context: Pick<Context, 'models' | 'clock'>, bat
 export async function deleteBatch(context: Context, teamId: string, batchId: string): Promise<void> {
   const batch = await findBatch(context, teamId, batchId);
   if (batch.finished_at === null) throw fault('conflict', { detail: 'A batch is deleted once it is over: cancel it first' });
-  await removeBatch(context, batchId);
+  await removeBatch(context, batch);
 }
 
 /** Removes rows, then batch: what is cut short is found again. */
-export async function removeBatch({ models }: Pick<Context, 'models'>, batchId: string): Promise<void> {
-  await models.batchRows.deleteMany({ batch_id: batchId });
-  await models.batchCalls.deleteOne({ _id: batchId });
+export async function removeBatch(
+  context: Pick<Context, 'models' | 'clock'>,
+  { _id, team_id }: Pick<BatchCallDocument, '_id' | 'team_id'>,
+): Promise<void> {
+  await context.models.batchRows.deleteMany({ batch_id: _id });
+  await leavingQuota(context, { kind: 'batches', owner: team_id, id: _id }, () => context.models.batchCalls.deleteOne({ _id }));
 }
 
 interface Person {

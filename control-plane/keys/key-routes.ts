@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { callerOf } from '../auth.ts';
 import type { Context } from '../context.ts';
+import { leavingQuota } from '../limits/quotas.ts';
 import type { ApiServer } from '../server.ts';
 import { createKey, listKeys } from './accounts.ts';
 import { createdKey, expiryOf, keyList, newKeyFields, toKeyList } from './key-record.ts';
@@ -24,8 +25,11 @@ export function registerKeyRoutes(app: ApiServer, context: Context): void {
     { schema: { tags: ['keys'], params: z.object({ key_id: z.string() }), response: { 204: z.undefined() } } },
     async (request, reply) => {
       // The operator's own key comes from the settings and goes with them.
-      const { deletedCount } = await context.models.keys.deleteOne({ _id: request.params.key_id, user_id: callerOf(request).userId, is_root: false });
-      if (deletedCount === 0) throw fault('not_found');
+      const [id, owner] = [request.params.key_id, callerOf(request).userId];
+      await leavingQuota(context, { kind: 'keys', owner, id }, async () => {
+        const { deletedCount } = await context.models.keys.deleteOne({ _id: id, user_id: owner, is_root: false });
+        if (deletedCount === 0) throw fault('not_found');
+      });
       return reply.code(204).send();
     },
   );

@@ -7,7 +7,7 @@ import { chunkText } from '#config/knowledge-chunks.ts';
 import { LIMITS } from '#config/limits.ts';
 import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
-import { leaveQuota, withinQuota } from '../limits/quotas.ts';
+import { leavingQuota, withinQuota } from '../limits/quotas.ts';
 import { requireRate } from '../limits/rate.ts';
 import { freeBytes, takeBytes } from '../limits/stored-bytes.ts';
 import { idsOf } from '../store/ids-of.ts';
@@ -102,12 +102,13 @@ export async function patchSource(
 /** Deletes a source with all its revisions. Throws `not_found`, or `knowledge_attached` while an agent refers to it (S§4.1). */
 export async function deleteSource(context: Context, teamId: string, sourceId: string): Promise<void> {
   await findSource(context, teamId, sourceId);
-  await deleteReferred(context, { of: 'knowledge', teamId, id: sourceId }, async () => {
-    const agents = await dependentsOf(context, sourceId);
-    if (agents.length > 0) throw fault('knowledge_attached', { count: agents.length });
-  });
+  await leavingQuota(context, { kind: 'knowledge', owner: teamId, id: sourceId }, () =>
+    deleteReferred(context, { of: 'knowledge', teamId, id: sourceId }, async () => {
+      const agents = await dependentsOf(context, sourceId);
+      if (agents.length > 0) throw fault('knowledge_attached', { count: agents.length });
+    }),
+  );
   await dropRevisions(context, teamId, { knowledge_source_id: sourceId });
-  await leaveQuota(context, { kind: 'knowledge', owner: teamId, id: sourceId });
 }
 
 /** Agents that refer to a source in their draft or in their published version, newest first. */

@@ -43,7 +43,13 @@ export async function withinQuota<Stored>(context: Parts, of: Counted, store: ()
   }
 }
 
-/** Makes room at once where one was deleted. */
-export async function leaveQuota(context: Parts, { kind, owner, id }: Counted): Promise<void> {
+/** Deletes one that was stored, and makes room for another at once. Throws what `remove` throws; it counts on then. */
+export async function leavingQuota<Removed>(
+  context: Pick<Parts, 'models' | 'clock'>,
+  { kind, owner, id }: Counted,
+  remove: () => Promise<Removed>,
+): Promise<Removed> {
+  const removed = await remove();
   await freePlace(context, `${kind}:${owner}`, id);
+  return removed;
 }

@@ -109,7 +109,8 @@ async function removeBatchCalls(context: Parts, teamId: string, until: Date): Pr
       .find({ team_id: teamId, finished_at: { $lte: until } }, { _id: 1 })
       .limit(PAGE)
       .lean<{ _id: string }[]>();
-  for (let page = await finished(); page.length > 0; page = await finished()) for (const { _id } of page) await removeBatch(context, _id);
+  for (let page = await finished(); page.length > 0; page = await finished())
+    for (const { _id } of page) await removeBatch(context, { _id, team_id: teamId });
 }
 
 function cutoff({ clock }: Parts, days: number | null): Date | null {

@@ -4,7 +4,7 @@ import { isOtherHost } from '#config/credential-host.ts';
 import { fault } from '#config/errors.ts';
 import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
-import { withinQuota } from '../limits/quotas.ts';
+import { leavingQuota, withinQuota } from '../limits/quotas.ts';
 import { resealed, type SecretBox } from '../secrets/secret-box.ts';
 import type { AgentDocument } from '../store/models/agent-model.ts';
 import type { ToolDefinition, ToolDocument } from '../store/models/tool-model.ts';
@@ -69,10 +69,12 @@ export async function patchTool(context: Context, teamId: string, toolId: string
 /** Deletes a tool. Throws `not_found`, or `tool_attached` while a draft refers to it (S§7). */
 export async function deleteTool(context: Context, teamId: string, toolId: string): Promise<void> {
   await findTool(context, teamId, toolId);
-  await deleteReferred(context, { of: 'tools', teamId, id: toolId }, async () => {
-    const agents = await dependentsOf(context, teamId, toolId);
-    if (agents.length > 0) throw fault('tool_attached', { count: agents.length });
-  });
+  await leavingQuota(context, { kind: 'tools', owner: teamId, id: toolId }, () =>
+    deleteReferred(context, { of: 'tools', teamId, id: toolId }, async () => {
+      const agents = await dependentsOf(context, teamId, toolId);
+      if (agents.length > 0) throw fault('tool_attached', { count: agents.length });
+    }),
+  );
 }
 
 /** Agents whose draft refers to a tool. */

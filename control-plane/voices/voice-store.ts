@@ -2,7 +2,7 @@
 import { fault } from '#config/errors.ts';
 import type { Caller } from '../auth.ts';
 import { type Context, newId, now } from '../context.ts';
-import { leaveQuota, withinQuota } from '../limits/quotas.ts';
+import { leavingQuota, withinQuota } from '../limits/quotas.ts';
 import { freeBytes, takeBytes } from '../limits/stored-bytes.ts';
 import type { VoiceDocument } from '../store/models/voice-model.ts';
 import { cloneVoice, forgetVoice } from './clone-voice.ts';
@@ -86,11 +86,13 @@ export async function patchVoice(context: Context, caller: Caller, id: string, {
 
 /** Deletes a model of the caller's team and its samples. Throws `not_found`. */
 export async function deleteVoice(context: Context, teamId: string, id: string): Promise<void> {
-  const deleted = await context.models.voices.findOneAndDelete({ _id: id, team_id: teamId }).lean<VoiceDocument>();
-  if (!deleted) throw fault('not_found');
+  const deleted = await leavingQuota(context, { kind: 'voices', owner: teamId, id }, async () => {
+    const found = await context.models.voices.findOneAndDelete({ _id: id, team_id: teamId }).lean<VoiceDocument>();
+    if (!found) throw fault('not_found');
+    return found;
+  });
   await context.blobs.deletePrefix(`voices/${id}/`);
   await freeBytes(context, teamId, [id]);
-  await leaveQuota(context, { kind: 'voices', owner: teamId, id });
   if (deleted.is_cloned) await forgetVoice(context, deleted.engine_voice_id);
 }
 

@@ -8,7 +8,7 @@ const [A, B, C] = numbersToCall(3) as [string, string, string];
 let api: TestBatches;
 let user: TestUser;
 beforeAll(async () => {
-  api = await openTestBatches();
+  api = await openTestBatches({ LIMIT_BATCHES: '10' });
 });
 beforeEach(async () => {
   user = await api.newTenant();
@@ -220,6 +220,17 @@ describe('batches', () => {
     await api.pass();
     expect((await remove()).status).toBe(204);
     expect(await stored()).toEqual([0, 0]);
+  });
+
+  it('are as many as a team may have, and one that is deleted makes room at once', async () => {
+    const later = () => create({ schedule: { calling_hours: null, start_at: api.at(86_400_000) } });
+    const made = await Promise.all(Array.from({ length: 10 }, later));
+    expect((await later()).body.reason).toBe('quota_reached');
+    const url = `/v1/agent/batch-calls/${made[0]?.body.batch_call_id}`;
+    await api.request('POST', `${url}/cancel`, { key: user.key });
+    await api.pass();
+    await api.request('DELETE', url, { key: user.key });
+    expect((await later()).status).toBe(201);
   });
 
   it('call nobody who was erased', async () => {

@@ -30,8 +30,8 @@ export interface TestBatches extends TestCalls {
 }
 
 /** Opens it. */
-export async function openTestBatches(): Promise<TestBatches> {
-  const api = await openTestCalls(TRUNK);
+export async function openTestBatches(environment: Record<string, string> = {}): Promise<TestBatches> {
+  const api = await openTestCalls({ ...TRUNK, ...environment });
   let user: TestUser;
   let agent = '';
   let number = '';
