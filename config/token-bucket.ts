@@ -30,7 +30,12 @@ export class TokenBucket {
     return this.#tokens >= amount;
   }
 
-  /** Takes what is there. */
+  /** Milliseconds until so much is there; 0 when it is there now. */
+  waitMs(amount: number): number {
+    return this.has(amount) ? 0 : Math.ceil(((amount - this.#tokens) * 1_000) / this.#allowance.perSecond);
+  }
+
+  /** Takes an amount; what was not there is a debt. */
   take(amount: number): void {
     this.#tokens -= amount;
   }

@@ -15,6 +15,7 @@ import type { SpeechPool } from '#media/speech/pool/speech-pool.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import type { Bell } from './bell.ts';
 import type { Metrics } from './health/metrics.ts';
+import type { Turns } from './limits/turns.ts';
 import type { Rooms } from './livekit/rooms.ts';
 import type { DataKeys, SecretBox } from './secrets/secret-box.ts';
 import type { Coordination } from './store/coordination.ts';
@@ -101,6 +102,8 @@ export interface Context {
   readonly metrics: Metrics;
   /** Null where nothing is traced. */
   readonly tracing: Tracing | null;
+  /** Whose requests are worked on. */
+  readonly turns: Turns;
   /** Says what this process begins to do, for whoever has to kill it while it stands still. */
   doing(what: string): void;
   /** Base of links; known once the server listens. */

@@ -19,7 +19,7 @@ import { createAuthentication } from './auth.ts';
 import type { Context } from './context.ts';
 import { describeApi } from './describe-api.ts';
 import { hasMoreValuesThan } from './json-values.ts';
-import { takeRequestPlaces } from './limits/request-places.ts';
+import { takeRequestPlaces, takeTurn } from './limits/request-places.ts';
 import { InvalidRequest, invalidField, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
 import { traceRequest } from './trace-request.ts';
 
@@ -104,6 +104,9 @@ function addHooks(app: ApiServer, context: Context): void {
     }
     return undefined;
   });
+  // Behind the body, which may be slow to come. A form is read by a hook of its route.
+  app.addHook('preValidation', async (request, reply) => (isForm(request) ? undefined : takeTurn(context, request, reply)));
+  app.addHook('preHandler', async (request, reply) => (isForm(request) ? takeTurn(context, request, reply) : undefined));
   app.addHook('onResponse', async (request, reply) => {
     // The route's pattern, never the address itself: it may carry numbers or tokens.
     const route = request.routeOptions.url ?? 'none';
@@ -112,6 +115,10 @@ function addHooks(app: ApiServer, context: Context): void {
     traceRequest(context, request, reply);
     request.log.debug({ method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   });
+}
+
+function isForm({ headers }: FastifyRequest): boolean {
+  return headers['content-type']?.toLowerCase().startsWith('multipart/') ?? false;
 }
 
 /** Headers that let any page read the answer, never with credentials. */

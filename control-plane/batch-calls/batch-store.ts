@@ -8,6 +8,7 @@ import { leavingQuota, withinQuota } from '../limits/quotas.ts';
 import { requireRate } from '../limits/rate.ts';
 import { hostedNumbers } from '../numbers/number-store.ts';
 import { InvalidRequest, type ValidationEntry } from '../problems.ts';
+import { inParts, whileMatching } from '../store/in-parts.ts';
 import { type BatchCallDocument, type BatchRowDocument, ROW_STATES, type RowCounts } from '../store/models/batch-call-model.ts';
 import type { NumberDocument } from '../store/models/number-model.ts';
 import type { BatchRequest, Recipient } from './batch-record.ts';
@@ -15,7 +16,7 @@ import { nextOpening } from './calling-hours.ts';
 import { zonesOfNumber } from './destination-zones.ts';
 import { byRow, faultyRow, listOfJson, type RecipientList } from './recipient-list.ts';
 
-/** Written, or looked at, between two turns of the loop. */
+/** Looked at between two turns of the loop. */
 const CHUNK_ROWS = 500;
 
 /**
@@ -60,10 +61,9 @@ export async function createBatch(context: Context, caller: Caller, request: Bat
   // The batch is seen once all its rows are there; what is cut short in between is cleared away.
   await withinQuota(context, { kind: 'batches', owner: caller.teamId, id: batch._id }, () => context.models.batchCalls.create(batch));
   try {
-    for (let first = 0; first < people.length; first += CHUNK_ROWS) {
-      const rows = people.slice(first, first + CHUNK_ROWS).map((person) => rowOf(batch, person));
-      await context.models.batchRows.collection.insertMany(rows as never);
-    }
+    await inParts(context.clock, people, (part) =>
+      context.models.batchRows.collection.insertMany(part.map((person) => rowOf(batch, person)) as never),
+    );
   } catch (error) {
     await removeBatch(context, batch);
     throw error;
@@ -125,7 +125,12 @@ export async function changeBatch(context: Context, teamId: string, batchId: str
 
 /** The rows of a cancelled batch that wait do so no longer. */
 export async function cancelRows(context: Pick<Context, 'models' | 'clock'>, batchId: string): Promise<void> {
-  await context.models.batchRows.updateMany({ batch_id: batchId, state: 'waiting' }, { $set: { state: 'cancelled', updated_at: now(context) } });
+  const waiting = { batch_id: batchId, state: 'waiting' } as const;
+  const cancelled = { $set: { state: 'cancelled', updated_at: now(context) } } as const;
+  const { batchRows } = context.models;
+  await whileMatching(context.clock, { model: batchRows, filter: waiting }, (ids) =>
+    batchRows.updateMany({ ...waiting, _id: { $in: ids } }, cancelled),
+  );
 }
 
 /** Deletes a batch that is over, with its rows. Throws `not_found` and `conflict`. */
@@ -140,8 +145,9 @@ export async function removeBatch(
   context: Pick<Context, 'models' | 'clock'>,
   { _id, team_id }: Pick<BatchCallDocument, '_id' | 'team_id'>,
 ): Promise<void> {
-  await context.models.batchRows.deleteMany({ batch_id: _id });
-  await leavingQuota(context, { kind: 'batches', owner: team_id, id: _id }, () => context.models.batchCalls.deleteOne({ _id }));
+  const { batchRows, batchCalls } = context.models;
+  await whileMatching(context.clock, { model: batchRows, filter: { batch_id: _id } }, (ids) => batchRows.deleteMany({ _id: { $in: ids } }));
+  await leavingQuota(context, { kind: 'batches', owner: team_id, id: _id }, () => batchCalls.deleteOne({ _id }));
 }
 
 interface Person {

@@ -5,6 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
+import { TokenBucket } from '#config/token-bucket.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
 import { requireRate } from './rate.ts';
@@ -21,22 +22,40 @@ const SMALL_BYTES = 256 * 1024;
 /** Most requests are over by then. */
 const BUSY_SECONDS = 1;
 
-type Parts = Pick<Context, 'ledger' | 'settings' | 'coordination'>;
+/** An answer that waiting or paying would have spared: its request's place stays taken so long, so that whoever asks on regardless takes less of the loop. */
+const REFUSALS: ReadonlySet<number> = new Set([402, 403, 429]);
+const REFUSED_MS = 100;
+/** Bytes of uploads an account may send as fast as they come. */
+const UPLOAD_BURST_BYTES = 8 * 1_048_576;
+
+type Parts = Pick<Context, 'clock' | 'ledger' | 'settings' | 'coordination' | 'turns'>;
 
 /** What is in progress, by account. */
 interface InProgress {
   readonly speech: Map<string, number>;
   readonly uploads: Map<string, number>;
   readonly uploadBytes: Map<string, number>;
+  /** How fast an account's uploads are read while others ask, too. */
+  readonly uploadPaces: Map<string, TokenBucket>;
   readonly toolTests: Map<string, number>;
   /** Callers whose request has its speech place already. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
+  /** Uploads whose size was not stated and that wait to hear whether they may go on. */
+  readonly undecided: WeakMap<FastifyRequest, Promise<void>>;
 }
 
 const all = new WeakMap<Context['ledger'], InProgress>();
 
 function inProgress({ ledger }: Parts): InProgress {
-  const known = all.get(ledger) ?? { speech: new Map(), uploads: new Map(), uploadBytes: new Map(), toolTests: new Map(), admitted: new WeakSet() };
+  const known = all.get(ledger) ?? {
+    speech: new Map(),
+    uploads: new Map(),
+    uploadBytes: new Map(),
+    uploadPaces: new Map(),
+    toolTests: new Map(),
+    admitted: new WeakSet(),
+    undecided: new WeakMap(),
+  };
   all.set(ledger, known);
   return known;
 }
@@ -58,16 +77,35 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
       inProgress(context).admitted.add(caller);
     } else if (bytes === null) {
       onceLarge(request, (mostBytes) => {
-        takeUpload(context, caller, mostBytes).then(untilAnswered, (error: unknown) => {
+        // Neither its reader nor its handler goes on before it is known whether it may.
+        request.raw.pause();
+        const decided = takeUpload(context, caller, mostBytes).then((release) => {
+          untilAnswered(release);
+          request.raw.resume();
+        });
+        inProgress(context).undecided.set(request, decided);
+        decided.catch((error: unknown) => {
           if (!reply.sent) reply.header('Connection', 'close').send(error);
         });
       });
     } else if (bytes > SMALL_BYTES) untilAnswered(await takeUpload(context, caller, bytes));
+    if (bytes === null || bytes > SMALL_BYTES) pace(context, caller, request);
   } catch (error) {
     // What is still to come of a refused upload is not read.
     if (bytes === null || bytes > SMALL_BYTES) reply.header('Connection', 'close');
     throw error;
   }
+}
+
+/** Waits until the request is one of those of its account that are worked on. Throws what `takeRequestPlaces` does, and `too_many_at_once`. */
+export async function takeTurn(context: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { caller } = request;
+  if (!caller) return;
+  await inProgress(context).undecided.get(request);
+  const turn = context.turns.take(caller.userId);
+  reply.raw.once('close', () => turn.leave(REFUSALS.has(reply.statusCode) ? REFUSED_MS : 0));
+  if (reply.raw.destroyed || reply.raw.writableFinished) turn.leave(0);
+  await turn.begun;
 }
 
 /** Takes an account's place for a speech request; `release` is called once or more. Throws `speech_busy`, `overdrawn`. */
@@ -138,6 +176,27 @@ function onceLarge({ raw, routeOptions }: FastifyRequest, tell: (mostBytes: numb
   // Listening alone would start the body before its reader is there.
   raw.pause();
   raw.on('data', count);
+}
+
+/** Reads an upload no faster than its account may send while others ask, too. */
+function pace(context: Parts, { userId }: Caller, { raw }: FastifyRequest): void {
+  const { clock, settings, turns } = context;
+  const { uploadPaces } = inProgress(context);
+  const perSecond = settings.LIMIT_UPLOAD_BYTES_PER_SECOND;
+  if (perSecond === Number.POSITIVE_INFINITY) return;
+  for (const [id, rested] of uploadPaces) if (rested.has(UPLOAD_BURST_BYTES)) uploadPaces.delete(id);
+  const bucket = uploadPaces.get(userId) ?? new TokenBucket(clock, { perSecond, burst: UPLOAD_BURST_BYTES });
+  uploadPaces.set(userId, bucket);
+  // Listening alone would start the body before its reader is there.
+  raw.pause();
+  raw.on('data', (chunk: { readonly length: number }) => {
+    if (!turns.hasOthers(userId)) return;
+    bucket.take(chunk.length);
+    const waitMs = bucket.waitMs(0);
+    if (waitMs === 0) return;
+    raw.pause();
+    clock.after(waitMs, () => raw.resume());
+  });
 }
 
 /** Adds to what an account has in progress; returns what takes it off again, once. */

@@ -98,6 +98,31 @@ describe('uploads in progress', () => {
     await expect.poll(() => json.status).toBe(201);
   });
 
+  it('security 9: of no stated size are not carried out before it is known whether they may be', async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    const { promise: decided, resolve: decide } = Promise.withResolvers<void>();
+    const { hit } = api.context.coordination;
+    api.context.coordination.hit = async (...window) => {
+      ask();
+      await decided;
+      return { ...(await hit.call(api.context.coordination, ...window)), allowed: false };
+    };
+    try {
+      const json = new Upload('/v1/agent/agents', null, user.key, 'application/json');
+      const body = `${' '.repeat(300_000)}{"name":"Ada"}`;
+      json.socket.write(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
+      await asked;
+      const agents = () => api.request('GET', '/v1/agent/agents', { key: user.key });
+      for (let request = 0; request < 5; request++) expect((await agents()).body.agents).toEqual([]);
+      expect(json.status).toBe(0);
+      decide();
+      await expect.poll(() => json.status).toBe(429);
+      expect((await agents()).body.agents).toEqual([]);
+    } finally {
+      api.context.coordination.hit = hit;
+    }
+  });
+
   it('security 9: are begun only so often in a minute', async () => {
     for (let count = 0; count < 20; count++) {
       const upload = new Upload('/model', MIB);
@@ -132,7 +157,10 @@ describe('speech requests', () => {
 
   it('security 9: are as many as the account has paid for, however large their bodies are', async () => {
     await api.context.ledger.post({ userId: user.userId, key: 'paid', kind: 'top_up', amountMicros: 1_000_000_000 });
-    for (let count = 0; count < 21; count++) expect(await outcome(new Upload('/v1/asr', 300_000))).toBe('taken');
+    const asked = Array.from({ length: 21 }, () => new Upload('/v1/asr', 300_000));
+    for (const upload of asked) expect(await outcome(upload)).toBe('taken');
+    for (const { socket } of asked) socket.write('x'.repeat(300_000));
+    for (const upload of asked) await expect.poll(() => upload.status).toBe(400);
   });
 
   it('security 16: are refused once the account is as far below zero as the operator allows, and not before', async () => {

@@ -1,0 +1,39 @@
+/**
+ * Writes over many documents, a few at a time with a rest between them: the embedded database does one command after another,
+ * so one over thousands of documents would hold up everybody's.
+ */
+import type { Model } from 'mongoose';
+import type { Clock } from '#config/clock.ts';
+
+/** Documents of one command: some 5 ms of the embedded database. */
+const PART = 100;
+
+/** Hands `work` the items in order, a part at a time, and rests after each for as long as it took. */
+export async function inParts<Item>(
+  clock: Pick<Clock, 'now' | 'sleep'>,
+  items: readonly Item[],
+  work: (part: Item[]) => Promise<unknown>,
+): Promise<void> {
+  for (let first = 0; first < items.length; first += PART) {
+    const startMs = clock.now();
+    await work(items.slice(first, first + PART));
+    const tookMs = clock.now() - startMs;
+    if (tookMs > 0 && first + PART < items.length) await clock.sleep(tookMs);
+  }
+}
+
+/** Hands `work` the ids of what matches, a part at a time, until nothing does: what is done to a document must make it match no more. */
+export async function whileMatching<Stored extends { readonly _id: string }>(
+  clock: Pick<Clock, 'now' | 'sleep'>,
+  { model, filter }: { readonly model: Model<Stored>; readonly filter: object },
+  work: (ids: string[]) => Promise<unknown>,
+): Promise<void> {
+  for (;;) {
+    const startMs = clock.now();
+    const found = (await model.find(filter, { _id: 1 }).limit(PART).lean()) as unknown as { readonly _id: string }[];
+    if (found.length > 0) await work(found.map(({ _id }) => _id));
+    if (found.length < PART) return;
+    const tookMs = clock.now() - startMs;
+    if (tookMs > 0) await clock.sleep(tookMs);
+  }
+}

@@ -1,0 +1,131 @@
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Turns } from '#control-plane/limits/turns.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { openTestApi, type TestApi } from '../test-api.ts';
+
+/** Asks for turns and notes in which order they begin. */
+function players(limit: number) {
+  const clock = new ManualClock();
+  const turns = new Turns(clock, limit);
+  const begun: string[] = [];
+  const ask = (account: string, name: string) => {
+    const turn = turns.take(account);
+    void turn.begun.then(() => begun.push(name));
+    return turn;
+  };
+  return { clock, turns, begun, ask, settled: () => new Promise(setImmediate) };
+}
+
+describe('turns of accounts', () => {
+  it('an account that asks alone has all its requests worked on at once', async () => {
+    const { begun, ask, settled } = players(2);
+    for (let n = 0; n < 50; n++) ask('ada', `ada ${n}`);
+    await settled();
+    expect(begun).toHaveLength(50);
+  });
+
+  it('while another asks, an account has only its limit, and the rest in the order they came', async () => {
+    const { begun, ask, settled } = players(2);
+    ask('bob', 'bob').leave(0);
+    const [first] = ['a', 'b', 'c', 'd'].map((name) => ask('ada', name));
+    ask('bob', 'bob again');
+    await settled();
+    expect(begun).toEqual(['bob', 'a', 'b', 'bob again']);
+    first?.leave(0);
+    await settled();
+    expect(begun.slice(4)).toEqual(['c']);
+  });
+
+  it('ten seconds after the other asked last the account has the machine to itself again', async () => {
+    const { clock, begun, ask, settled } = players(1);
+    ask('bob', 'bob').leave(0);
+    await clock.advance(10_001);
+    ask('ada', 'a');
+    ask('ada', 'b');
+    await settled();
+    expect(begun).toEqual(['bob', 'a', 'b']);
+  });
+
+  it('a request that takes longer than a quarter of a second makes room, once', async () => {
+    const { clock, begun, ask, settled } = players(1);
+    ask('bob', 'bob').leave(0);
+    const slow = ask('ada', 'slow');
+    for (const name of ['b', 'c']) ask('ada', name);
+    await clock.advance(250);
+    await settled();
+    expect(begun).toEqual(['bob', 'slow', 'b']);
+    slow.leave(0);
+    await settled();
+    expect(begun).toEqual(['bob', 'slow', 'b']);
+  });
+
+  it('one that is given up while it waits never begins, and nobody waits for it', async () => {
+    const { begun, ask, settled } = players(1);
+    ask('bob', 'bob').leave(0);
+    const first = ask('ada', 'a');
+    ask('ada', 'gone').leave(0);
+    ask('ada', 'c');
+    first.leave(0);
+    await settled();
+    expect(begun).toEqual(['bob', 'a', 'c']);
+  });
+
+  it('a thousand may wait; one more is refused with what to do', () => {
+    const { ask } = players(1);
+    ask('bob', 'bob');
+    for (let n = 0; n < 1_001; n++) ask('ada', `ada ${n}`);
+    expect(() => ask('ada', 'one more')).toThrow('This account has 1000 requests waiting, as many as it may have at once: wait for their answers');
+  });
+});
+
+describe('turns over HTTP', () => {
+  let api: TestApi;
+  beforeEach(async () => {
+    api = await openTestApi({ LIMIT_REQUESTS: '1', LIMIT_AGENTS: '1', LIMIT_UPLOAD_BYTES_PER_SECOND: '1000000' });
+  });
+  afterEach(() => api.close());
+
+  const agents = (key: string) => api.request('GET', '/v1/agent/agents', { key });
+
+  it('a refused request keeps its place for a moment: its account takes less of the loop, and nobody else waits', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    const create = () => api.request('POST', '/v1/agent/agents', { key: greedy.key, body: { name: 'One more' } });
+    expect((await create()).status).toBe(201);
+    expect((await agents(other.key)).status).toBe(200);
+    expect((await create()).body.reason).toBe('quota_reached');
+    let isAnswered = false;
+    const next = agents(greedy.key).finally(() => {
+      isAnswered = true;
+    });
+    expect((await agents(other.key)).status).toBe(200);
+    expect(isAnswered).toBe(false);
+    await api.clock.advance(100);
+    expect((await next).status).toBe(200);
+  });
+
+  it('an upload is read no faster than its account may send while another asks, and as fast as it comes otherwise', async () => {
+    const user = await api.createUser();
+    await api.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = api.app.server.address() as AddressInfo;
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ type: 'tts', train_mode: 'fast', title: 'x', visibility: 'private', texts: 'Hello.' }))
+      form.set(name, value);
+    form.set('voices', new Blob([Buffer.alloc(10_000_000, 65)]), 'a.wav');
+    const upload = () => fetch(`http://127.0.0.1:${port}/model`, { method: 'POST', headers: { authorization: `Bearer ${user.key}` }, body: form });
+    await api.clock.advance(11_000);
+    expect((await upload()).status).toBe(201);
+    await agents(api.rootKey);
+    let isAnswered = false;
+    const second = upload().finally(() => {
+      isAnswered = true;
+    });
+    for (let request = 0; request < 20; request++) await agents(api.rootKey);
+    expect(isAnswered).toBe(false);
+    for (let wait = 0; !isAnswered && wait < 1_000; wait++) {
+      await api.clock.advance(10);
+      await agents(api.rootKey);
+    }
+    expect((await second).status).toBe(201);
+  });
+});
