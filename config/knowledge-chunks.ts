@@ -3,8 +3,14 @@
  * Pure and linear in the text's length; shared, so that what the API counts is what a call searches.
  */
 
+import { atOnce } from './in-turns.ts';
+
 /** Longest chunk, characters: a few paragraphs, so that the best three still leave room in a prompt. */
 export const CHUNK_CHARS = 1_200;
+
+/** Of one step: characters, and what a block or a line takes beside them. */
+const STEP_WORK = 16_384;
+const BLOCK_WORK = 20;
 
 interface Block {
   readonly text: string;
@@ -16,41 +22,73 @@ interface Block {
  * whole where they fit, longer ones are cut at line ends, sentence ends or spaces. Nothing but white space between chunks is left out.
  */
 export function chunkText(text: string): string[] {
+  return atOnce(chunking(text));
+}
+
+/** The same in steps, each short. */
+export function* chunking(text: string): Generator<void, string[]> {
   const chunks: string[] = [];
   let current: Block[] = [];
   let length = 0;
+  let hasBody = false;
+  let work = 0;
   const flush = () => {
     if (current.length > 0) chunks.push(current.map((block) => block.text).join('\n\n'));
     current = [];
     length = 0;
+    hasBody = false;
   };
   for (const block of blocksOf(text)) {
-    const beginsSection = block.isHeading && current.some((earlier) => !earlier.isHeading);
-    if (beginsSection || length + block.text.length > CHUNK_CHARS) flush();
+    work += BLOCK_WORK + (block?.text.length ?? 0);
+    if (work >= STEP_WORK) {
+      work = 0;
+      yield;
+    }
+    if (block === null) continue;
+    if ((block.isHeading && hasBody) || length + block.text.length > CHUNK_CHARS) flush();
     current.push(block);
     length += block.text.length + '\n\n'.length;
+    hasBody ||= !block.isHeading;
   }
   flush();
   return chunks;
 }
 
-/** Headings and paragraphs, none longer than a chunk. */
-function* blocksOf(text: string): Generator<Block> {
-  let paragraph: string[] = [];
-  for (const line of text.split(/\r\n|\r|\n/)) {
+/** Headings and paragraphs, none longer than a chunk; null where a line is no end of one. */
+function* blocksOf(text: string): Generator<Block | null> {
+  let paragraph = '';
+  for (const line of linesOf(text)) {
     const isHeading = /^ {0,3}#{1,6}\s/.test(line);
     if (!isHeading && line.trim() !== '') {
-      paragraph.push(line.trimEnd());
+      paragraph += (paragraph === '' ? '' : '\n') + line.trimEnd();
+      paragraph = yield* wholePieces(paragraph, false);
+      yield null;
       continue;
     }
-    yield* piecesOf(paragraph.join('\n'), false);
-    paragraph = [];
-    if (isHeading) yield* piecesOf(line.trim(), true);
+    if (paragraph !== '') yield* pieces(paragraph, false);
+    paragraph = '';
+    if (isHeading) yield* pieces(line.trim(), true);
+    else yield null;
   }
-  yield* piecesOf(paragraph.join('\n'), false);
+  if (paragraph !== '') yield* pieces(paragraph, false);
 }
 
-function* piecesOf(text: string, isHeading: boolean): Generator<Block> {
+function* linesOf(text: string): Generator<string> {
+  let from = 0;
+  for (const { 0: end, index } of text.matchAll(/\r\n|\r|\n/g)) {
+    yield text.slice(from, index);
+    from = index + end.length;
+  }
+  yield text.slice(from);
+}
+
+function* pieces(text: string, isHeading: boolean): Generator<Block> {
+  const rest = (yield* wholePieces(text, isHeading)).trim();
+  if (rest !== '') yield { text: rest, isHeading };
+}
+
+/** Pieces of a text that goes on; returns what is left, no longer than a chunk. */
+function* wholePieces(text: string, isHeading: boolean): Generator<Block, string> {
   let start = 0;
   while (text.length - start > CHUNK_CHARS) {
     const window = text.slice(start, start + CHUNK_CHARS);
@@ -59,8 +97,7 @@ function* piecesOf(text: string, isHeading: boolean): Generator<Block> {
     if (piece !== '') yield { text: piece, isHeading };
     start += cut;
   }
-  const rest = text.slice(start).trim();
-  if (rest !== '') yield { text: rest, isHeading };
+  return text.slice(start);
 }
 
 /** Where a text that goes on is best cut; a cut in the first half is worse than the next kind of place. */

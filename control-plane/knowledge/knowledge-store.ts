@@ -3,7 +3,8 @@
  * `REVISION_GRACE_MS`, so that a version that is being published or a call that is being planned never finds its revision gone.
  */
 import { fault } from '#config/errors.ts';
-import { chunkText } from '#config/knowledge-chunks.ts';
+import { inTurns } from '#config/in-turns.ts';
+import { chunking } from '#config/knowledge-chunks.ts';
 import { LIMITS } from '#config/limits.ts';
 import { deleteReferred } from '../agents/references.ts';
 import { type Context, newId, now } from '../context.ts';
@@ -131,9 +132,10 @@ async function keepContent(
   { file_name, content }: UploadedText,
 ): Promise<Pick<KnowledgeDocument, 'file_name' | 'size_bytes' | 'chunk_count' | 'revision_id'>> {
   const revisionId = newId();
+  const chunks = await inTurns(chunking(content));
   await takeBytes(context, { userId, teamId, id: revisionId, bytes: Buffer.byteLength(content) });
   await context.models.knowledgeRevisions.create({ _id: revisionId, knowledge_source_id: sourceId, content, unused_since: now(context) });
-  return { file_name, size_bytes: Buffer.byteLength(content), chunk_count: chunkText(content).length, revision_id: revisionId };
+  return { file_name, size_bytes: Buffer.byteLength(content), chunk_count: chunks.length, revision_id: revisionId };
 }
 
 /** Deletes the replaced contents no version pins. */

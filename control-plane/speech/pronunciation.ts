@@ -1,7 +1,6 @@
 /** Pronunciation dictionaries (supplement 4.9): parts of the text are replaced by how they are said; at each place the longest entry wins, from left to right. */
-import { setImmediate as nextRound } from 'node:timers/promises';
-
 import { fault } from '#config/errors.ts';
+import { inTurns } from '#config/in-turns.ts';
 import { LIMITS } from '#config/limits.ts';
 
 const STEP_CHARS = 256;
@@ -29,12 +28,9 @@ interface Ranked {
 }
 
 /** The text with every entry put in its place; what was put in is not looked at again. Rejects with `bad_request` when it becomes too long. */
-export async function pronounce(text: string, items: readonly PronunciationItem[]): Promise<string> {
-  const steps = pronouncing(text, items);
-  let step = steps.next();
-  // A long text and a large dictionary take a second: everything else has its turn in between.
-  for (; !step.done; step = steps.next()) await nextRound();
-  return step.value;
+export function pronounce(text: string, items: readonly PronunciationItem[]): Promise<string> {
+  // A long text and a large dictionary take a second.
+  return inTurns(pronouncing(text, items));
 }
 
 /** The same in steps, each short. */

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CHUNK_CHARS, chunkText } from '#config/knowledge-chunks.ts';
+import { inTurns } from '#config/in-turns.ts';
+import { CHUNK_CHARS, chunking, chunkText } from '#config/knowledge-chunks.ts';
+import { turnsDuring } from '#test/turns-until.ts';
 
 const paragraph = (char: string, chars: number) => char.repeat(chars);
 
@@ -46,6 +48,19 @@ describe('chunkText', () => {
       }),
       { numRuns: 300, seed: 20_261_121 },
     );
+  });
+
+  it('lets everything else have its turn while a long text is cut, whatever it looks like', async () => {
+    for (const unit of ['x', 'words ', '\n', '# a\n', '. ', 'ab\n\n', 'line\n']) {
+      const text = unit.repeat(262_144 / unit.length);
+      let chunks: string[] = [];
+      const turns = await turnsDuring(async () => {
+        chunks = await inTurns(chunking(text));
+      });
+      expect(chunks).toEqual(chunkText(text));
+      expect(turns, JSON.stringify(unit)).toBeGreaterThan(text.length / 20_000);
+      expect(turns, JSON.stringify(unit)).toBeLessThan(text.length / 500);
+    }
   });
 
   it('takes time in proportion to the text, whatever it looks like', { timeout: 300_000 }, () => {
