@@ -7,6 +7,15 @@
 const MOST_ITEMS = 10_000;
 /** Lists and maps inside each other: more than any request has. */
 const MOST_DEPTH = 16;
+/** All values, those inside others included: more than the longest pronunciation dictionary has. */
+const MOST_VALUES = 100_000;
+/** Of a text, which is decoded in one go: several times the longest that is spoken. */
+const MOST_TEXT_BYTES = 1_048_576;
+/** Head of a text whose length takes four bytes. */
+const LONG_TEXT = 219;
+/** Of one part. */
+const PART_VALUES = 1_000;
+const PART_BYTES = 64 * 1_024;
 
 /** Bytes that follow a head of 0xc0 and above, its length included; the lengths of the others are in the data. */
 const FIXED: Readonly<Record<number, number>> = {
@@ -51,12 +60,15 @@ const CONTAINERS: Readonly<Record<number, { readonly width: 2 | 4; readonly valu
   223: { width: 4, values: 2 },
 };
 
-/** True for one whole value that is neither deeper nor longer than a request can be. */
-export function isReasonableMsgpack(bytes: Uint8Array): boolean {
+/**
+ * The bytes of one value in parts that are decoded quickly, each looked over before it is handed out. Returns false where they are not one whole value, or
+ * one that is deeper or longer than a request can be.
+ */
+export function* msgpackParts(bytes: Uint8Array): Generator<Uint8Array, boolean> {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   /** Values still to come, by depth. */
   const open = [1];
-  let at = 0;
+  let [at, from, values] = [0, 0, 0];
   while (open.length > 0) {
     const left = open.at(-1) ?? 0;
     if (left === 0) {
@@ -65,15 +77,32 @@ export function isReasonableMsgpack(bytes: Uint8Array): boolean {
     }
     open[open.length - 1] = left - 1;
     const value = readHead(view, at);
-    if (value === null || value.end > view.length || value.values > 2 * MOST_ITEMS) return false;
+    values += 1;
+    if (value === null || values > MOST_VALUES || isTooMuch(view, at, value)) return false;
     at = value.end;
     if (value.values > 0 && open.push(value.values) > MOST_DEPTH) return false;
+    if (values % PART_VALUES !== 0 && at - from < PART_BYTES) continue;
+    yield bytes.subarray(from, at);
+    from = at;
   }
-  return at === view.length;
+  // What is cut off ends behind the last byte.
+  if (at !== view.length) return false;
+  if (at > from) yield bytes.subarray(from);
+  return true;
 }
 
-/** Where the value that begins here ends, not counting the values inside it; null for what MessagePack does not have, or where its length is cut off. */
-function readHead(view: Buffer, at: number): { readonly end: number; readonly values: number } | null {
+function isTooMuch(view: Buffer, at: number, { end, values }: Head): boolean {
+  return values > 2 * MOST_ITEMS || (view[at] === LONG_TEXT && end - at > MOST_TEXT_BYTES);
+}
+
+/** Where a value ends, not counting the values inside it. */
+interface Head {
+  readonly end: number;
+  readonly values: number;
+}
+
+/** The value that begins here; null for what MessagePack does not have, or where its length is cut off. */
+function readHead(view: Buffer, at: number): Head | null {
   const head = view[at];
   if (head === undefined) return null;
   const end = at + 1;

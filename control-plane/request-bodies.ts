@@ -1,12 +1,16 @@
 /** Bodies that need not be JSON: MessagePack, forms and multipart forms, all as the plain object a route's schema checks (supplement 4.9, 4.11, 4.12). */
+import { setImmediate as nextRound } from 'node:timers/promises';
 import fastifyMultipart, { type Multipart } from '@fastify/multipart';
 import { Decoder } from '@msgpack/msgpack';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import { isReasonableMsgpack } from './msgpack-shape.ts';
+import { inTurns } from '#config/in-turns.ts';
+import { byName, FORM_FIELDS, FORM_FILES, MOST_PARTS } from './form-fields.ts';
+import { msgpackParts } from './msgpack-shape.ts';
 import { sendBare } from './problems.ts';
 import type { ApiServer } from './server.ts';
+import { readingUrlencoded } from './urlencoded.ts';
 
 /** Kinds of body a scope may take besides JSON, which the server itself parses. */
 type BodyKind = 'msgpack' | 'multipart' | 'urlencoded';
@@ -24,10 +28,6 @@ interface BodyRules {
 }
 
 const FIELD_BYTES = 64 * 1_024;
-/** Fields and files of one form. */
-const FORM_FIELDS = 64;
-const FORM_FILES = 24;
-const MOST_PARTS = FORM_FIELDS + FORM_FILES;
 /** Of a form that is one text: larger files go into multipart forms. */
 const URLENCODED_BYTES = 2 * 1_048_576;
 
@@ -36,25 +36,17 @@ export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mostFie
   if (!json) scope.removeContentTypeParser('application/json');
   if (kinds.includes('msgpack')) {
     const types = ['application/msgpack', 'application/x-msgpack', 'application/vnd.msgpack'];
-    scope.addContentTypeParser(types, { parseAs: 'buffer', bodyLimit: mostBytes }, (_request, body: Buffer, done) => {
-      if (body.length === 0) return done(null, undefined);
-      try {
-        done(null, readMsgpack(body));
-      } catch (error) {
-        done(error as Error);
-      }
-    });
+    scope.addContentTypeParser(types, { parseAs: 'buffer', bodyLimit: mostBytes }, async (_request: FastifyRequest, body: Buffer) =>
+      body.length === 0 ? undefined : readMsgpack(body),
+    );
   }
   if (kinds.includes('urlencoded')) {
     const bodyLimit = Math.min(mostBytes, URLENCODED_BYTES);
-    scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit }, (_request, body, done) => {
+    const type = 'application/x-www-form-urlencoded';
+    scope.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit }, async (_request: FastifyRequest, body: Buffer) => {
       // A route's own limit stands above that of the parser.
-      if (Buffer.byteLength(body) > bodyLimit) return done(fault('too_large'));
-      try {
-        done(null, body.length === 0 ? undefined : readUrlencoded(String(body)));
-      } catch (error) {
-        done(error as Error);
-      }
+      if (body.length > bodyLimit) throw fault('too_large');
+      return body.length === 0 ? undefined : inTurns(readingUrlencoded(body));
     });
   }
   if (kinds.includes('multipart')) {
@@ -72,22 +64,26 @@ export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mostFie
   }
 }
 
-/** Reads `a=1&b=2`. Throws `too_large` for more fields than a form may have. */
-export function readUrlencoded(text: string): Record<string, unknown> {
-  if (text.split('&', MOST_PARTS + 1).length > MOST_PARTS) throw fault('too_large');
-  return byName(new URLSearchParams(text));
-}
-
 const decoder = new Decoder();
 
-/** Reads one MessagePack value. Throws `malformed_body`. */
-export function readMsgpack(bytes: Uint8Array): unknown {
-  if (!isReasonableMsgpack(bytes)) throw fault('malformed_body', { kind: 'MessagePack' });
+/** Reads one MessagePack value, in turns with everything else. Rejects with `malformed_body`. */
+export async function readMsgpack(bytes: Uint8Array): Promise<unknown> {
   try {
-    return decoder.decode(bytes);
+    return await decoder.decodeAsync(soundParts(bytes));
   } catch (error) {
     throw fault('malformed_body', { kind: 'MessagePack' }, { cause: error });
   }
+}
+
+async function* soundParts(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  const parts = msgpackParts(bytes);
+  let part = parts.next();
+  while (!part.done) {
+    yield part.value;
+    part = parts.next();
+    if (!part.done) await nextRound();
+  }
+  if (!part.value) throw new Error('not one whole value, or more than a request has');
 }
 
 /** Bytes as they come in a form or in MessagePack. */
@@ -119,15 +115,4 @@ async function readPart(part: Multipart): Promise<unknown> {
   // A field is cut off at its limit, where a file is refused.
   if (part.valueTruncated) throw fault('too_large');
   return part.value;
-}
-
-/** The fields of a form as an object; a repeated name becomes a list. */
-function byName(fields: Iterable<readonly [string, unknown]>): Record<string, unknown> {
-  const form = new Map<string, unknown[]>();
-  for (const [name, value] of fields) {
-    const values = form.get(name);
-    if (values) values.push(value);
-    else form.set(name, [value]);
-  }
-  return Object.fromEntries([...form].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
 }

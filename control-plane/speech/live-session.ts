@@ -68,6 +68,8 @@ class LiveSession {
   readonly #deps: LiveSessionDeps;
   readonly #closed = new AbortController();
   #running: Synthesis | null = null;
+  /** The messages so far, in their order. */
+  #read: Promise<void> = Promise.resolve();
   #idle: Timer;
 
   constructor(socket: WebSocket, deps: LiveSessionDeps) {
@@ -78,9 +80,16 @@ class LiveSession {
 
   received(data: Buffer, isBinary: boolean): void {
     this.#touch();
+    // A long message is read in turns with everything else, and nothing more is taken meanwhile.
+    this.#socket.pause();
+    this.#read = this.#read.then(() => this.#message(data, isBinary)).finally(() => this.#socket.resume());
+  }
+
+  async #message(data: Buffer, isBinary: boolean): Promise<void> {
     try {
       if (!isBinary) throw fault('malformed_body', { kind: 'MessagePack: send binary messages' });
-      const parsed = message.safeParse(readMsgpack(data));
+      const parsed = message.safeParse(await readMsgpack(data));
+      if (this.#closed.signal.aborted) return;
       if (!parsed.success) throw fault('bad_request', { detail: explain(parsed.error) });
       this.#take(parsed.data);
     } catch (error) {

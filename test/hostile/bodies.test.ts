@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '#config/errors.ts';
-import { readUrlencoded } from '#control-plane/request-bodies.ts';
+import { atOnce, inTurns } from '#config/in-turns.ts';
+import { readingUrlencoded } from '#control-plane/urlencoded.ts';
+import { turnsDuring } from '#test/turns-until.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';
 
 /** A form of too many fields is refused, and not read. Whatever else goes wrong is no answer. */
 function read(text: string): unknown {
   try {
-    return readUrlencoded(text);
+    return [...readingUrlencoded(Buffer.from(text))];
   } catch (error) {
     if (error instanceof Fault) return error.code;
     throw error;
@@ -15,11 +17,48 @@ function read(text: string): unknown {
 }
 
 describe('security 2: a form is read in time linear in its length', () => {
-  it.each(Object.entries({ ...HOSTILE_TOKENS, 'names alone': 'a&', 'one value over and over': 'a=1&', escapes: '%41', 'half escapes': '%' }))(
-    '%s',
-    (_, token) => {
-      const growth = growthOf({ make: (size) => repeated(token, size), run: read, longest: 64 * 1_024 });
-      expect(growth.ratio).toBeLessThanOrEqual(MOST_GROWTH);
-    },
-  );
+  it.each(
+    Object.entries({
+      ...HOSTILE_TOKENS,
+      'names alone': 'a&',
+      'one value over and over': 'a=1&',
+      escapes: '%41',
+      'half escapes': '%',
+      'blanks as they are sent': '+',
+    }),
+  )('%s', (_, token) => {
+    const growth = growthOf({ make: (size) => repeated(token, size), run: read, longest: 64 * 1_024 });
+    expect(growth.ratio).toBeLessThanOrEqual(MOST_GROWTH);
+  });
+});
+
+describe('a form', () => {
+  const read = (text: string) => atOnce(readingUrlencoded(Buffer.from(text)));
+
+  it.each([
+    'a=1&b=2&a=3',
+    'name=J%C3%B6rg+M%FCller&empty=&alone&=nameless&&a=%',
+    'a=%zz%4&b=%41%4a%4A&c=%E2%82&d=\u{1F600}é&e=a=b=c',
+    '%EF%BB%BFa=%EF%BB%BFb',
+    `a=${'%E2%82%AC'.repeat(50_000)}&b=${'+x'.repeat(100_000)}`,
+  ])('says what the URL standard has it say: %.40s', (text) => {
+    const fields: Record<string, unknown> = {};
+    for (const name of new URLSearchParams(text).keys()) {
+      const values = new URLSearchParams(text).getAll(name);
+      fields[name] = values.length === 1 ? values[0] : values;
+    }
+    expect(read(text)).toEqual(fields);
+  });
+
+  it('of the permitted length is read in turns with everything else, an ordinary one at once', async () => {
+    for (const token of ['+', '%', '%41', 'x', 'é']) {
+      const bytes = Buffer.from(`a=${repeated(token, 1_000_000)}`);
+      const turns = await turnsDuring(() => inTurns(readingUrlencoded(bytes)));
+      expect(turns, token).toBeGreaterThan(5);
+      expect(turns, token).toBeLessThan(80);
+    }
+    const fields = Array.from({ length: 80 }, (_, index) => `f${index}=${'%C3%A9'.repeat(2_000)}`).join('&');
+    expect(await turnsDuring(() => inTurns(readingUrlencoded(Buffer.from(fields))))).toBeGreaterThan(5);
+    expect(await turnsDuring(() => inTurns(readingUrlencoded(Buffer.from('model=a&language=de'))))).toBeLessThanOrEqual(1);
+  });
 });

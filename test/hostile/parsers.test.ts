@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { chunkText } from '#config/knowledge-chunks.ts';
 import { parseJson } from '#config/parse-json.ts';
 import { placeholderProblem } from '#config/placeholders.ts';
-import { isReasonableMsgpack } from '#control-plane/msgpack-shape.ts';
+import { msgpackParts } from '#control-plane/msgpack-shape.ts';
 import { parseRtcp } from '#media/rtp/rtcp.ts';
 import { parsePhones } from '#media/speech/flite.ts';
 import { readWav } from '#media/speech/pool/read-wav.ts';
@@ -26,7 +26,7 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a session description': isAnswerable,
   'a line of a session description': (text) => isAnswerable(session(`a=crypto:${text}\r\n`)),
   'attributes of a session description': (text) => isAnswerable(session(text.replace(/.{1,20}/gs, 'a=rtpmap:$&\r\n'))),
-  MessagePack: (text) => isReasonableMsgpack(Buffer.from(text)),
+  MessagePack: (text) => [...msgpackParts(Buffer.from(text))],
   'a reply of a media relay': (text) => decodeBencode(Buffer.from(text)),
   'a relay’s text in a dictionary': (text) => decodeBencode(Buffer.from(`d1:a${text}`)),
   RTCP: (text) => parseRtcp(Buffer.from(text)),
