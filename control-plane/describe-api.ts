@@ -78,7 +78,7 @@ const OTHER_ANSWERS: Readonly<Record<string, { readonly description: string; rea
   'GET /model/:id/cover_image': { description: 'The image as it was sent', types: ['application/octet-stream'], example: '(image)' },
   'POST /admin/backup': { description: 'A tar of database, secrets and blobs', types: ['application/x-tar'], example: '(tar)' },
   'POST /admin/backup/session-keys': {
-    description: 'One JSON value per line',
+    description: 'One JSON value per line; the key of a session that was erased is null',
     types: ['application/x-ndjson'],
     example: '{"session_id":"…","wrapped_key":"…"}\n',
   },

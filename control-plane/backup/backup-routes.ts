@@ -8,11 +8,11 @@ import type { ApiServer } from '../server.ts';
 import { type SessionDocument, toBuffer } from '../store/models/session-model.ts';
 import { packBackup } from './pack-backup.ts';
 
-/** One line for each session: its id, and its key in base64. */
+/** One line for each session: its id, and its key in base64; null of one that was erased, which is another thing than one this deployment never had. */
 async function* keyLines({ models }: Context): AsyncGenerator<string> {
-  const keyed = models.sessions.find({ wrapped_key: { $ne: null } }, { wrapped_key: 1 }).lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
-  for await (const { _id, wrapped_key } of keyed.cursor())
-    if (wrapped_key) yield `${JSON.stringify({ session_id: _id, wrapped_key: toBuffer(wrapped_key).toString('base64') })}\n`;
+  const all = models.sessions.find({}, { wrapped_key: 1 }).lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
+  for await (const { _id, wrapped_key } of all.cursor())
+    yield `${JSON.stringify({ session_id: _id, wrapped_key: wrapped_key ? toBuffer(wrapped_key).toString('base64') : null })}\n`;
 }
 
 /** Registers the backup. */
@@ -41,7 +41,7 @@ export function registerBackupRoutes(app: ApiServer, context: Context): void {
       config: { access: 'operator' },
       schema: {
         tags: ['operator'],
-        summary: 'The wrapped data keys of all sessions that were not erased, as application/x-ndjson: what a backup leaves out',
+        summary: 'The wrapped data keys of all sessions, null of those that were erased, as application/x-ndjson: what a backup leaves out',
       },
     },
     (_request, reply) =>

@@ -123,7 +123,7 @@ async function keysBeside(file: string, common: Common): Promise<string> {
     return await fetchKeys(common.api(), dirname(file));
   } catch (error) {
     throw new CommandError(
-      `${file} is whole, but its sessions' keys were not written (${(error as Error).message}): then run \`parley backup --keys-only\` in its directory`,
+      `${file} is whole, but its sessions' keys are not in their file (${(error as Error).message}): then run \`parley backup --keys-only\` in its directory`,
     );
   }
 }

@@ -9,7 +9,7 @@ import { parseJson } from '#config/parse-json.ts';
 import { keysIn, type WrappedKeys } from '#control-plane/backup/withheld-keys.ts';
 import { type Api, CommandError } from './api.ts';
 
-const keyLine = z.object({ session_id: z.string(), wrapped_key: z.base64() });
+const keyLine = z.object({ session_id: z.string(), wrapped_key: z.base64().nullable() });
 const deploymentName = /^[0-9a-f]{12}$/;
 
 /** How the file of a deployment is called; its middle is `deploymentOf` its master key. */
@@ -17,30 +17,38 @@ export const KEYS_FILE = 'parley-session-keys-<deployment>.ndjson';
 
 /**
  * Writes the keys of all sessions into the deployment's file in a directory, in place of older ones: those open what was erased since. Returns the file.
- * Throws `CommandError` when the file that is there has keys and none of them is among the new ones: a deployment started afresh would make every tar unreadable.
+ * Throws `CommandError` when the file that is there has keys and the deployment knows none of their sessions, not even as erased: one that was started afresh would
+ * make every older tar unreadable; or when that file is damaged. The new keys are put into a file of their own then.
  */
 export async function fetchKeys(api: Api, directory: string): Promise<string> {
   const response = await api.send('POST', '/admin/backup/session-keys');
   const deployment = response.headers.get('parley-deployment') ?? '';
   if (!deploymentName.test(deployment)) throw new CommandError('the product there does not say which deployment it is: update it');
   const file = join(directory, keysFileOf(deployment));
-  const partial = `${file}.partial`;
+  const [partial, apart] = [`${file}.partial`, file.replace(/\.ndjson$/, '-afresh.ndjson')];
   try {
     await pipeline(response.body as unknown as AsyncIterable<Uint8Array>, createWriteStream(partial, { mode: 0o600, flush: true }));
-    if (existsSync(file)) await refuseStrangers(file, partial);
-    await rename(partial, file);
+    const reason = existsSync(file) ? await reasonToKeep(file, partial) : null;
+    await rename(partial, reason === null ? file : apart);
+    if (reason !== null) throw new CommandError(`${file} ${reason}, and the newest keys are in ${apart}: move the file away with its tars`);
+    // What it may still open was erased since.
+    await rm(apart, { force: true });
   } finally {
     await rm(partial, { force: true });
   }
   return file;
 }
 
-async function refuseStrangers(file: string, newer: string): Promise<void> {
-  const [kept, fetched] = [await keysOf(file), await keysOf(newer)];
-  if (kept.size > 0 && ![...kept.keys()].some((session) => fetched.has(session)))
-    throw new CommandError(
-      `${file} has the keys of ${kept.size} sessions of which the product has none: it stays as it is. If the product was started afresh, move the file away with its tars; if those sessions were erased, delete it`,
-    );
+/** Why a newer file must not replace this one; null when it may. */
+async function reasonToKeep(file: string, newer: string): Promise<string | null> {
+  const known = new Set((await linesOf(newer)).map(({ session_id }) => session_id));
+  const kept = await keysOf(file).catch((error: unknown) => {
+    if (error instanceof CommandError) return null;
+    throw error;
+  });
+  if (kept === null) return 'is damaged';
+  if (kept.size === 0 || [...kept.keys()].some((session) => known.has(session))) return null;
+  return `has the keys of ${kept.size} sessions the product knows nothing of, so it was started afresh`;
 }
 
 /** The keys in the first place there are any: the file that was named, the deployment the backup is from, its file beside the backup. */
@@ -71,10 +79,16 @@ function liveKeys(dataDir: string, masterKey: Buffer): WrappedKeys | null {
 }
 
 async function keysOf(file: string): Promise<WrappedKeys> {
+  return new Map(
+    (await linesOf(file)).flatMap(({ session_id, wrapped_key }) => (wrapped_key === null ? [] : [[session_id, Buffer.from(wrapped_key, 'base64')]])),
+  );
+}
+
+async function linesOf(file: string): Promise<z.output<typeof keyLine>[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
   const parsed = lines.map((line) => parseJson(keyLine, line));
   if (parsed.includes(null)) throw new CommandError(`${file} holds no keys of sessions: name the file \`parley backup\` wrote (${KEYS_FILE})`);
-  return new Map(parsed.flatMap((line) => (line ? [[line.session_id, Buffer.from(line.wrapped_key, 'base64')]] : [])));
+  return parsed.flatMap((line) => line ?? []);
 }
 
 function keysFileOf(deployment: string): string {

@@ -1,5 +1,5 @@
 /** A session erased after a backup: what the backup still tells, restored by the command line. */
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -145,6 +145,34 @@ it('security 18: a deployment that was started afresh does not overwrite the key
   const { code, err } = await runParley(['backup', 'b.tar'], { folder, environment });
   expect([code, err]).toEqual([2, expect.stringMatching(/b\.tar is whole.*move the file away.*parley backup --keys-only/s)]);
   expect(readFileSync(keysFile(), 'utf8')).toBe(keys);
+});
+
+it('the keys of a deployment that was started afresh are kept too, and open its tars', PATIENCE, async () => {
+  await callOf('u-1');
+  await parley('backup', 'a.tar');
+  await api.context.models.sessions.deleteMany({});
+  const id = await callOf('u-2');
+  const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
+  await runParley(['backup', 'b.tar'], { folder, environment });
+  const apart = keysFile().replace('.ndjson', '-afresh.ndjson');
+  await parley('restore', 'b.tar', '--data-dir', join(folder, 'restored'), '--keys', apart);
+  expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+  // Once the older file is away, one file has all keys again: an older one would open what is erased from now on.
+  renameSync(keysFile(), join(folder, 'moved.ndjson'));
+  await parley('backup', '--keys-only');
+  expect([existsSync(apart), readFileSync(keysFile(), 'utf8')]).toEqual([false, expect.stringContaining(id)]);
+});
+
+it('where every session that has its key in the file was erased, the next backup has its keys', PATIENCE, async () => {
+  const gone = await callOf('u-1');
+  await parley('backup', 'a.tar');
+  await erase('u-1');
+  const id = await callOf('u-2');
+  await parley('backup', 'b.tar');
+  await parley('restore', 'b.tar', '--data-dir', join(folder, 'restored'));
+  await parley('restore', 'a.tar', '--data-dir', join(folder, 'older'));
+  expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+  expect((await restoredSessions(join(folder, 'older'), gone))[0]?.wrapped_key).toBeNull();
 });
 
 it.each([
