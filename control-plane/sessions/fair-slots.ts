@@ -7,6 +7,8 @@ import { LIVE_STATUSES } from './session-machine.ts';
 
 /** A session is stored with its worker long before that. */
 const STORED_AFTER_MS = 10_000;
+/** How long a count of everybody's slots stands: whoever is refused asks often, and a count reads every session that holds one. */
+const TALLY_MS = 1_000;
 const RETRY_SECONDS = 10;
 
 type Parts = Pick<Context, 'dispatch' | 'models' | 'clock'>;
@@ -18,63 +20,102 @@ interface Placing {
   takenMs: number | null;
 }
 
-const placing = new WeakMap<Context['models'], Map<string, Placing>>();
+/** What the store held at one moment, without what was being placed then. */
+interface Tally {
+  readonly atMs: number;
+  readonly stored: Promise<{ readonly slots: ReadonlyMap<string, number>; readonly accounts: number }>;
+}
+
+/** What one process knows of the slots; the tallies by the workers they are about. */
+interface Known {
+  readonly placing: Map<string, Placing>;
+  readonly tallies: Map<string, Tally>;
+}
+
+const knownOf = new WeakMap<Context['models'], Known>();
 
 /** Places a session of this account. Throws `share_of_workers`, and what `Dispatch.place` throws. */
 export async function placeFairly(context: Parts, offer: JobOffer, userId: string): Promise<Placement> {
-  const now = context.clock.now();
-  const all = placing.get(context.models) ?? new Map<string, Placing>();
-  placing.set(context.models, all);
-  for (const [id, { takenMs }] of all) if (takenMs !== null && now - takenMs > STORED_AFTER_MS) all.delete(id);
-  const asking = [...all.values()].filter(({ takenMs }) => takenMs === null).length;
+  const known = knownOf.get(context.models) ?? { placing: new Map<string, Placing>(), tallies: new Map<string, Tally>() };
+  knownOf.set(context.models, known);
+  forgetOld(known, context.clock.now());
+  const { placing } = known;
+  const asking = [...placing.values()].filter(({ takenMs }) => takenMs === null).length;
+  const others = [...placing.values()];
   const own: Placing = { userId, takenMs: null };
   const { capacity, free, instanceIds } = context.dispatch.slots(offer.kind);
-  all.set(offer.sessionId, own);
+  placing.set(offer.sessionId, own);
   try {
-    if (isLastTenth({ capacity, free }, asking)) {
-      const where = { instanceIds, placing: all, except: offer.sessionId };
-      // Whoever holds none may always.
-      const held = (await holdsAny(context, userId, where)) ? await heldSlots(context, where) : new Map<string, number>();
-      const accounts = await context.models.users.countDocuments({}).limit(held.size + 1);
+    // Whoever holds none may always.
+    if (isLastTenth({ capacity, free }, asking) && (await holdsAny(context, userId, others))) {
+      const { held, accounts } = await heldSlots(context, known, { instanceIds, except: own });
       if (!mayTakeLast(userId, held, accounts)) throw fault('share_of_workers', { seconds: RETRY_SECONDS });
     }
     const placement = await context.dispatch.place(offer);
     own.takenMs = context.clock.now();
     return placement;
   } catch (error) {
-    all.delete(offer.sessionId);
+    placing.delete(offer.sessionId);
     throw error;
   }
+}
+
+function forgetOld({ placing, tallies }: Known, nowMs: number): void {
+  for (const [id, { takenMs }] of placing) if (takenMs !== null && nowMs - takenMs > STORED_AFTER_MS) placing.delete(id);
+  for (const [workers, { atMs }] of tallies) if (nowMs - atMs >= TALLY_MS) tallies.delete(workers);
+}
+
+/** Counted in the index alone: no session is read for it. */
+async function holdsAny({ models }: Parts, userId: string, placing: readonly Placing[]): Promise<boolean> {
+  if (placing.some((other) => other.userId === userId)) return true;
+  return (await models.sessions.countDocuments({ user_id: userId, status: { $in: [...LIVE_STATUSES] } })) > 0;
 }
 
 /** Which slots count: those on these workers, and those on their way but one. */
 interface Where {
   readonly instanceIds: readonly string[];
-  readonly placing: ReadonlyMap<string, Placing>;
-  readonly except: string;
+  readonly except: Placing;
 }
 
-async function holdsAny({ models }: Parts, userId: string, { instanceIds, placing: all, except }: Where): Promise<boolean> {
-  if ([...all].some(([id, other]) => id !== except && other.userId === userId)) return true;
-  const own = { user_id: userId, status: { $in: [...LIVE_STATUSES] }, 'worker.instance_id': { $in: instanceIds } };
-  return (await models.sessions.exists(own)) !== null;
+/** How many slots each account holds, those on their way included, and how many accounts there are. */
+async function heldSlots(context: Parts, known: Known, { instanceIds, except }: Where) {
+  const { atMs, stored } = tallyOf(context, known, instanceIds);
+  const { slots, accounts } = await stored;
+  const held = new Map(slots);
+  for (const other of known.placing.values()) {
+    if (other !== except && isMissingIn(atMs, other)) held.set(other.userId, (held.get(other.userId) ?? 0) + 1);
+  }
+  return { held, accounts };
 }
 
-/** How many slots each account holds on these workers, those on their way included. */
-async function heldSlots({ models }: Parts, of: Where): Promise<ReadonlyMap<string, number>> {
-  const onTheirWay = [...of.placing].filter(([id]) => id !== of.except);
-  // Counted by the store: whoever is refused asks often, and costs no reading of every session.
-  const stored = await models.sessions.aggregate<{ _id: string; slots: number }>([
-    {
-      $match: {
-        'worker.instance_id': { $in: of.instanceIds },
-        status: { $in: [...LIVE_STATUSES] },
-        _id: { $nin: onTheirWay.map(([id]) => id) },
-      },
-    },
-    { $group: { _id: '$user_id', slots: { $sum: 1 } } },
+function tallyOf(context: Parts, { placing, tallies }: Known, instanceIds: readonly string[]): Tally {
+  const workers = instanceIds.join();
+  const atMs = context.clock.now();
+  const tally = tallies.get(workers) ?? {
+    atMs,
+    stored: countStored(
+      context,
+      instanceIds,
+      [...placing].filter(([, other]) => isMissingIn(atMs, other)).map(([id]) => id),
+    ),
+  };
+  tallies.set(workers, tally);
+  tally.stored.catch(() => tallies.delete(workers));
+  return tally;
+}
+
+/** True of what a tally of this moment leaves out; it is known here for as long as the tally stands. */
+function isMissingIn(tallyMs: number, { takenMs }: Placing): boolean {
+  return takenMs === null || takenMs > tallyMs - STORED_AFTER_MS + TALLY_MS;
+}
+
+async function countStored({ models }: Parts, instanceIds: readonly string[], leftOut: readonly string[]): Promise<Awaited<Tally['stored']>> {
+  const [slots, accounts] = await Promise.all([
+    models.sessions.aggregate<{ _id: string; slots: number }>([
+      { $match: { 'worker.instance_id': { $in: instanceIds }, status: { $in: [...LIVE_STATUSES] }, _id: { $nin: leftOut } } },
+      { $group: { _id: '$user_id', slots: { $sum: 1 } } },
+    ]),
+    models.users.estimatedDocumentCount(),
   ]);
-  const held = new Map(stored.map(({ _id, slots }) => [_id, slots]));
-  for (const [, { userId }] of onTheirWay) held.set(userId, (held.get(userId) ?? 0) + 1);
-  return held;
+  return { slots: new Map(slots.map((each) => [each._id, each.slots])), accounts };
 }

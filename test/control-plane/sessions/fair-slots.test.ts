@@ -37,12 +37,53 @@ describe('the last tenth of the worker slots', () => {
     expect(statuses(await create(modest, 4))).toEqual([201, 201, 201, 503]);
   });
 
-  it('security 5: is refused without reading the sessions that hold the others', async () => {
+  /** How many sessions are read meanwhile, but for the new one itself, and what is counted in an index instead. */
+  async function watched(work: () => Promise<unknown>) {
+    const { collection } = api.context.models.sessions;
+    const spies = [vi.spyOn(collection, 'find'), vi.spyOn(collection, 'findOne'), vi.spyOn(collection, 'aggregate')];
+    const counting = vi.spyOn(collection, 'countDocuments');
+    await work();
+    const filters = spies.flatMap(({ mock }) => mock.calls.map(([asked]) => (Array.isArray(asked) ? (asked[0]?.['$match'] ?? {}) : (asked ?? {}))));
+    const counted = counting.mock.calls.map(([filter]) => Object.keys(filter ?? {}));
+    for (const spy of [...spies, counting]) spy.mockRestore();
+    let read = 0;
+    for (const filter of filters.filter(({ _id }) => typeof _id !== 'string'))
+      read += (await collection.find(filter).explain())['executionStats'].totalDocsExamined;
+    return { read, counted };
+  }
+
+  it('security 5: is refused again and again for one reading of the sessions a second; what an account holds is counted in an index', async () => {
     await create(greedy, CAPACITY - LAST_TENTH);
-    const find = vi.spyOn(api.context.models.sessions, 'find');
-    const [refused] = await create(greedy, 1);
-    expect([refused?.status, find.mock.calls.filter(([filter]) => filter && 'worker.instance_id' in filter)]).toEqual([429, []]);
-    find.mockRestore();
+    await api.clock.advance(11_000);
+    const agent_id = await api.publishAgent(greedy);
+    const ask = () => api.request('POST', '/v1/agent/sessions', { key: greedy.key, body: { agent_id } });
+    const { read, counted } = await watched(async () => {
+      for (let asked = 0; asked < 10; asked++) expect((await ask()).status).toBe(429);
+    });
+    expect(read).toBeLessThanOrEqual(CAPACITY - LAST_TENTH);
+    expect(counted.filter((fields) => fields.includes('user_id') && fields.includes('status')).length).toBeGreaterThanOrEqual(10);
+    await api.clock.advance(1_000);
+    expect((await watched(ask)).read).toBe(CAPACITY - LAST_TENTH);
+  });
+
+  it('security 5: costs an account that holds none no count of the others', async () => {
+    await create(greedy, CAPACITY - LAST_TENTH);
+    const accounts = [vi.spyOn(api.context.models.users, 'countDocuments'), vi.spyOn(api.context.models.users, 'estimatedDocumentCount')];
+    const sessions = vi.spyOn(api.context.models.sessions, 'aggregate');
+    expect(statuses(await create(modest, 1))).toEqual([201]);
+    for (const spy of [...accounts, sessions]) {
+      expect(spy).not.toHaveBeenCalled();
+      spy.mockRestore();
+    }
+  });
+
+  it('security 5: counts what was placed since the last count', async () => {
+    const agent_id = await api.publishAgent(greedy);
+    const ask = async () => (await api.request('POST', '/v1/agent/sessions', { key: greedy.key, body: { agent_id } })).status;
+    await create(greedy, 13);
+    await create(modest, 14);
+    // It may have as many as the other has, and no more.
+    expect([await ask(), await ask()]).toEqual([201, 429]);
   });
 
   it('a full product says when to ask again', async () => {
