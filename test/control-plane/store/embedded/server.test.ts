@@ -41,7 +41,8 @@ beforeEach(async () => {
       return reader.answer(message);
     },
   };
-  server = new StoreServer({ store, reader: link, clock: systemClock, expiryMs: 60_000 });
+  // It empties its log only when a test lets time pass.
+  server = new StoreServer({ store, reader: link, clock: new ManualClock(), expiryMs: 60_000 });
   await server.listen(path);
   connection = await mongoose.createConnection(`mongodb://${encodeURIComponent(path)}/?directConnection=true`, { dbName: 'test' }).asPromise();
 });
