@@ -213,10 +213,10 @@ function rowCheck(
 /** Those of the list that are answered on this platform. */
 async function hostedAmong(context: Context, number: NumberDocument, recipients: readonly Recipient[]): Promise<ReadonlySet<string>> {
   const hosted = new Set<string>();
-  for (let first = 0; first < recipients.length; first += CHUNK_ROWS) {
-    const wanted = recipients.slice(first, first + CHUNK_ROWS).map(({ to_number }) => dialledOrNothing(number, to_number));
+  await inParts(context.clock, recipients, async (part) => {
+    const wanted = part.map(({ to_number }) => dialledOrNothing(number, to_number));
     for (const found of await hostedNumbers(context, number.team_id, wanted)) hosted.add(found);
-  }
+  });
   return hosted;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Writes over many documents, a few at a time with a rest between them: the embedded database does one command after another,
+ * Work on many documents, a few at a time with a rest between them: the embedded database does one command after another,
  * so one over thousands of documents would hold up everybody's.
  */
 import type { Model } from 'mongoose';
