@@ -3,6 +3,9 @@
  * more than a head start: a short request goes before what is left of long ones, and nobody is put off for longer than others' head starts take.
  */
 
+/** Accounts that are remembered; who is forgotten comes anew. */
+const MOST_ACCOUNTS = 200;
+
 interface Line<Item> {
   readonly waiting: { readonly item: Item; readonly cost: number }[];
   /** What the account has had, on the queue's own scale. */
@@ -24,10 +27,17 @@ export class FairQueue<Item> {
 
   /** Pieces of one account keep their order. */
   add(account: string, item: Item, cost: number): void {
-    const line = this.#lines.get(account) ?? { waiting: [], had: Number.NEGATIVE_INFINITY };
+    const line = this.#lines.get(account) ?? this.#begin(account);
     if (line.waiting.length === 0) line.had = Math.max(line.had, this.#reached - this.#headStart);
     line.waiting.push({ item, cost });
+  }
+
+  #begin(account: string): Line<Item> {
+    const idle = this.#lines.size < MOST_ACCOUNTS ? undefined : [...this.#lines].find(([, { waiting }]) => waiting.length === 0);
+    if (idle) this.#lines.delete(idle[0]);
+    const line = { waiting: [], had: Number.NEGATIVE_INFINITY };
     this.#lines.set(account, line);
+    return line;
   }
 
   /** Takes a piece out that is no longer wanted, if it still waits. */

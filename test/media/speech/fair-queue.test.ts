@@ -25,6 +25,21 @@ it('who comes anew goes before the others until the head start is used up, and t
   expect(order(queue)).toEqual(['m4', 'g5', 'm5', 'g6', 'g7', 'g8', 'g9']);
 });
 
+it('of accounts that have nothing to do two hundred are remembered: whoever came first is a newcomer again', () => {
+  const turn = (others: number) => {
+    const queue = new FairQueue<string>(2);
+    for (const piece of ['g1', 'g2', 'g3']) queue.add('greedy', piece, 1);
+    order(queue);
+    for (let n = 0; n < others; n++) queue.add(`account ${n}`, 'once', 0.5);
+    order(queue);
+    for (const piece of ['m1', 'm2']) queue.add('modest', piece, 1);
+    queue.add('greedy', 'g4', 1);
+    return order(queue);
+  };
+  expect(turn(150)).toEqual(['m1', 'm2', 'g4']);
+  expect(turn(250)).toEqual(['m1', 'g4', 'm2']);
+});
+
 it('a piece that is taken out is not given out, nor is one of a queue that was emptied', () => {
   const queue = new FairQueue<string>(1);
   for (const piece of ['a1', 'a2', 'a3']) queue.add('a', piece, 1);
