@@ -1,7 +1,7 @@
 /** How many people one call may ring (docs/limits.md), in virtual time: a caller presses a key, the agent tries to hand them on, the person is busy, and so again. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import type { DurableReport } from '#config/worker-link.ts';
+import type { DurableReport, Handover } from '#config/worker-link.ts';
 import { startCall } from '#runtime/call.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
@@ -10,8 +10,13 @@ import { transferRoute } from './transfer-route.ts';
 
 const BUSY = 'The person is busy.';
 
-/** What came of each of `tries` transfers, as the model was told, and how often somebody was rung. */
-async function tryTransfers(of: { readonly tries: number; readonly isCounted?: boolean; readonly mayTransfer?: () => Promise<boolean> }) {
+/** What came of each of `tries` transfers, as the model was told, and how often somebody was rung. `earlier` ones were another worker's, which died. */
+async function tryTransfers(of: {
+  readonly tries: number;
+  readonly earlier?: number;
+  readonly isCounted?: boolean;
+  readonly mayTransfer?: () => Promise<boolean>;
+}) {
   const world = new SimulatedClock();
   const words = createSpokenWords();
   const reports: DurableReport[] = [];
@@ -53,6 +58,7 @@ async function tryTransfers(of: { readonly tries: number; readonly isCounted?: b
       return { outcome: 'busy', error: null };
     },
     ...(of.mayTransfer ? { mayTransfer: of.mayTransfer } : {}),
+    handover: of.earlier === undefined ? null : handoverAfter(of.earlier),
     report: (report) => reports.push(report),
     live: () => undefined,
     saveRecording: () => undefined,
@@ -74,12 +80,41 @@ async function tryTransfers(of: { readonly tries: number; readonly isCounted?: b
   return { results: results(), rung };
 }
 
+function handoverAfter(transfers: number): Handover {
+  const items = Array.from({ length: transfers }, (_, tried) => {
+    const about = {
+      call_id: `e${tried}`,
+      tool_name: '_transfer_call',
+      tool_source: 'builtin',
+      turn_id: tried + 1,
+      created_at: '2026-01-01T00:00:00.000Z',
+    };
+    const result = {
+      ...about,
+      type: 'tool_result' as const,
+      status: 'failed' as const,
+      output: null,
+      output_truncated: false,
+      error: BUSY,
+      latency_ms: 1,
+    };
+    return [{ ...about, type: 'tool_call' as const, input: '{}' }, result];
+  });
+  return { items: items.flat(), was_cut_off: false, elapsed_ms: 60_000, lost_at: '2026-01-01T00:01:00.000Z', dialog: null, person: null };
+}
+
 describe('transfers of one call', () => {
   it('are tried five times; after that nobody is rung, and the model is told so', async () => {
     const { results, rung } = await tryTransfers({ tries: 7 });
     const refused = 'Nobody else can be called in this conversation.';
     expect(results).toEqual([BUSY, BUSY, BUSY, BUSY, BUSY, refused, refused]);
     expect(rung).toBe(5);
+  });
+
+  it('count on when another worker takes the call over', async () => {
+    const { results, rung } = await tryTransfers({ earlier: 4, tries: 2 });
+    expect(results).toEqual([BUSY, 'Nobody else can be called in this conversation.']);
+    expect(rung).toBe(1);
   });
 
   it('security 4: from a number bought here begin only while the control plane says that its account may', async () => {
