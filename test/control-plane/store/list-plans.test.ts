@@ -33,16 +33,22 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Asks the API for a page, and the store what the query of it finds, from there to the end, and how many documents it looks at for that. */
-async function page(parameters: string): Promise<{ next: string; examined: number; rows: number }> {
-  const { sessions } = api.context.models;
-  const find = vi.spyOn(sessions, 'find');
+/** Asks the API for a page, and says what it asked the store for. */
+async function ask(parameters: string): Promise<{ next: string; filter: Readonly<Record<string, unknown>> }> {
+  const find = vi.spyOn(api.context.models.sessions, 'find');
   const { body, status } = await api.request('GET', `/v1/agent/sessions?page_size=${PAGE}${parameters}`, { key: user.key });
   expect(status).toBe(200);
-  const [filter] = find.mock.calls[0] ?? [];
+  const [filter = {}] = find.mock.calls[0] ?? [];
   find.mockRestore();
+  return { next: body.next_cursor, filter: filter as Readonly<Record<string, unknown>> };
+}
+
+/** A page, what its query finds from there to the end, and how many documents the store looks at for that. */
+async function page(parameters: string): Promise<{ next: string; examined: number; rows: number }> {
+  const { sessions } = api.context.models;
+  const { next, filter } = await ask(parameters);
   const explained = await sessions.collection.find(filter as never, { sort: { created_at: -1, _id: -1 } }).explain();
-  return { next: body.next_cursor, examined: explained['executionStats'].totalDocsExamined, rows: explained['executionStats'].nReturned };
+  return { next, examined: explained['executionStats'].totalDocsExamined, rows: explained['executionStats'].nReturned };
 }
 
 describe('the list of sessions', () => {
@@ -78,6 +84,15 @@ describe('the list of sessions', () => {
       expect(read.examined - read.rows).toBeLessThanOrEqual(1);
       cursor = `&cursor=${encodeURIComponent(read.next)}`;
     }
+  });
+
+  it.each([
+    ['caller_number', '&caller_number=%2B15550100077'],
+    ['end_reason', '&end_reason=dial_failed'],
+  ])('store 5: says that it wants texts where the index by %s is of texts: MongoDB infers no type from a value', async (field, parameters) => {
+    const partial = api.context.models.sessions.schema.indexes().map(([, { partialFilterExpression }]) => partialFilterExpression);
+    expect(partial).toContainEqual({ [field]: { $type: 'string' } });
+    expect((await ask(parameters)).filter).toMatchObject({ [field]: { $type: 'string' } });
   });
 
   it('merges several statuses into one order', async () => {
