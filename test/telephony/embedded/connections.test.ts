@@ -3,8 +3,6 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MAX_MESSAGE_BYTES } from '#telephony/embedded/message.ts';
-import { MessageStream } from '#telephony/embedded/message-stream.ts';
 import { openTransports, type Transports } from '#telephony/embedded/transport.ts';
 import { makeCertificate, type TestCertificate } from '#test/fakes/certificate.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
@@ -168,25 +166,5 @@ describe('a connection to the SIP port', () => {
     await clock.advance(30_000);
     await closed;
     expect(await isServed(secure())).toBe(true);
-  });
-});
-
-describe('a byte stream', () => {
-  it('is cut into the same messages however small the pieces are', () => {
-    const message = (body: string) => `INVITE sip:a@b SIP/2.0\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-    const messages = ['', 'v=0', 'x'.repeat(60_000), ''].map(message);
-    for (const size of [1, 7, 1_460, 200_000]) {
-      const stream = new MessageStream();
-      const bytes = Buffer.from(`\r\n\r\n${messages.join('\r\n')}`);
-      const texts: string[] = [];
-      for (let at = 0; at < bytes.length; at += size) texts.push(...stream.take(bytes.subarray(at, at + size)).map(({ text }) => text));
-      expect([texts, stream.isPartial]).toEqual([messages, false]);
-    }
-  });
-
-  it('without an end is given up at the length of the largest message', () => {
-    const stream = new MessageStream();
-    expect(stream.take(Buffer.alloc(MAX_MESSAGE_BYTES, 'a'))).toEqual([]);
-    expect(stream.take(Buffer.from('aa'))).toMatchObject([{ isBroken: true }]);
   });
 });
