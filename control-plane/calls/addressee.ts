@@ -64,7 +64,7 @@ async function proofOf(context: Context, number: NumberDocument, request: Admiss
 /** Without the store the replicas share a call goes on, as it does without their limits. */
 async function isFirstUse({ coordination, logger }: Context, use: string): Promise<boolean> {
   try {
-    return (await coordination.acquire(`sip-digest:${use}`, NONCE_USE_MS)) !== null;
+    return await coordination.claim(`sip-digest:${use}`, NONCE_USE_MS);
   } catch (error) {
     logger.warn({ err: error }, 'the use of a digest could not be noted');
     return true;

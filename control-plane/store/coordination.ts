@@ -1,9 +1,8 @@
 /**
- * Coordination between the replicas of the control plane: rate windows, leases, presence, messages. Nothing durable: money, idempotency and
+ * Coordination between the replicas of the control plane: rate windows, claims, presence, messages. Nothing durable: money, idempotency and
  * delivery leases live in the database, and a flushed Redis loses at most one rate window and one heartbeat of presence.
  * One replica coordinates with itself in memory; more than one share a Redis (`shared.ts`). One test suite runs against both.
  */
-import { randomUUID } from 'node:crypto';
 import type { Clock } from '#config/clock.ts';
 
 /** State of a rate window after a hit. */
@@ -23,12 +22,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export interface Coordination {
   /** Counts a hit in a fixed window aligned to wall time. Allows it when the shared store cannot be reached. */
   hit(key: string, limit: number, windowMs: number): Promise<WindowState>;
-  /** Takes a lease that nobody holds; its token, or null. */
-  acquire(key: string, ttlMs: number): Promise<string | null>;
-  /** Prolongs a lease; false when it is no longer ours. */
-  renew(key: string, token: string, ttlMs: number): Promise<boolean>;
-  /** Gives a lease back, if it is still ours. */
-  release(key: string, token: string): Promise<void>;
+  /** Claims a key for a while; false while somebody has. */
+  claim(key: string, ttlMs: number): Promise<boolean>;
   /** Makes a value known to every replica for a while. */
   announce(key: string, value: Json, ttlMs: number): Promise<void>;
   /** What was announced, or null when it has expired. */
@@ -77,21 +72,10 @@ class MemoryCoordination implements Coordination {
     return { allowed: count <= limit, count, resetMs: endsMs - nowMs };
   }
 
-  async acquire(key: string, ttlMs: number): Promise<string | null> {
-    if (this.#live(`lease:${key}`)) return null;
-    const token = randomUUID();
-    this.#keep(`lease:${key}`, token, ttlMs);
-    return token;
-  }
-
-  async renew(key: string, token: string, ttlMs: number): Promise<boolean> {
-    if (this.#live(`lease:${key}`)?.value !== token) return false;
-    this.#keep(`lease:${key}`, token, ttlMs);
+  async claim(key: string, ttlMs: number): Promise<boolean> {
+    if (this.#live(`claim:${key}`)) return false;
+    this.#keep(`claim:${key}`, '', ttlMs);
     return true;
-  }
-
-  async release(key: string, token: string): Promise<void> {
-    if (this.#live(`lease:${key}`)?.value === token) this.#kept.delete(`lease:${key}`);
   }
 
   async announce(key: string, value: Json, ttlMs: number): Promise<void> {

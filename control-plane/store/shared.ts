@@ -1,5 +1,4 @@
 /** Coordination over a Redis, for more than one replica of the control plane. */
-import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
@@ -22,9 +21,6 @@ const CLOCK_SKEW_MS = 1_000;
 
 /** Counts in a window that ends by itself. */
 const HIT = "local c = redis.call('INCR', KEYS[1]) if c == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return c";
-/** Only the holder of a lease may prolong or give it back. */
-const RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0";
-const RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
 
 /** Connects to a Redis; rejects when it cannot be reached. Later losses mend themselves. */
 export async function connectSharedCoordination(deps: SharedCoordinationDeps): Promise<Coordination> {
@@ -96,18 +92,8 @@ class RedisCoordination implements Coordination {
     }
   }
 
-  async acquire(key: string, ttlMs: number): Promise<string | null> {
-    const token = randomUUID();
-    const taken = await asked(() => this.#connections.commands.set(`${PREFIX}lease:${key}`, token, 'PX', ttlMs, 'NX'));
-    return taken === 'OK' ? token : null;
-  }
-
-  async renew(key: string, token: string, ttlMs: number): Promise<boolean> {
-    return (await asked(() => this.#connections.commands.eval(RENEW, 1, `${PREFIX}lease:${key}`, token, ttlMs))) === 1;
-  }
-
-  async release(key: string, token: string): Promise<void> {
-    await asked(() => this.#connections.commands.eval(RELEASE, 1, `${PREFIX}lease:${key}`, token));
+  async claim(key: string, ttlMs: number): Promise<boolean> {
+    return (await asked(() => this.#connections.commands.set(`${PREFIX}claim:${key}`, '', 'PX', ttlMs, 'NX'))) === 'OK';
   }
 
   async announce(key: string, value: Json, ttlMs: number): Promise<void> {

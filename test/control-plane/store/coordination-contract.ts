@@ -30,27 +30,15 @@ export function describeCoordination(
       expect(await a.hit(key, 1, 300)).toMatchObject({ allowed: true, count: 1 });
     });
 
-    test('a lease has one holder, who alone can renew and release it', async () => {
+    test('of all who claim a key one has it, until the claim expires', async () => {
       const [a, b] = await pair();
-      const key = fresh();
-      const tokens = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? a : b).acquire(key, 60_000)));
-      const [token = ''] = tokens.filter((each) => each !== null);
-      expect(tokens.filter((each) => each !== null)).toHaveLength(1);
-      expect(await b.renew(key, 'another', 60_000)).toBe(false);
-      expect(await b.renew(key, token, 60_000)).toBe(true);
-      await a.release(key, 'another');
-      expect(await a.acquire(key, 60_000)).toBeNull();
-      await a.release(key, token);
-      expect(await b.acquire(key, 60_000)).toEqual(expect.any(String));
-    });
-
-    test('a lease that is not renewed falls free', async () => {
-      const [a, b] = await pair();
-      const key = fresh();
-      const token = await a.acquire(key, 40);
+      const [kept, short] = [fresh(), fresh()];
+      const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? a : b).claim(kept, 60_000)));
+      expect(claims.filter(Boolean)).toHaveLength(1);
+      expect(await a.claim(short, 40)).toBe(true);
       await systemClock.sleep(60);
-      expect(await a.renew(key, token ?? '', 1_000)).toBe(false);
-      expect(await b.acquire(key, 1_000)).toEqual(expect.any(String));
+      expect(await b.claim(short, 1_000)).toBe(true);
+      expect(await a.claim(kept, 60_000)).toBe(false);
     });
 
     test('what one replica announces the others find, until it is withdrawn or expires', async () => {
