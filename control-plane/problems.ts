@@ -2,10 +2,15 @@
  * How problems leave the API (S§2.1, S§7, supplement 0): the error body, the 422 list, and the two bare refusals that have no body.
  * Nothing here ever repeats what a request contained: messages and ctx are built from a list of safe fields.
  */
+import { Readable } from 'node:stream';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
 import { isDatabaseAway } from './store/database-away.ts';
+
+/** Written between two turns of the loop. */
+const CHUNK_ENTRIES = 500;
 
 /** Error body of every JSON error but 422 (S§2.1). */
 export const errorBody = z.object({ status: z.number().int(), message: z.string(), reason: z.string().nullable() });
@@ -54,7 +59,9 @@ export function faultOf(error: Error): Fault {
 /** Sends whatever a handler or a hook threw. */
 export function sendProblem(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof InvalidRequest) {
-    reply.code(422).send(error.entries);
+    reply.code(422);
+    if (error.entries.length <= CHUNK_ENTRIES) reply.send(error.entries);
+    else reply.type('application/json; charset=utf-8').send(Readable.from(jsonInTurns(error.entries)));
     return;
   }
   const code = 'code' in error ? error.code : undefined;
@@ -65,6 +72,16 @@ export function sendProblem(error: FastifyError | Error, request: FastifyRequest
   const known = faultOf(error);
   if (known.status >= 500 && known.status !== 503) request.log.error({ err: error }, 'request failed');
   reply.code(known.status).headers(retryAfter(known)).send({ status: known.status, message: known.message, reason: known.reason });
+}
+
+/** The faulty rows of a long list take long to write: everything else has its turn in between. */
+async function* jsonInTurns(entries: readonly ValidationEntry[]): AsyncGenerator<string> {
+  for (let first = 0; first < entries.length; first += CHUNK_ENTRIES) {
+    const chunk = JSON.stringify(entries.slice(first, first + CHUNK_ENTRIES)).slice(1, -1);
+    yield `${first === 0 ? '[' : ','}${chunk}`;
+    await nextRound();
+  }
+  yield ']';
 }
 
 /** The header that says when to ask again, where a fault does. */
@@ -133,6 +150,6 @@ function unionEntries(issue: z.core.$ZodIssueInvalidUnion, loc: readonly string[
 }
 
 /** Keys come from the request too: only what looks like a name is repeated. */
-function safeKey(key: string): string {
+export function safeKey(key: string): string {
   return /^[\w.-]{1,64}$/.test(key) ? key : '?';
 }

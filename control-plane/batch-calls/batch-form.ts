@@ -4,11 +4,11 @@ import { LIMITS } from '#config/limits.ts';
 import { invalidField } from '../problems.ts';
 import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
-import { type RecipientList, readRecipientList } from './recipient-list.ts';
+import { checkedList, type RecipientList, readRecipientList } from './recipient-list.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The file of a form; null where the recipients came as JSON. */
+    /** The rows of a form's file or of a list of JSON; null where there is neither. */
     recipientList: RecipientList | null;
   }
 }
@@ -21,7 +21,20 @@ export function acceptForms(scope: ApiServer): void {
   scope.decorateRequest('recipientList', null);
   scope.addHook('preValidation', async (request) => {
     if (request.isMultipart()) await readForm(request);
+    else await readJson(request);
   });
+}
+
+/** A long list of JSON is checked in turns with everything else; what is no such list is for the schema to refuse. */
+async function readJson(request: FastifyRequest): Promise<void> {
+  const { body } = request;
+  if (typeof body !== 'object' || body === null || !('recipients' in body) || !Array.isArray(body.recipients)) return;
+  const { recipients } = body;
+  if (recipients.length > LIMITS.batchRows) throw invalidField(['recipients'], `at most ${LIMITS.batchRows} rows: split them into several batches`);
+  if (recipients.length === 0) return;
+  const list = await checkedList(recipients);
+  request.recipientList = list;
+  request.body = { ...body, recipients: list.rows.slice(0, 1).map(({ recipient }) => recipient) };
 }
 
 async function readForm(request: FastifyRequest): Promise<void> {

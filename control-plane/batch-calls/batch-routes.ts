@@ -9,12 +9,16 @@ import type { BatchCallDocument } from '../store/models/batch-call-model.ts';
 import { acceptForms } from './batch-form.ts';
 import { batchCreate, batchRecord, batchStatus, rowRecord, rowState, toBatchRecord, toRowRecords } from './batch-record.ts';
 import { type BatchChange, changeBatch, countsOf, createBatch, deleteBatch, findBatch } from './batch-store.ts';
+import type { RecipientList } from './recipient-list.ts';
 
 const URL = '/v1/agent/batch-calls';
 const tags = ['batch calls'];
 const batchPath = z.object({ batch_call_id: z.string() });
 const batchesQuery = z.strictObject({ ...listQuery, agent_id: z.string().max(64).optional(), status: batchStatus.optional() });
 const rowsQuery = z.strictObject({ ...listQuery, state: rowState.optional() });
+
+/** A request without a list does not come as far as its handler. */
+const NOBODY: RecipientList = { rows: [], faulty: [] };
 
 /** Registers the routes. */
 export async function registerBatchCallRoutes(app: ApiServer, context: Context): Promise<void> {
@@ -101,6 +105,7 @@ function registerCreation(scope: ApiServer, context: Context, record: (batch: Ba
         response: { 201: batchRecord },
       },
     },
-    async (request, reply) => reply.code(201).send(await record(await createBatch(context, callerOf(request), request.body, request.recipientList))),
+    async (request, reply) =>
+      reply.code(201).send(await record(await createBatch(context, callerOf(request), request.body, request.recipientList ?? NOBODY))),
   );
 }

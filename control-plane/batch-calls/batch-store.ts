@@ -14,23 +14,23 @@ import type { NumberDocument } from '../store/models/number-model.ts';
 import type { BatchRequest, Recipient } from './batch-record.ts';
 import { nextOpening } from './calling-hours.ts';
 import { zonesOfNumber } from './destination-zones.ts';
-import { byRow, faultyRow, listOfJson, type RecipientList } from './recipient-list.ts';
+import { byRow, faultyRow, type RecipientList } from './recipient-list.ts';
 
 /** Looked at between two turns of the loop. */
 const CHUNK_ROWS = 500;
 
 /**
- * Creates a batch; `file` is the list of a form, null where the recipients came as JSON.
+ * Creates a batch for the people of a list.
  * Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.
  */
-export async function createBatch(context: Context, caller: Caller, request: BatchRequest, file: RecipientList | null): Promise<BatchCallDocument> {
+export async function createBatch(context: Context, caller: Caller, request: BatchRequest, list: RecipientList): Promise<BatchCallDocument> {
   const limit = context.settings.LIMIT_BATCHES_PER_MINUTE;
   await requireRate(context, { key: `batches:${caller.teamId}`, limit, what: 'batches of calls' });
   const number = await callingNumber(context, caller, request).catch((error: unknown) => {
     // What is wrong with the request itself is told first.
-    throw file !== null && file.faulty.length > 0 ? new InvalidRequest(file.faulty) : error;
+    throw list.faulty.length > 0 ? new InvalidRequest(list.faulty) : error;
   });
-  const people = await checkedPeople(context, number, request, file ?? listOfJson(request.recipients));
+  const people = await checkedPeople(context, number, request, list);
   const at = now(context);
   const batch: BatchCallDocument = {
     _id: newId(),

@@ -37,6 +37,7 @@ const SEPARATORS = /[\s().-]/g;
 /** Read, and looked at, between two turns of the loop. */
 const CHUNK_BYTES = 8_192;
 const CHUNK_ROWS = 10;
+const CHUNK_CELLS = 200;
 
 interface Line {
   readonly cells: readonly string[];
@@ -54,8 +55,9 @@ export async function readRecipientList(bytes: Uint8Array): Promise<RecipientLis
   const flaws = columnFlaws(columns, head.line);
   if (flaws.length > 0) throw new InvalidRequest(flaws);
   const read: ReturnType<typeof readRow>[] = [];
+  const chunkRows = Math.min(CHUNK_ROWS, Math.ceil(CHUNK_CELLS / columns.length));
   for (const [index, row] of rows.entries()) {
-    if (index % CHUNK_ROWS === 0) await nextRound();
+    if (index % chunkRows === 0) await nextRound();
     read.push(readRow(columns, row, index));
   }
   const faulty = read.flatMap((result) => ('entries' in result ? result.entries : []));
@@ -64,9 +66,21 @@ export async function readRecipientList(bytes: Uint8Array): Promise<RecipientLis
   return { rows: taken, faulty };
 }
 
-/** A list that came as JSON: its lines are counted from 1. */
-export function listOfJson(recipients: readonly Recipient[]): RecipientList {
-  return { rows: recipients.map((recipient, index) => ({ recipient, index, line: index + 1 })), faulty: [] };
+/** Checks the entries of a list that came as JSON; its lines are counted from 1. Rejects with `InvalidRequest` where one is no recipient. */
+export async function checkedList(entries: readonly unknown[]): Promise<RecipientList> {
+  const rows: ListedRow[] = [];
+  const faulty: ValidationEntry[] = [];
+  for (const [index, entry] of entries.entries()) {
+    if (index % CHUNK_ROWS === 0) await nextRound();
+    const { data, error } = recipient.safeParse(entry);
+    if (data) rows.push({ recipient: data, index, line: index + 1 });
+    else
+      faulty.push(
+        ...invalidFrom(error, 'body').entries.map(({ loc, ...rest }) => ({ ...rest, loc: ['body', 'recipients', String(index), ...loc.slice(1)] })),
+      );
+  }
+  if (faulty.length > 0) throw new InvalidRequest(faulty);
+  return { rows, faulty };
 }
 
 /** A row that cannot be taken: `index` is its place in the list, `line` what people count. */

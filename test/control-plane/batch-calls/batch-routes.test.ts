@@ -137,6 +137,23 @@ describe('POST /v1/agent/batch-calls', () => {
     expect(body[0].msg).toMatch(/^Value error, line 2: no hour lies in the calling hours of all its time zones \(.*Pacific\/Honolulu/);
   });
 
+  it('names every faulty entry of a long list of JSON, as of a file', async () => {
+    const recipients = Array.from({ length: 1_200 }, (_, index) => ({ to_number: A, metadata: index % 2 === 0 ? {} : 'none' }));
+    const { status, body } = await create({ recipients });
+    expect([status, body.length]).toEqual([422, 600]);
+    expect(body.at(-1)).toEqual({
+      type: 'record_type',
+      loc: ['body', 'recipients', '1199', 'metadata'],
+      msg: 'Input should be a valid record',
+      ctx: { expected: 'record' },
+      in: 'body',
+    });
+    expect((await create({ recipients: Array.from({ length: 10_001 }, () => ({ to_number: A })) })).body).toMatchObject([
+      { loc: ['body', 'recipients'], msg: 'Value error, at most 10000 rows: split them into several batches' },
+    ]);
+    expect(await stored()).toEqual([0, 0]);
+  });
+
   it('refuses settings that cannot be meant', async () => {
     const fields = async (over: Record<string, unknown>) => {
       const { status, body } = await create(over);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readRecipientList } from '#control-plane/batch-calls/recipient-list.ts';
+import { checkedList, readRecipientList } from '#control-plane/batch-calls/recipient-list.ts';
 import { InvalidRequest, type ValidationEntry } from '#control-plane/problems.ts';
+import { turnsDuring } from '#test/turns-until.ts';
 
 const read = async (text: string | Buffer) => {
   const { rows, faulty } = await readRecipientList(Buffer.from(text));
@@ -92,6 +93,15 @@ describe('a list of people to call', () => {
     expect((await read(list)).recipients).toHaveLength(1_000);
     isRead = true;
     expect(turns).toBeGreaterThan(list.length / 10_000);
+  });
+
+  it('security 8: lets everything else have its turn while a list of JSON is checked, and while wide rows are', async () => {
+    const entries = Array.from({ length: 2_000 }, (_, index) => ({ to_number: `+1415555${index}`, dynamic_variables: { name: 'Bo' } }));
+    const turns = await turnsDuring(() => checkedList(entries));
+    expect(turns).toBeGreaterThanOrEqual(entries.length / 10 - 1);
+    expect(turns).toBeLessThan(entries.length / 10 + 5);
+    const wide = `to_number${Array.from({ length: 199 }, (_, index) => `,c${index}`).join('')}\n${`+1${',v'.repeat(199)}\n`.repeat(300)}`;
+    expect(await turnsDuring(() => read(wide))).toBeGreaterThanOrEqual(300);
   });
 
   it('is refused by its first line where that names no columns', async () => {
