@@ -66,6 +66,8 @@ export const LIMITS = {
   /** supplement 4.14; runs of a batch chosen here */
   testAgents: 100,
   testRunsPerBatch: 200,
+  /** chosen here: regular expressions of one test */
+  testPatterns: 100,
   /** chosen here */
   batchRows: 10_000,
   batchColumns: 200,

@@ -1,8 +1,11 @@
 /** What an agent test must satisfy beyond its schema (supplement 4.14): fields that its kind needs, and everything that has to be looked up. */
+import { setImmediate as nextRound } from 'node:timers/promises';
+import type { Simulation } from '#config/agent-test.ts';
 import { isModelAllowed } from '#config/language-models.ts';
 import { LIMITS } from '#config/limits.ts';
+import { isLinearPattern } from '#config/linear-pattern.ts';
 import type { Context } from '../context.ts';
-import { InvalidRequest, invalidField } from '../problems.ts';
+import { InvalidRequest, invalidField, safeKey } from '../problems.ts';
 import type { TestInput } from './test-record.ts';
 
 /** Turns a simulation may be given to start from. */
@@ -28,6 +31,7 @@ export async function checkTest(context: Context, owner: TestOwner, test: TestIn
     ...kindProblems(test),
     ...variableProblems(test),
     ...modelProblems(context, test),
+    ...(await patternProblems(test)),
     ...(await agentProblems(context, owner, test.agent_ids)),
     ...(await toolProblems(context, owner, test)),
   ];
@@ -62,6 +66,28 @@ function modelProblems({ platform, settings }: Context, { simulation }: TestInpu
   return isOffered && (id === null || isModelAllowed(settings.LLM_ALLOWED, id))
     ? []
     : [{ loc: ['simulation', 'simulated_user_model'], text: 'is not offered here; see GET /v1/agent/models' }];
+}
+
+/** A pattern takes milliseconds to read: everything else has its turn in between. */
+async function patternProblems({ simulation }: TestInput): Promise<Problem[]> {
+  const patterns = simulation === null ? [] : patternsOf(simulation);
+  if (patterns.length > LIMITS.testPatterns) return [{ loc: ['simulation'], text: `at most ${LIMITS.testPatterns} regular expressions` }];
+  const problems: Problem[] = [];
+  for (const { loc, value } of patterns) {
+    await nextRound();
+    if (!isLinearPattern(value)) problems.push({ loc, text: 'is not a regular expression of the RE2 syntax' });
+  }
+  return problems;
+}
+
+function patternsOf({ assertions, tool_mocks }: Simulation): { readonly loc: Problem['loc']; readonly value: string }[] {
+  const places = [
+    ...assertions.tool_calls.map(({ params }, index) => ({ loc: ['simulation', 'assertions', 'tool_calls', index, 'params'], matchers: params })),
+    ...tool_mocks.tools.map(({ when }, index) => ({ loc: ['simulation', 'tool_mocks', 'tools', index, 'when'], matchers: when ?? {} })),
+  ];
+  return places.flatMap(({ loc, matchers }) =>
+    Object.entries(matchers).flatMap(([name, { type, value }]) => (type === 'regex' ? [{ loc: [...loc, safeKey(name)], value }] : [])),
+  );
 }
 
 async function agentProblems({ models }: Context, { teamId, workspaceId }: TestOwner, agentIds: readonly string[]): Promise<Problem[]> {

@@ -20,6 +20,9 @@ const nextReply = { name: 'Greets', test_type: 'next_reply', conversation: [{ ro
 const simulation = { scenario: 'Wants a table', success_conditions: [{ name: 'booked', description: 'A table is booked' }] };
 const simulationTest = { name: 'Books', test_type: 'simulation', simulation };
 
+const patterns = (value: string, count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { type: 'regex', value }]));
+
 describe('an agent test (supplement 4.14)', () => {
   it('reads back with every default', async () => {
     const { status, body } = await create(simulationTest);
@@ -87,6 +90,23 @@ describe('an agent test (supplement 4.14)', () => {
         simulation: { ...simulation, assertions: { tool_calls: [{ tool: 't', params: { day: { type: 'regex', value: '(' } } }] } },
       },
       ['body', 'simulation', 'assertions', 'tool_calls', '0', 'params', 'day'],
+    ],
+    [
+      'more regular expressions than a test may have, however long they take to read',
+      {
+        ...simulationTest,
+        simulation: {
+          ...simulation,
+          tool_mocks: { tools: Array.from({ length: 21 }, () => ({ tool: 't', result: 1, when: patterns('(a|b)*c{1,100}'.repeat(5), 25) })) },
+          assertions: { tool_calls: Array.from({ length: 20 }, () => ({ tool: 't', params: patterns('(a|b)*c{1,100}'.repeat(5), 100) })) },
+        },
+      },
+      ['body', 'simulation'],
+    ],
+    [
+      'a broken regular expression of a mocked answer',
+      { ...simulationTest, simulation: { ...simulation, tool_mocks: { tools: [{ tool: 't', result: 1, when: patterns('(?=', 1) }] } } },
+      ['body', 'simulation', 'tool_mocks', 'tools', '0', 'when', 'p0'],
     ],
     [
       'a model that is not offered',
