@@ -7,8 +7,11 @@
 export const MOST_GROWTH = 2.6;
 const SMALLEST = 256;
 const MEASURABLE_MS = 1;
+/** What stands around such work, requests and their errors, takes about a millisecond itself. */
+const MEASURABLE_IN_TURNS_MS = 5;
 const TRIES = 5;
 const ROUNDS = 12;
+const LEAST_ROUNDS = 2;
 
 /** The worst growth between a size and its double. */
 export interface Growth {
@@ -42,6 +45,22 @@ export function growthOf<Input>({ make, run, longest }: Work<Input>): Growth {
     half = whole;
   }
   return worst;
+}
+
+/**
+ * The growth from half the longest size to all of it, of work that is done in turns with everything else; 0 where there is too little of it.
+ * The quickest of several times counts, as others use the processor as well.
+ */
+export async function growthInTurns<Input>({ make, run, longest }: Work<Input>): Promise<number> {
+  const [half, whole] = [make(Math.floor(longest / 2)), make(longest)];
+  let [twiceMs, wholeMs] = [Number.POSITIVE_INFINITY, await timedInTurns(() => run(whole))];
+  for (let round = 0; round < ROUNDS; round++) {
+    if (wholeMs < MEASURABLE_IN_TURNS_MS) return 0;
+    twiceMs = Math.min(twiceMs, (await timedInTurns(() => run(half))) + (await timedInTurns(() => run(half))));
+    wholeMs = Math.min(wholeMs, await timedInTurns(() => run(whole)));
+    if (round >= LEAST_ROUNDS && (2 * wholeMs) / twiceMs <= MOST_GROWTH) break;
+  }
+  return (2 * wholeMs) / twiceMs;
 }
 
 /** A text of one token over and over, as long as it is asked for. */
@@ -90,5 +109,11 @@ function quickest(half: () => unknown, whole: () => unknown): { twiceMs: number;
 function timed(work: () => unknown): number {
   const started = performance.now();
   work();
+  return performance.now() - started;
+}
+
+async function timedInTurns(work: () => unknown): Promise<number> {
+  const started = performance.now();
+  await work();
   return performance.now() - started;
 }

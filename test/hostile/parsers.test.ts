@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { chunkText } from '#config/knowledge-chunks.ts';
 import { parseJson } from '#config/parse-json.ts';
 import { placeholderProblem } from '#config/placeholders.ts';
+import { checkDigest } from '#control-plane/calls/sip-digest.ts';
 import { msgpackParts } from '#control-plane/msgpack-shape.ts';
+import { parseRtp } from '#media/rtp/packet.ts';
 import { parseRtcp } from '#media/rtp/rtcp.ts';
 import { parsePhones } from '#media/speech/flite.ts';
 import { readWav } from '#media/speech/pool/read-wav.ts';
@@ -12,6 +14,7 @@ import { withoutCues } from '#runtime/turn/cues.ts';
 import { judge } from '#runtime/turn/endpointing.ts';
 import { normalised } from '#runtime/turn/normalised.ts';
 import { soundsOf } from '#runtime/turn/word-sounds.ts';
+import { toFault, toTwilioFailure } from '#telephony/carriers/twilio-failure.ts';
 import { decodeBencode } from '#telephony/relay/bencode.ts';
 import { isAnswerable } from '#telephony/sdp.ts';
 import { parseAgentFile } from '../../deploy/cli/agent-file.ts';
@@ -20,6 +23,14 @@ import { HOSTILE_TOKENS, USUAL_CHARS } from './tokens.ts';
 
 const greeting = (text: string) => ({ answeredMs: 0, startMs: 0, endMs: 1, text, tone: null });
 const session = (lines: string) => `v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n${lines}`;
+
+/** Without more, and with sources, an extension and padding. */
+const RTP_HEADS = [
+  [0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
+  [0xbf, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
+];
+const PROOF = { username: 'trunk', password: 'secret' };
+const CALL = { phoneNumber: '+15550100001', algorithms: ['MD5', 'SHA-256'] as const, key: new Uint8Array(32), wallTimeMs: 0, requestUri: undefined };
 
 /** What reads text and bytes of strangers; those with tests of their own in this folder are not here. What they refuse by an error is refused. */
 const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
@@ -30,6 +41,11 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a reply of a media relay': (text) => decodeBencode(Buffer.from(text)),
   'a relay’s text in a dictionary': (text) => decodeBencode(Buffer.from(`d1:a${text}`)),
   RTCP: (text) => parseRtcp(Buffer.from(text)),
+  'an RTP packet': (text) => RTP_HEADS.map((head) => parseRtp(Buffer.concat([Buffer.from(head), Buffer.from(text)]))),
+  'a STUN message where RTP is awaited': (text) => parseRtp(Buffer.from(`\0\x01\0\0\x21\x12\xa4\x42${text}`, 'latin1')),
+  'a digest answer': (text) =>
+    [`Digest ${text}`, `Digest username="${text}`, `Digest nc=1,${text}="`].map((header) => checkDigest(header, PROOF, CALL)),
+  'a refusal of a carrier': (text) => toFault(toTwilioFailure({ status: 400, message: text })),
   'a WAV file': (text) => [...readWav(Buffer.from(`RIFF\0\0\0\0WAVE${text}`), 60)],
   'a text in a file of an agent': (text) => parseAgentFile(`agent:\n  name: |\n    ${text}`, 'agent.yaml'),
   JSON: (text) => parseJson(z.unknown(), text),
