@@ -3,7 +3,7 @@
  * A file never holds a secret: it says `has_secret`, or names a variable of the environment as `${NAME}`.
  */
 import { createTwoFilesPatch } from 'diff';
-import { isNode, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
+import { CST, isNode, isScalar, Lexer, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { z } from 'zod';
 import { isOtherHost } from '#config/credential-host.ts';
 import { CommandError } from './api.ts';
@@ -52,9 +52,12 @@ export function parseAgentFile(text: string, name: string): AgentFile {
 
 /** Aliases of one file: what they stand for is written out each time. */
 const MOST_ALIASES = 100;
+/** Lists and maps inside each other: with every level the parser gets slower. */
+const MOST_LEVELS = 100;
 
 /** A file may be somebody else's: it is read in time and memory linear in its length. */
 function readYaml(text: string, name: string): unknown {
+  if (isTooDeep(text)) throw new CommandError(`${name}: more than ${MOST_LEVELS} lists or maps stand inside each other`);
   const lines = new LineCounter();
   // Its own check for keys that come twice compares each with all others.
   const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines });
@@ -79,6 +82,20 @@ function readYaml(text: string, name: string): unknown {
       `${name}: ${error instanceof ReferenceError ? `more than ${MOST_ALIASES} aliases: write out what they stand for` : (error as Error).message}`,
     );
   }
+}
+
+/** Levels that take no line of their own; those that do are indented, and such a text is as long as the square of them. */
+function isTooDeep(text: string): boolean {
+  let [flow, line] = [0, 0];
+  for (const source of new Lexer().lex(text)) {
+    const type = CST.tokenType(source);
+    if (type === 'flow-map-start' || type === 'flow-seq-start') flow += 1;
+    else if (type === 'flow-map-end' || type === 'flow-seq-end') flow -= 1;
+    else if (type === 'seq-item-ind' || type === 'explicit-key-ind') line += 1;
+    else if (type === 'newline') line = 0;
+    if (flow > MOST_LEVELS || line > MOST_LEVELS) return true;
+  }
+  return false;
 }
 
 /** The text of a file. */

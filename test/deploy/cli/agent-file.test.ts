@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { growthOf, MOST_GROWTH } from '#test/hostile/growth.ts';
+import { growthOf, MOST_GROWTH, repeated } from '#test/hostile/growth.ts';
 import { agentFileText, diffOf, fillSecrets, overlay, parseAgentFile, type StoredFile } from '../../../deploy/cli/agent-file.ts';
 
 const EMPTY: StoredFile = { parley: 1, tools: [], knowledge: [] };
@@ -31,6 +31,18 @@ describe('an agent file', () => {
     ] as const)
       expect(() => read(text)).toThrow(said);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it.each(['[', '{a: ', '- ', '? '])('levels of %j are at most a hundred, and refused in time linear in their number', (token) => {
+    const run = (text: string) => expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
+    run(repeated(token, 101 * token.length));
+    expect(() => parseAgentFile(`${token.repeat(100)}\n`, 'bakery.yaml')).not.toThrow('more than 100');
+    expect(growthOf({ make: (size) => repeated(token, size), run, longest: 240_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
+  });
+
+  it('as many lists and maps stand beside each other as one likes', () => {
+    const items = Array.from({ length: 300 }, (_, index) => `    k${index}: [{ a: 1 }, "]{[-"]`).join('\n');
+    expect(() => read(`config:\n  more:\n${items}\n  list:\n${'  - - a\n'.repeat(300)}`)).not.toThrow();
   });
 
   it('a file of many keys is read in time linear in their number', () => {
