@@ -2,6 +2,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from '#config/limits.ts';
 import type { ChatDelta } from '#runtime/llm/llm.ts';
+import { nameless, type Within } from '#runtime/within.ts';
 import { createPieceCutter, type Piece } from './reply.ts';
 
 /** Cut between two turns of the loop. */
@@ -16,15 +17,17 @@ interface Voice {
 }
 
 /** Gives a voice a whole text, the beginning of it at once. */
-export async function addWhole(voice: Voice, text: string): Promise<void> {
+export async function addWhole(voice: Voice, text: string, within: Within = nameless): Promise<void> {
   const cutter = createPieceCutter();
   for (let at = 0; at < text.length; at += ROUND_CHARS) {
     if (at > 0) await nextRound();
     if (voice.signal.aborted) return;
-    voice.add(...cutter.push(text.slice(at, at + ROUND_CHARS)));
+    within(() => voice.add(...cutter.push(text.slice(at, at + ROUND_CHARS))));
   }
-  voice.add(...cutter.finish());
-  voice.complete();
+  within(() => {
+    voice.add(...cutter.finish());
+    voice.complete();
+  });
 }
 
 /** What a model writes, in texts that are cut quickly. What is longer than a reply is left out. */

@@ -81,7 +81,7 @@ export class ReplyRunner {
   say({ replyId, text, isSpoken }: Extract<Effect, { do: 'say' }>): void {
     const voice = isSpoken ? this.#spoken(replyId, { isSpeculative: false, isFixed: this.#options.isFixed(text) }) : this.#written(replyId);
     this.#runs.set(replyId, { voice, isCommitted: true, turnId: null, usage: null, modelId: '', writtenChars: 0, isNoted: true });
-    void addWhole(voice, text);
+    void addWhole(voice, text, this.#options.within);
   }
 
   /** Runs the model and voices what it writes. */
@@ -176,7 +176,7 @@ export class ReplyRunner {
   }
 
   #spoken(replyId: string, { isSpeculative, isFixed }: { readonly isSpeculative: boolean; readonly isFixed: boolean }): SpokenReply {
-    const { accept, hasLeg, outRateHz, send, synthesizer, voice } = this.#options;
+    const { accept, hasLeg, outRateHz, send, synthesizer, voice, within } = this.#options;
     const options = {
       replyId,
       isFixed,
@@ -189,6 +189,7 @@ export class ReplyRunner {
         send(command);
       },
       canSend: hasLeg,
+      within,
       onAudible: () => accept({ type: 'reply.audible', replyId }),
       onFailed: (error: unknown) => accept({ type: 'reply.failed', replyId, stage: 'synthesis', ...described(error) }),
       nextPieceId: () => {

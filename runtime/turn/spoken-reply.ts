@@ -6,6 +6,7 @@
 import type { LegCommand, PlayoutPosition } from '#media/leg.ts';
 import { RateConverter } from '#media/pcm.ts';
 import { type SpeechChunk, SpeechError, type Synthesizer } from '#media/speech/speech.ts';
+import { nameless, type Within } from '#runtime/within.ts';
 import {
   addAudio,
   addWordTime,
@@ -45,6 +46,8 @@ export interface SpokenReplyOptions {
   readonly onFailed: (error: unknown) => void;
   /** Ids of leg pieces, counted over the whole call. */
   readonly nextPieceId: () => number;
+  /** What names whoever's text is worded. */
+  readonly within?: Within | undefined;
 }
 
 interface Queued {
@@ -176,7 +179,8 @@ export class SpokenReply {
     const piece = mayGoOn ? this.#waiting.shift() : undefined;
     if (piece) {
       this.#isSynthesising = true;
-      void this.#synthesise(this.#worded(piece)).finally(() => {
+      const { within = nameless } = this.#options;
+      void this.#synthesise(within(() => this.#worded(piece))).finally(() => {
         this.#isSynthesising = false;
         this.#work();
       });

@@ -6,6 +6,7 @@ import { resample } from '#media/pcm.ts';
 import type { ChatDelta } from '#runtime/llm/llm.ts';
 import { ReplyRunner, type ReplyRunnerOptions } from '#runtime/turn/reply-runner.ts';
 import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
+import { nameless } from '#runtime/within.ts';
 import { turnsUntil } from '#test/turns-until.ts';
 
 it('supplement 5 a fixed text for who asked for no audio is shown, and no sound of it is made', () => {
@@ -85,6 +86,7 @@ describe('a reply that a model writes at once', () => {
       outRateHz: () => 8_000,
       isFixed: () => false,
       request: async () => ({}),
+      within: nameless,
       traits: () => ({ mode: 'unknown', source: 'unknown' }),
       accept: (fact: TurnFact) => void facts.push(fact),
       send: () => undefined,
@@ -157,6 +159,7 @@ describe('a reply that a model writes at once', () => {
 it('a fixed text as long as its variables is cut in turns with everything else, its beginning at once', async () => {
   const text = 'Hello, dear customer, and welcome. '.repeat(2_000);
   const spoken: string[] = [];
+  let named = 0;
   const runner = new ReplyRunner({
     synthesizer: {
       id: 'chunks',
@@ -169,6 +172,10 @@ it('a fixed text as long as its variables is cut in turns with everything else, 
     voice: { voiceId: null, language: 'en', speed: 1 },
     outRateHz: () => 8_000,
     isFixed: () => true,
+    within: <Result>(work: () => Result): Result => {
+      named += 1;
+      return work();
+    },
     accept: () => undefined,
     send: () => undefined,
     hasLeg: () => true,
@@ -178,4 +185,6 @@ it('a fixed text as long as its variables is cut in turns with everything else, 
   expect(spoken).toEqual(['Hello, dear customer,']);
   runner.commit('r1');
   expect(await turnsUntil(() => spoken.join(' ').length >= text.length - 40)).toBeGreaterThan(text.length / 2_048 - 2);
+  // Whoever stands still in any of them is named.
+  expect(named).toBeGreaterThanOrEqual(text.length / 2_048 + spoken.length);
 });
