@@ -1,7 +1,7 @@
 /** Bodies that need not be JSON: MessagePack, forms and multipart forms, all as the plain object a route's schema checks (supplement 4.9, 4.11, 4.12). */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import fastifyMultipart, { type Multipart } from '@fastify/multipart';
-import { Decoder } from '@msgpack/msgpack';
+import { decodeAsync } from '@msgpack/msgpack';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -64,12 +64,11 @@ export function acceptBodies(scope: ApiServer, { kinds, json, mostBytes, mostFie
   }
 }
 
-const decoder = new Decoder();
-
 /** Reads one MessagePack value, in turns with everything else. Rejects with `malformed_body`. */
 export async function readMsgpack(bytes: Uint8Array): Promise<unknown> {
   try {
-    return await decoder.decodeAsync(soundParts(bytes));
+    // A decoder for each value: one that failed keeps what it had begun, and puts the next value into it.
+    return await decodeAsync(soundParts(bytes));
   } catch (error) {
     throw fault('malformed_body', { kind: 'MessagePack' }, { cause: error });
   }

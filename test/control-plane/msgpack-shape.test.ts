@@ -66,6 +66,15 @@ it.each([
   expect(isReasonableMsgpack(bytes)).toBe(false);
 });
 
+it.each([
+  ['a map whose key is nil', [0x83, 0xc0, ...encode('event'), ...encode('text'), ...encode('text'), ...encode('of another'), ...encode('x')]],
+  ['a key called __proto__', [0x81, ...encode('__proto__'), 0x01]],
+  ['a list that is cut off', [0xdc, 0x27, 0x10, ...Array.from({ length: 999 }, () => 0xc0)]],
+])('security: %s is refused, and nothing of it is in the next value', async (_, bytes) => {
+  await expect(readMsgpack(Uint8Array.from(bytes))).rejects.toThrow();
+  expect(await readMsgpack(encode({ event: 'stop' }))).toEqual({ event: 'stop' });
+});
+
 it('a long value is read in turns with everything else, an ordinary one at once', async () => {
   const items = Array.from({ length: 8_000 }, (_, index) => ({ [`k${index}`]: `värde ${index}`, more: [] }));
   const bytes = encode({ items, reference: new Uint8Array(300_000) });
