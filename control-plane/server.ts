@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
   LogController,
   type RawReplyDefaultExpression,
@@ -104,9 +105,11 @@ function addHooks(app: ApiServer, context: Context): void {
     }
     return undefined;
   });
-  // Behind the body, which may be slow to come. A form is read by a hook of its route.
-  app.addHook('preValidation', async (request, reply) => (isForm(request) ? undefined : takeTurn(context, request, reply)));
-  app.addHook('preHandler', async (request, reply) => (isForm(request) ? takeTurn(context, request, reply) : undefined));
+  // Behind the body, which may be slow to come, and which forms have read by a hook of their own.
+  const turn = (request: FastifyRequest, reply: FastifyReply) => takeTurn(context, request, reply);
+  app.addHook('onRoute', (route) => {
+    route.preValidation = [route.preValidation ?? [], turn].flat();
+  });
   app.addHook('onResponse', async (request, reply) => {
     // The route's pattern, never the address itself: it may carry numbers or tokens.
     const route = request.routeOptions.url ?? 'none';
@@ -115,10 +118,6 @@ function addHooks(app: ApiServer, context: Context): void {
     traceRequest(context, request, reply);
     request.log.debug({ method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   });
-}
-
-function isForm({ headers }: FastifyRequest): boolean {
-  return headers['content-type']?.toLowerCase().startsWith('multipart/') ?? false;
 }
 
 /** Headers that let any page read the answer, never with credentials. */

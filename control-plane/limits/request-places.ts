@@ -27,6 +27,8 @@ const REFUSALS: ReadonlySet<number> = new Set([402, 403, 429]);
 const REFUSED_MS = 100;
 /** Bytes of uploads an account may send as fast as they come. */
 const UPLOAD_BURST_BYTES = 8 * 1_048_576;
+/** What an upload of no stated size counts for there. */
+const UNSTATED_BYTES = 4 * 1_048_576;
 
 type Parts = Pick<Context, 'clock' | 'ledger' | 'settings' | 'coordination' | 'turns'>;
 
@@ -63,15 +65,20 @@ function inProgress({ ledger }: Parts): InProgress {
 /** Takes what a request with a body needs, until it is answered or given up. Throws `too_many_at_once`, `too_many_a_minute`, `speech_busy`, `overdrawn`. */
 export async function takeRequestPlaces(context: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { caller } = request;
-  if (!caller) return;
+  const bytes = announcedBytes(request);
+  const isSpeech = request.routeOptions.config.isSpeech === true;
+  if (!caller || !(isSpeech || bytes === null || bytes > SMALL_BYTES)) return;
   const untilAnswered = (release: () => void) => {
     reply.raw.once('close', release);
     // It may be over by now.
     if (reply.raw.destroyed || reply.raw.writableFinished) release();
   };
-  const bytes = announcedBytes(request);
+  // Refusals take turns, too.
+  const turn = context.turns.take(caller.userId);
+  untilAnswered(() => turn.leave(0));
+  await turn.begun;
   try {
-    if (request.routeOptions.config.isSpeech === true) {
+    if (isSpeech) {
       // Its bytes are bounded by the places and by what the route takes.
       untilAnswered(await takeSpeech(context, caller));
       inProgress(context).admitted.add(caller);
@@ -79,8 +86,9 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
       onceLarge(request, (mostBytes) => {
         // Neither its reader nor its handler goes on before it is known whether it may.
         request.raw.pause();
-        const decided = takeUpload(context, caller, mostBytes).then((release) => {
+        const decided = takeUpload(context, caller, mostBytes).then(async (release) => {
           untilAnswered(release);
+          await pace(context, caller, UNSTATED_BYTES);
           request.raw.resume();
         });
         inProgress(context).undecided.set(request, decided);
@@ -88,13 +96,15 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
           if (!reply.sent) reply.header('Connection', 'close').send(error);
         });
       });
-    } else if (bytes > SMALL_BYTES) untilAnswered(await takeUpload(context, caller, bytes));
-    if (bytes === null || bytes > SMALL_BYTES) pace(context, caller, request);
+    } else untilAnswered(await takeUpload(context, caller, bytes));
+    turn.leave(0);
   } catch (error) {
+    turn.leave(REFUSED_MS);
     // What is still to come of a refused upload is not read.
     if (bytes === null || bytes > SMALL_BYTES) reply.header('Connection', 'close');
     throw error;
   }
+  if (bytes !== null) await pace(context, caller, bytes);
 }
 
 /** Waits until the request is one of those of its account that are worked on. Throws what `takeRequestPlaces` does, and `too_many_at_once`. */
@@ -178,25 +188,18 @@ function onceLarge({ raw, routeOptions }: FastifyRequest, tell: (mostBytes: numb
   raw.on('data', count);
 }
 
-/** Reads an upload no faster than its account may send while others ask, too. */
-function pace(context: Parts, { userId }: Caller, { raw }: FastifyRequest): void {
+/** Waits before an upload is read while its account has sent more than it may and others ask, too. */
+async function pace(context: Parts, { userId }: Caller, bytes: number): Promise<void> {
   const { clock, settings, turns } = context;
   const { uploadPaces } = inProgress(context);
   const perSecond = settings.LIMIT_UPLOAD_BYTES_PER_SECOND;
-  if (perSecond === Number.POSITIVE_INFINITY) return;
+  if (bytes <= SMALL_BYTES || perSecond === Number.POSITIVE_INFINITY || !turns.hasOthers(userId)) return;
   for (const [id, rested] of uploadPaces) if (rested.has(UPLOAD_BURST_BYTES)) uploadPaces.delete(id);
   const bucket = uploadPaces.get(userId) ?? new TokenBucket(clock, { perSecond, burst: UPLOAD_BURST_BYTES });
   uploadPaces.set(userId, bucket);
-  // Listening alone would start the body before its reader is there.
-  raw.pause();
-  raw.on('data', (chunk: { readonly length: number }) => {
-    if (!turns.hasOthers(userId)) return;
-    bucket.take(chunk.length);
-    const waitMs = bucket.waitMs(0);
-    if (waitMs === 0) return;
-    raw.pause();
-    clock.after(waitMs, () => raw.resume());
-  });
+  const waitMs = bucket.waitMs(0);
+  bucket.take(bytes);
+  if (waitMs > 0) await clock.sleep(waitMs);
 }
 
 /** Adds to what an account has in progress; returns what takes it off again, once. */

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Turns } from '#control-plane/limits/turns.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
@@ -82,7 +81,7 @@ describe('turns of accounts', () => {
 describe('turns over HTTP', () => {
   let api: TestApi;
   beforeEach(async () => {
-    api = await openTestApi({ LIMIT_REQUESTS: '1', LIMIT_AGENTS: '1', LIMIT_UPLOAD_BYTES_PER_SECOND: '1000000' });
+    api = await openTestApi({ LIMIT_REQUESTS: '1', LIMIT_AGENTS: '1', LIMIT_UPLOAD_BYTES_PER_SECOND: '1000000', OVERDRAFT_LIMIT: '0.50' });
   });
   afterEach(() => api.close());
 
@@ -104,28 +103,40 @@ describe('turns over HTTP', () => {
     expect((await next).status).toBe(200);
   });
 
-  it('an upload is read no faster than its account may send while another asks, and as fast as it comes otherwise', async () => {
-    const user = await api.createUser();
-    await api.app.listen({ host: '127.0.0.1', port: 0 });
-    const { port } = api.app.server.address() as AddressInfo;
-    const form = new FormData();
-    for (const [name, value] of Object.entries({ type: 'tts', train_mode: 'fast', title: 'x', visibility: 'private', texts: 'Hello.' }))
-      form.set(name, value);
-    form.set('voices', new Blob([Buffer.alloc(10_000_000, 65)]), 'a.wav');
-    const upload = () => fetch(`http://127.0.0.1:${port}/model`, { method: 'POST', headers: { authorization: `Bearer ${user.key}` }, body: form });
-    await api.clock.advance(11_000);
-    expect((await upload()).status).toBe(201);
-    await agents(api.rootKey);
+  it('refusals of speech and of uploads take turns, too', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    await api.context.ledger.post({ userId: greedy.userId, key: 'spent', kind: 'settle', amountMicros: -11_000_000 });
+    await agents(other.key);
+    const speak = () => api.request('POST', '/v1/tts', { key: greedy.key, body: { text: 'Hello.', format: 'wav' } });
+    expect((await speak()).body.reason).toBe('overdrawn');
     let isAnswered = false;
-    const second = upload().finally(() => {
+    const next = speak().finally(() => {
       isAnswered = true;
     });
-    for (let request = 0; request < 20; request++) await agents(api.rootKey);
+    expect((await agents(other.key)).status).toBe(200);
     expect(isAnswered).toBe(false);
-    for (let wait = 0; !isAnswered && wait < 1_000; wait++) {
-      await api.clock.advance(10);
-      await agents(api.rootKey);
-    }
-    expect((await second).status).toBe(201);
+    await api.clock.advance(100);
+    expect((await next).status).toBe(402);
+  });
+
+  it('an upload waits for the time of those before it while another account asks, and is read as it comes otherwise', async () => {
+    const user = await api.createUser();
+    const body = `${' '.repeat(10_000_000)}{"name":"One more"}`;
+    const headers = { 'content-length': String(body.length) };
+    const upload = () => api.request('POST', '/v1/agent/agents', { key: user.key, raw: body, headers });
+    await api.clock.advance(11_000);
+    for (let alone = 0; alone < 3; alone++) expect((await upload()).status).toBe(413);
+    await agents(api.rootKey);
+    // The second one, too: what is there at first is enough for one.
+    for (let first = 0; first < 2; first++) void upload();
+    await agents(api.rootKey);
+    let isAnswered = false;
+    const third = upload().finally(() => {
+      isAnswered = true;
+    });
+    for (let request = 0; request < 5; request++) await agents(api.rootKey);
+    expect(isAnswered).toBe(false);
+    await api.clock.advance(30_000);
+    expect((await third).status).toBe(413);
   });
 });
