@@ -243,7 +243,7 @@ describe('a run that is lost', () => {
     expect([await dies(runId), await dies(runId)]).toEqual(['running', 'error']);
   });
 
-  it('was started and not handed over: that counts for nothing', async () => {
+  it('was started and not handed over, as its worker cannot be reached: it is queued, and that counts for nothing', async () => {
     const agentId = await createAgent();
     await createTest(agentId);
     api.dispatch.unreachable = 'gateway_unreachable';
@@ -301,18 +301,6 @@ describe('a run that is lost', () => {
     await finish(PASSED, 0);
     await finish(PASSED, 1);
     expect((await runsOf(batch_id)).map((each: { status: string }) => each.status)).toEqual(['passed', 'passed']);
-  });
-
-  it('by an unreachable worker is not counted as running', async () => {
-    const agentId = await createAgent();
-    await createTest(agentId);
-    api.dispatch.unreachable = 'gateway_unreachable';
-    const { batch_id } = (await run(agentId)).body;
-    expect(await runsOf(batch_id)).toMatchObject([{ status: 'queued' }]);
-    api.dispatch.unreachable = null;
-    await api.clock.advance(2_000);
-    await runner.idle();
-    expect(await runsOf(batch_id)).toMatchObject([{ status: 'running' }]);
   });
 });
 
