@@ -1,6 +1,6 @@
 /** The keys of sessions that a backup leaves out: the file `parley backup` keeps them in, one for each deployment, and where `parley restore` finds the newest ones. */
 import { createWriteStream, existsSync } from 'node:fs';
-import { readFile, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
@@ -18,37 +18,61 @@ export const KEYS_FILE = 'parley-session-keys-<deployment>.ndjson';
 /**
  * Writes the keys of all sessions into the deployment's file in a directory, in place of older ones: those open what was erased since. Returns the file.
  * Throws `CommandError` when the file that is there has keys and the deployment knows none of their sessions, not even as erased: one that was started afresh would
- * make every older tar unreadable; or when that file is damaged. The new keys are put into a file of their own then.
+ * make every older tar unreadable; or when that file is damaged. The new keys are put into a file apart then. Such a file goes once the deployment knows every
+ * session that has its key there; until then it stays, which is said on standard error.
  */
 export async function fetchKeys(api: Api, directory: string): Promise<string> {
   const response = await api.send('POST', '/admin/backup/session-keys');
   const deployment = response.headers.get('parley-deployment') ?? '';
   if (!deploymentName.test(deployment)) throw new CommandError('the product there does not say which deployment it is: update it');
   const file = join(directory, keysFileOf(deployment));
-  const [partial, apart] = [`${file}.partial`, file.replace(/\.ndjson$/, '-afresh.ndjson')];
+  const partial = `${file}.partial`;
   try {
     await pipeline(response.body as unknown as AsyncIterable<Uint8Array>, createWriteStream(partial, { mode: 0o600, flush: true }));
-    const reason = existsSync(file) ? await reasonToKeep(file, partial) : null;
-    await rename(partial, reason === null ? file : apart);
-    if (reason !== null) throw new CommandError(`${file} ${reason}, and the newest keys are in ${apart}: move the file away with its tars`);
-    // What it may still open was erased since.
-    await rm(apart, { force: true });
+    const known = new Set((await linesOf(partial)).map(({ session_id }) => session_id));
+    const reason = existsSync(file) ? await reasonToKeep(file, known, 'one') : null;
+    const apart = await filesApart(directory, deployment);
+    const outdated: string[] = [];
+    for (const each of apart) {
+      const stays = await reasonToKeep(each, known, 'every');
+      if (stays === null) outdated.push(each);
+      else console.error(`${each} ${stays}: it stays, keep it with its tars`);
+    }
+    const place = reason === null ? file : (outdated[0] ?? unusedName(file, apart));
+    await rename(partial, place);
+    // What these may still open was erased since.
+    for (const each of outdated) if (each !== place) await rm(each);
+    if (reason !== null) throw new CommandError(`${file} ${reason}, and the newest keys are in ${place}: move the file away with its tars`);
   } finally {
     await rm(partial, { force: true });
   }
   return file;
 }
 
-/** Why a newer file must not replace this one; null when it may. */
-async function reasonToKeep(file: string, newer: string): Promise<string | null> {
-  const known = new Set((await linesOf(newer)).map(({ session_id }) => session_id));
+/** The files a deployment's keys were put into while the file of that name was not theirs to replace. */
+async function filesApart(directory: string, deployment: string): Promise<string[]> {
+  const start = keysFileOf(deployment).replace('.ndjson', '-afresh');
+  const names = (await readdir(directory)).filter((name) => name.startsWith(start) && /^(-\d+)?\.ndjson$/.test(name.slice(start.length)));
+  return names.map((name) => join(directory, name));
+}
+
+function unusedName(file: string, used: readonly string[]): string {
+  const nameOf = (count: number) => file.replace(/\.ndjson$/, `-afresh${count === 1 ? '' : `-${count}`}.ndjson`);
+  let count = 1;
+  while (used.includes(nameOf(count))) count += 1;
+  return nameOf(count);
+}
+
+/** Why a file must not go although newer keys are here; null when it may, as one or every session that has its key in it is known. */
+async function reasonToKeep(file: string, known: ReadonlySet<string>, needed: 'one' | 'every'): Promise<string | null> {
   const kept = await keysOf(file).catch((error: unknown) => {
     if (error instanceof CommandError) return null;
     throw error;
   });
   if (kept === null) return 'is damaged';
-  if (kept.size === 0 || [...kept.keys()].some((session) => known.has(session))) return null;
-  return `has the keys of ${kept.size} sessions the product knows nothing of, so it was started afresh`;
+  const lost = [...kept.keys()].filter((session) => !known.has(session)).length;
+  if (lost === 0 || (needed === 'one' && lost < kept.size)) return null;
+  return `has the keys of ${lost} sessions the product knows nothing of`;
 }
 
 /** The keys in the first place there are any: the file that was named, the deployment the backup is from, its file beside the backup. */

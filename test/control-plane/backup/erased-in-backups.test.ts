@@ -163,6 +163,47 @@ it('the keys of a deployment that was started afresh are kept too, and open its 
   expect([existsSync(apart), readFileSync(keysFile(), 'utf8')]).toEqual([false, expect.stringContaining(id)]);
 });
 
+/** A backup of the keys, which may have been put apart. */
+async function backUpKeys(): Promise<string> {
+  const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
+  return (await runParley(['backup', '--keys-only'], { folder, environment })).err;
+}
+
+it('the keys of a fresh start stay when the deployment before it is back, and the operator is told', PATIENCE, async () => {
+  const { sessions } = api.context.models;
+  await callOf('u-1');
+  await parley('backup', 'a.tar');
+  const before = await sessions.find({}).lean();
+  await sessions.deleteMany({});
+  const id = await callOf('u-2');
+  const environment = { PARLEY_URL: api.app.listeningOrigin, PARLEY_API_KEY: api.rootKey };
+  await runParley(['backup', 'b.tar'], { folder, environment });
+  await sessions.deleteMany({});
+  await sessions.insertMany(before);
+  const apart = keysFile().replace('.ndjson', '-afresh.ndjson');
+  expect(await backUpKeys()).toMatch(
+    /^\S+-afresh\.ndjson has the keys of 1 sessions the product knows nothing of: it stays, keep it with its tars\n$/,
+  );
+  await parley('restore', 'b.tar', '--data-dir', join(folder, 'restored'), '--keys', apart);
+  expect((await restoredSessions(join(folder, 'restored'), id))[0]?.wrapped_key).not.toBeNull();
+});
+
+it('a second fresh start has its keys in a file of its own, which its next backup replaces', PATIENCE, async () => {
+  const started: string[] = [];
+  for (const person of ['u-1', 'u-2', 'u-3']) {
+    await api.context.models.sessions.deleteMany({});
+    started.push(await callOf(person));
+    await backUpKeys();
+  }
+  const [, second, third] = started;
+  const later = await callOf('u-4');
+  expect(await backUpKeys()).toContain('-afresh-2.ndjson: move the file away');
+  const apart = (end: string) => readFileSync(keysFile().replace('.ndjson', `${end}.ndjson`), 'utf8');
+  expect(apart('-afresh')).toContain(second);
+  expect(apart('-afresh-2')).toMatch(new RegExp(`${third}.*${later}`, 's'));
+  expect(existsSync(keysFile().replace('.ndjson', '-afresh-3.ndjson'))).toBe(false);
+});
+
 it('where every session that has its key in the file was erased, the next backup has its keys', PATIENCE, async () => {
   const gone = await callOf('u-1');
   await parley('backup', 'a.tar');
