@@ -54,8 +54,8 @@ export type SpeechWork = 'synthesis' | 'recognition';
 /** The pool. */
 export interface SpeechPool {
   /**
-   * Takes a place for an account, or returns null when all are taken, or all but the last tenth, which is for accounts that have none. An account has half of the
-   * threads while they have room: however much it asks for, others find one that is not at its work.
+   * Takes a place for an account, or returns null when all are taken. While another account has a place for such work, or had one within 10 s, an account that
+   * has one gets none of the last tenth, and half of the threads while they have room: however much it asks for, others find one that is not at its work.
    */
   take(work: SpeechWork, account: string): SpeechSlot | null;
   /** Starts the threads that would else start with the first request. */
@@ -73,8 +73,10 @@ const STREAMS_PER_THREAD = 20;
 /** A recording is decoded at full speed. */
 const RECORDINGS_PER_THREAD = 4;
 const MOST_THREADS = 4;
-/** The last places of this share are for accounts that have none. */
-const SHARE_OF_NEWCOMERS = 0.1;
+/** One in so many places is for accounts that have none. */
+const PLACES_OF_A_NEWCOMER = 10;
+/** So long another account that has no place any more is expected back. */
+const REMEMBERED_MS = 10_000;
 /** A thread that works is asked for a sign of life so often; it has died when it owes so many. */
 const SIGN_MS = 2_500;
 const MOST_OWED = 4;
@@ -93,28 +95,78 @@ export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
   const streams = options.cores * STREAMS_PER_CORE[options.settings.TTS_PROVIDER === 'local' ? 'local' : 'vendor'];
   const most = Math.min(STREAMS_PER_THREAD * speakers, Math.ceil(streams / speakers) * speakers);
   const groups = {
-    synthesis: { places: most, threads: Array.from({ length: speakers }, () => thread(Math.min(STREAMS_PER_THREAD, most))) },
-    recognition: { places: count * RECORDINGS_PER_THREAD, threads: Array.from({ length: count }, () => thread(RECORDINGS_PER_THREAD)) },
+    synthesis: new ThreadGroup({
+      places: most,
+      threads: Array.from({ length: speakers }, () => thread(Math.min(STREAMS_PER_THREAD, most))),
+      clock,
+    }),
+    recognition: new ThreadGroup({
+      places: count * RECORDINGS_PER_THREAD,
+      threads: Array.from({ length: count }, () => thread(RECORDINGS_PER_THREAD)),
+      clock,
+    }),
   };
   return {
-    take: (work, account) => takeOf(groups[work], account),
-    warm: () => groups.synthesis.threads[0]?.open(),
+    take: (work, account) => groups[work].take(account),
+    warm: () => groups.synthesis.warm(),
     close: async () => {
-      await Promise.all(Object.values(groups).flatMap(({ threads }) => threads.map((thread) => thread.close())));
+      await Promise.all(Object.values(groups).map((group) => group.close()));
     },
   };
 }
 
-function takeOf({ places, threads }: { readonly places: number; readonly threads: readonly SpeechThread[] }, account: string): SpeechSlot | null {
-  const taken = threads.reduce((sum, thread) => sum + thread.load, 0);
-  const own = threads.filter((thread) => thread.loadOf(account) > 0);
-  if (taken >= places - (own.length > 0 ? Math.ceil(places * SHARE_OF_NEWCOMERS) : 0)) return null;
-  const leastBusy = (some: readonly SpeechThread[]) => some.filter((thread) => thread.hasRoom).sort((a, b) => a.load - b.load)[0];
-  const usual = own.length < Math.ceil(threads.length / 2) ? threads : own;
-  const wanted = leastBusy(usual) ?? leastBusy(threads);
-  // Engines take a second to open: who comes meanwhile has a turn on a thread that is open, and the next one finds this open too.
-  const open = wanted?.isOpen === false ? leastBusy(threads.filter(({ isOpen }) => isOpen)) : undefined;
-  return (open ?? wanted)?.take(account, () => wanted?.open()) ?? null;
+/** The threads of one kind of work, and which of them an account gets. */
+class ThreadGroup {
+  readonly #options: { readonly places: number; readonly threads: readonly SpeechThread[]; readonly clock: Clock };
+  /** When accounts gave a place back, the last one last. */
+  readonly #releases = new Map<string, number>();
+
+  constructor(options: { readonly places: number; readonly threads: readonly SpeechThread[]; readonly clock: Clock }) {
+    this.#options = options;
+  }
+
+  take(account: string): SpeechSlot | null {
+    const { places, threads } = this.#options;
+    const taken = threads.reduce((sum, thread) => sum + thread.load, 0);
+    const own = threads.filter((thread) => thread.loadOf(account) > 0);
+    const mustShare = own.length > 0 && this.#hasOthers(account);
+    if (taken >= places - (mustShare ? Math.floor(places / PLACES_OF_A_NEWCOMER) : 0)) return null;
+    const leastBusy = (some: readonly SpeechThread[]) => some.filter((thread) => thread.hasRoom).sort((a, b) => a.load - b.load)[0];
+    const usual = mustShare && own.length >= Math.ceil(threads.length / 2) ? own : threads;
+    const wanted = leastBusy(usual) ?? leastBusy(threads);
+    // Engines take a second to open: who comes meanwhile has a turn on a thread that is open, and the next one finds this open too.
+    const open = wanted?.isOpen === false ? leastBusy(threads.filter(({ isOpen }) => isOpen)) : undefined;
+    return (open ?? wanted)?.take(account, { onWork: () => wanted?.open(), onRelease: () => this.#released(account) }) ?? null;
+  }
+
+  warm(): void {
+    this.#options.threads[0]?.open();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#options.threads.map((thread) => thread.close()));
+  }
+
+  /** Whether another account has a place, or had one a moment ago. */
+  #hasOthers(account: string): boolean {
+    this.#forget();
+    return (
+      this.#options.threads.some((thread) => thread.load > thread.loadOf(account)) || [...this.#releases.keys()].some((other) => other !== account)
+    );
+  }
+
+  #released(account: string): void {
+    this.#forget();
+    this.#releases.delete(account);
+    this.#releases.set(account, this.#options.clock.now());
+  }
+
+  #forget(): void {
+    for (const [account, at] of this.#releases) {
+      if (this.#options.clock.now() - at < REMEMBERED_MS) return;
+      this.#releases.delete(account);
+    }
+  }
 }
 
 interface Listener {
@@ -158,8 +210,8 @@ class SpeechThread {
     return !this.#isClosed && this.load < this.#options.places;
   }
 
-  /** `onWork` is called when the slot is given work. */
-  take(account: string, onWork: () => void): SpeechSlot {
+  /** `onWork` is called when the slot is given work, `onRelease` once. */
+  take(account: string, { onWork, onRelease }: { readonly onWork: () => void; readonly onRelease: () => void }): SpeechSlot {
     this.#add(account, 1);
     let isReleased = false;
     return {
@@ -172,8 +224,10 @@ class SpeechThread {
         return this.#transcribe(audio, options, signal);
       },
       release: () => {
-        if (!isReleased) this.#add(account, -1);
+        if (isReleased) return;
         isReleased = true;
+        this.#add(account, -1);
+        onRelease();
       },
     };
   }

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { readSettings } from '#config/env.ts';
 import type { SpeakOptions } from '#media/speech/pool/speech-jobs.ts';
-import { createSpeechPool, type SpeechSlot } from '#media/speech/pool/speech-pool.ts';
+import { createSpeechPool, type SpeechPool, type SpeechSlot, type SpeechWork } from '#media/speech/pool/speech-pool.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 /** Places for streams, and one that is free again. No thread starts for it. */
@@ -26,15 +26,31 @@ it.each([
   expect(places(environment, cores)).toBe(streams);
 });
 
-it('the last tenth of the places is for accounts that have none', () => {
+/** How many of so many places an account gets. */
+function taken(pool: SpeechPool, work: SpeechWork, account: string, count: number): number {
+  return Array.from({ length: count }, () => pool.take(work, account)).filter((slot) => slot !== null).length;
+}
+
+it('while several accounts speak, the last tenth of the places is for accounts that have none', () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
-  const greedy = Array.from({ length: 12 }, () => pool.take('synthesis', 'greedy'));
-  expect(greedy.filter((slot) => slot !== null)).toHaveLength(10);
-  expect([pool.take('synthesis', 'modest'), pool.take('synthesis', 'modest'), pool.take('synthesis', 'shy')]).toEqual([
-    expect.anything(),
-    null,
-    expect.anything(),
-  ]);
+  expect(taken(pool, 'synthesis', 'modest', 1)).toBe(1);
+  expect(taken(pool, 'synthesis', 'greedy', 12)).toBe(10);
+  expect([pool.take('synthesis', 'modest'), pool.take('synthesis', 'shy')]).toEqual([null, expect.anything()]);
+});
+
+it('an account that is alone has all places; another counts for 10 s after its last', async () => {
+  const clock = new ManualClock();
+  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
+  pool.take('synthesis', 'gone')?.release();
+  await clock.advance(9_999);
+  expect(taken(pool, 'synthesis', 'alone', 12)).toBe(11);
+  await clock.advance(1);
+  expect(taken(pool, 'synthesis', 'alone', 12)).toBe(1);
+});
+
+it('where there are fewer than ten places, none is kept for others', () => {
+  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
+  expect([taken(pool, 'recognition', 'modest', 1), taken(pool, 'recognition', 'greedy', 4)]).toEqual([1, 3]);
 });
 
 const OPTIONS: SpeakOptions = {
@@ -47,9 +63,9 @@ const OPTIONS: SpeakOptions = {
   latency: 'normal',
 };
 
-/** A pool of two threads for speech; each is stuck for ever once it is to say "hang". */
-function stuckPool(clock: ManualClock) {
-  return createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 1, clock, program: new URL('./stuck-thread.ts', import.meta.url) });
+/** A pool of two threads for speech, or of as many as there are cores but one; each is stuck for ever once it is to say "hang". */
+function stuckPool(clock: ManualClock, cores = 1) {
+  return createSpeechPool({ settings: readSettings({}), searchPath: '', cores, clock, program: new URL('./stuck-thread.ts', import.meta.url) });
 }
 
 async function piecesOf(slot: SpeechSlot | null, text: string): Promise<number> {
@@ -59,6 +75,16 @@ async function piecesOf(slot: SpeechSlot | null, text: string): Promise<number> 
   let pieces = 0;
   for await (const _ of speaking ?? []) pieces += 1;
   return pieces;
+}
+
+/** The thread a place is on. */
+async function threadOf(slot: SpeechSlot | null): Promise<number | undefined> {
+  const speaking = slot?.speak(OPTIONS, new AbortController().signal);
+  speaking?.say({ text: 'a', voiceId: null });
+  speaking?.end();
+  const threads: number[] = [];
+  for await (const { chunk } of speaking ?? []) threads.push(chunk.seq);
+  return threads[0];
 }
 
 it('security 6: a thread that gives no sign of life for 10 s is ended and replaced; what it had fails, and other threads go on', async () => {
@@ -89,6 +115,7 @@ it('security 6: closing does not wait for a thread that hangs', async () => {
 it('however much one account asks for, half of the threads are for others', async () => {
   const clock = new ManualClock();
   const pool = stuckPool(clock);
+  pool.take('synthesis', 'modest')?.release();
   const greedy = Array.from({ length: 4 }, () => pool.take('synthesis', 'greedy'));
   const hanging = greedy.map((slot) => piecesOf(slot, 'hang').catch((error: Error) => error.message));
   expect(await piecesOf(pool.take('synthesis', 'modest'), 'a')).toBe(1);
@@ -98,29 +125,35 @@ it('however much one account asks for, half of the threads are for others', asyn
   expect(new Set(await Promise.all(hanging))).toEqual(new Set(['The speech engine stopped: the thread ended']));
 });
 
+it('what an account that is alone asks for is spread over all threads', async () => {
+  const pool = stuckPool(new ManualClock(), 5);
+  const slots = Array.from({ length: 4 }, () => pool.take('synthesis', 'alone'));
+  const threads = await Promise.all(slots.map(threadOf));
+  expect(new Set(threads).size).toBe(4);
+  await pool.close();
+});
+
 it('who comes while another thread is opened for them is served by one that is open', async () => {
   const pool = stuckPool(new ManualClock());
-  pool.take('synthesis', 'silent');
-  const threadOf = async (account: string) => {
+  const served = async (account: string) => {
     const slot = pool.take('synthesis', account);
-    const speaking = slot?.speak(OPTIONS, new AbortController().signal);
-    speaking?.say({ text: 'a', voiceId: null });
-    speaking?.end();
-    const threads: number[] = [];
-    for await (const { chunk } of speaking ?? []) threads.push(chunk.seq);
+    const thread = await threadOf(slot);
     slot?.release();
-    return threads[0];
+    return thread;
   };
-  const first = await threadOf('silent');
-  expect(await threadOf('a')).toBe(first);
-  await vi.waitFor(async () => expect(await threadOf('b')).not.toBe(first));
+  // The first thread is open, and the fuller one.
+  const first = await threadOf(pool.take('synthesis', 'silent'));
+  expect(await served('a')).toBe(first);
+  await vi.waitFor(async () => expect(await served('b')).not.toBe(first));
   await pool.close();
 });
 
 it('on one thread a short text of an account goes before what is left of the long texts of another', async () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
   // The other thread is the fuller one, so that all who speak are on the same.
+  const quiet = pool.take('synthesis', 'quiet');
   for (let place = 0; place < 6; place++) pool.take('synthesis', 'silent');
+  quiet?.release();
   const heard: string[] = [];
   const speak = async (account: string, name: string, text: string) => {
     const speaking = pool.take('synthesis', account)?.speak(OPTIONS, new AbortController().signal);
