@@ -193,9 +193,10 @@ export class Consult {
       false,
     );
     this.#line = line;
-    void addWhole(line, text);
     line.play();
     this.#startTimer(LINE_MS, { is: 'said' });
+    // Last: where it fails at once, the next step has been taken when it returns.
+    void addWhole(line, text);
   }
 
   /** Breaks off what is being said. */

@@ -14,20 +14,26 @@ interface Voice {
   add(...pieces: readonly Piece[]): void;
   /** No more follow. */
   complete(): void;
+  /** The rest of them cannot be made. */
+  fail(error: unknown): void;
 }
 
-/** Gives a voice a whole text, the beginning of it at once. */
+/** Gives a voice a whole text, the beginning of it at once. Never rejects: where it cannot go on, the voice is told. */
 export async function addWhole(voice: Voice, text: string, within: Within = nameless): Promise<void> {
   const cutter = createPieceCutter();
-  for (let at = 0; at < text.length; at += ROUND_CHARS) {
-    if (at > 0) await nextRound();
-    if (voice.signal.aborted) return;
-    within(() => voice.add(...cutter.push(text.slice(at, at + ROUND_CHARS))));
+  try {
+    for (let at = 0; at < text.length; at += ROUND_CHARS) {
+      if (at > 0) await nextRound();
+      if (voice.signal.aborted) return;
+      within(() => voice.add(...cutter.push(text.slice(at, at + ROUND_CHARS))));
+    }
+    within(() => {
+      voice.add(...cutter.finish());
+      voice.complete();
+    });
+  } catch (error) {
+    voice.fail(error);
   }
-  within(() => {
-    voice.add(...cutter.finish());
-    voice.complete();
-  });
 }
 
 /** What a model writes, in texts that are cut quickly. What is longer than a reply is left out. */

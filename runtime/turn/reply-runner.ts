@@ -172,7 +172,11 @@ export class ReplyRunner {
 
   #written(replyId: string): WrittenReply {
     const { accept, event } = this.#options;
-    return new WrittenReply({ replyId, accept, event });
+    return new WrittenReply({ replyId, accept, event, onFailed: (error) => this.#unsaid(replyId, error) });
+  }
+
+  #unsaid(replyId: string, error: unknown): void {
+    this.#options.accept({ type: 'reply.failed', replyId, stage: 'synthesis', ...described(error) });
   }
 
   #spoken(replyId: string, { isSpeculative, isFixed }: { readonly isSpeculative: boolean; readonly isFixed: boolean }): SpokenReply {
@@ -191,7 +195,7 @@ export class ReplyRunner {
       canSend: hasLeg,
       within,
       onAudible: () => accept({ type: 'reply.audible', replyId }),
-      onFailed: (error: unknown) => accept({ type: 'reply.failed', replyId, stage: 'synthesis', ...described(error) }),
+      onFailed: (error: unknown) => this.#unsaid(replyId, error),
       nextPieceId: () => {
         this.#lastPieceId += 1;
         return this.#lastPieceId;

@@ -112,6 +112,14 @@ export class SpokenReply {
     this.#work();
   }
 
+  /** The rest of its text is not coming: it ends with what is audible by now, or is given up where nothing is. */
+  fail(error: unknown): void {
+    if (this.#abort.signal.aborted) return;
+    this.#onFailed(error);
+    if (this.#hasAudio) this.#work();
+    else this.stop();
+  }
+
   /** The turn is taken: more than the first piece may be made. */
   commit(): void {
     this.#isSpeculative = false;
@@ -179,8 +187,7 @@ export class SpokenReply {
     const piece = mayGoOn ? this.#waiting.shift() : undefined;
     if (piece) {
       this.#isSynthesising = true;
-      const { within = nameless } = this.#options;
-      void this.#synthesise(within(() => this.#worded(piece))).finally(() => {
+      void this.#synthesise(piece).finally(() => {
         this.#isSynthesising = false;
         this.#work();
       });
@@ -195,21 +202,32 @@ export class SpokenReply {
     return piece;
   }
 
-  async #synthesise(piece: VoicedPiece): Promise<void> {
+  async #synthesise(piece: Piece): Promise<void> {
+    try {
+      // Awaited, so that a piece that cannot even be worded fails after `add` has returned, as every other does.
+      await this.#made(piece);
+    } catch (error) {
+      if (!this.#abort.signal.aborted) this.#onFailed(error);
+    }
+  }
+
+  /** Words and voices a piece. Rejects where that cannot be done. */
+  async #made(next: Piece): Promise<void> {
+    const { pace, within = nameless } = this.#options;
+    const piece = within(() => this.#worded(next));
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#voice(piece);
         if (this.#abort.signal.aborted) return;
         completePiece(piece);
-        this.#options.pace.learn(piece);
+        pace.learn(piece);
         return;
       } catch (error) {
         if (this.#abort.signal.aborted) return;
         const mayRetry = attempt === 1 && piece.chunks.length === 0 && (!(error instanceof SpeechError) || error.retryable);
         if (mayRetry) continue;
         breakOffPiece(piece);
-        this.#onFailed(error);
-        return;
+        throw error;
       }
     }
   }

@@ -4,9 +4,17 @@ import type { HeardText } from './heard.ts';
 import type { Piece } from './reply.ts';
 import type { TurnFact } from './turn-inputs.ts';
 
+/** What a written reply is built from. */
+interface WrittenReplyOptions {
+  readonly replyId: string;
+  readonly accept: (fact: TurnFact) => void;
+  readonly event: (event: AgentEvent) => void;
+  readonly onFailed: (error: unknown) => void;
+}
+
 /** One written reply. */
 export class WrittenReply {
-  readonly #options: { readonly replyId: string; readonly accept: (fact: TurnFact) => void; readonly event: (event: AgentEvent) => void };
+  readonly #options: WrittenReplyOptions;
   readonly #abort = new AbortController();
   readonly hasBeenSent = false;
   #text = '';
@@ -14,7 +22,7 @@ export class WrittenReply {
   #isShown = false;
   #isOver = false;
 
-  constructor(options: { readonly replyId: string; readonly accept: (fact: TurnFact) => void; readonly event: (event: AgentEvent) => void }) {
+  constructor(options: WrittenReplyOptions) {
     this.#options = options;
   }
 
@@ -32,6 +40,13 @@ export class WrittenReply {
   complete(): void {
     this.#isComplete = true;
     this.#show();
+  }
+
+  /** The rest of it cannot be written. */
+  fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#options.onFailed(error);
   }
 
   commit(): void {

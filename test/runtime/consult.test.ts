@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type ConsultInput, type ConsultState, type ConsultStep, consultStep } from '#runtime/consult.ts';
+import type { Leg, LegCommand } from '#media/leg.ts';
+import type { Recognizer } from '#media/speech/speech.ts';
+import { Consult, type ConsultInput, type ConsultState, type ConsultStep, consultStep } from '#runtime/consult.ts';
 import { consultAnswer, consultPhrases } from '#runtime/consult-phrases.ts';
+import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 
 /** What people say to being asked whether they take a call: a yes, a no, a no that begins as a yes, and a machine. */
 const ANSWERS: Readonly<Record<string, readonly [yes: string, no: string, yesBut: string, machine: string]>> = {
@@ -72,4 +75,26 @@ describe('supplement 4.7 a consultation', () => {
     expect(run(said, { is: 'caller_gone' }, { is: 'hung_up' }).outcome).toBe('caller_gone');
     expect(run(said, { is: 'hung_up' }).outcome).toBe('hung_up');
   });
+});
+
+it('supplement 4.7 a briefing that cannot be said connects them at once rather than after the patience for a line', async () => {
+  const world = new SimulatedClock();
+  const sent: LegCommand[] = [];
+  const consult = new Consult({
+    clock: world,
+    leg: { inRateHz: 8_000, outRateHz: 8_000, send: (command: LegCommand) => void sent.push(command) } as unknown as Leg,
+    rules: { confirms: false, phrases: consultPhrases('en') },
+    briefing: 'お客様からのお電話です。',
+    synthesizer: { id: 'none', voices: [], synthesise: () => Promise.reject(new Error('never asked')) as never },
+    voice: { voiceId: null, language: 'no language', speed: 1 },
+    recognizer: { open: () => ({ write: () => undefined, finalise: () => undefined, close: () => undefined }) } as unknown as Recognizer,
+  });
+  const startedMs = world.now();
+  let outcome = '';
+  void consult.outcome.then((ended) => {
+    outcome = ended;
+  });
+  await world.run(() => outcome !== '', startedMs + 60_000);
+  expect([outcome, world.now() - startedMs]).toEqual(['yes', 0]);
+  expect(sent.map((command) => command.do)).toEqual(['clear']);
 });

@@ -188,3 +188,41 @@ it('a fixed text as long as its variables is cut in turns with everything else, 
   // Whoever stands still in any of them is named.
   expect(named).toBeGreaterThanOrEqual(text.length / 2_048 + spoken.length);
 });
+
+it.each([true, false])(
+  'a fixed text whose rest cannot be cut fails, and nothing of it is played into what follows (spoken: %s)',
+  async (isSpoken) => {
+    const [facts, sent]: [TurnFact[], LegCommand[]] = [[], []];
+    const { promise: made, resolve: make } = Promise.withResolvers<void>();
+    let isBroken = false;
+    const runner = new ReplyRunner({
+      synthesizer: {
+        id: 'slow',
+        voices: [],
+        async *synthesise() {
+          await made;
+          yield { samples: new Int16Array(8), sampleRateHz: 8_000, words: null };
+        },
+      },
+      voice: { voiceId: null, language: 'en', speed: 1 },
+      outRateHz: () => 8_000,
+      isFixed: () => true,
+      within: <Result>(work: () => Result): Result => {
+        if (isBroken) throw new Error('no further');
+        return work();
+      },
+      accept: (fact: TurnFact) => void facts.push(fact),
+      send: (command: LegCommand) => void sent.push(command),
+      hasLeg: () => true,
+      event: () => undefined,
+    } as unknown as ReplyRunnerOptions);
+    runner.say({ do: 'say', replyId: 'r1', text: 'Hello, dear customer, and welcome. '.repeat(100), isSpoken });
+    runner.play('r1');
+    isBroken = true;
+    await turnsUntil(() => facts.length > 0);
+    make();
+    await nextRound();
+    expect(facts).toEqual([{ type: 'reply.failed', replyId: 'r1', stage: 'synthesis', message: 'no further', status: null, isRetryable: true }]);
+    expect(sent).toEqual([]);
+  },
+);

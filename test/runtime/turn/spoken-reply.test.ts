@@ -6,21 +6,17 @@ import { SpokenReply } from '#runtime/turn/spoken-reply.ts';
 
 const RATE_HZ = 8_000;
 
-/** What is sent to the leg for a text that is voiced in these chunks. */
-async function voiced(text: string, chunks: readonly SpeechChunk[], failure: SpeechError | null = null) {
+/** A reply being played, with what is sent of it to the leg and how it fails. */
+function playedReply(synthesise: () => AsyncGenerator<SpeechChunk>, language = 'en') {
   const plays: Extract<LegCommand, { do: 'play' }>[] = [];
   const failures: unknown[] = [];
   let pieces = 0;
-  const synthesise = async function* () {
-    yield* chunks;
-    if (failure) throw failure;
-  };
   const reply = new SpokenReply(
     {
       replyId: 'r1',
       isFixed: false,
       synthesizer: { id: 'chunks', voices: [], synthesise },
-      voice: { voiceId: null, language: 'en', speed: 1 },
+      voice: { voiceId: null, language, speed: 1 },
       pace: new VoicePace(),
       rateHz: RATE_HZ,
       send: (command) => void (command.do === 'play' && plays.push(command)),
@@ -32,11 +28,30 @@ async function voiced(text: string, chunks: readonly SpeechChunk[], failure: Spe
     false,
   );
   reply.play();
+  return { reply, plays, failures };
+}
+
+/** What is sent to the leg for a text that is voiced in these chunks. */
+async function voiced(text: string, chunks: readonly SpeechChunk[], failure: SpeechError | null = null) {
+  const { reply, plays, failures } = playedReply(async function* () {
+    yield* chunks;
+    if (failure) throw failure;
+  });
   reply.add({ text, emotion: null });
   reply.complete();
   await expect.poll(() => plays.at(-1)?.last).toBe(true);
   expect(failures).toEqual(failure ? [failure] : []);
   return { reply, plays };
+}
+
+/** What becomes of these sentences where none in Japanese can be worded. */
+function unworded(...texts: readonly string[]) {
+  const told = playedReply(async function* () {
+    yield sound(100);
+  }, 'no language');
+  for (const text of texts) told.reply.add({ text, emotion: null });
+  told.reply.complete();
+  return told;
 }
 
 const sound = (ms: number): SpeechChunk => ({ samples: new Int16Array((ms * RATE_HZ) / 1_000).fill(900), sampleRateHz: RATE_HZ, words: null });
@@ -60,4 +75,18 @@ it('of a sentence whose voice broke off only what it had come to was heard', asy
     expect(heard.split(' ').length).toBeGreaterThanOrEqual(2);
     expect(heard.split(' ').length).toBeLessThanOrEqual(8);
   }
+});
+
+it('a reply that cannot be worded fails as one that cannot be voiced does: once, and after whoever gave its text has gone on', async () => {
+  const { failures, plays } = unworded('かしこまりました。', 'Yes.');
+  expect(failures).toEqual([]);
+  await expect.poll(() => failures).toEqual([expect.any(RangeError)]);
+  expect(plays).toEqual([]);
+});
+
+it('where a later sentence cannot be worded the reply is played as far as it goes, and ends', async () => {
+  const { failures, plays, reply } = unworded('Yes, of course.', 'かしこまりました。', 'Yes.');
+  await expect.poll(() => plays.map(({ last }) => last)).toEqual([false, true]);
+  expect(failures).toEqual([expect.any(RangeError)]);
+  expect(reply.wholeText).toBe('Yes, of course.');
 });
