@@ -36,7 +36,7 @@ export async function addWhole(voice: Voice, text: string, within: Within = name
   }
 }
 
-/** What a model writes, in texts that are cut quickly. What is longer than a reply is left out. */
+/** What a model writes, in texts that are cut quickly. Of text that is longer than a reply the rest is left out: tools and tokens come after it. */
 export async function* inStretches(deltas: AsyncIterable<ChatDelta>): AsyncGenerator<ChatDelta> {
   let left: number = LIMITS.replyChars;
   let roundChars = 0;
@@ -55,6 +55,5 @@ export async function* inStretches(deltas: AsyncIterable<ChatDelta>): AsyncGener
       roundChars = 0;
       await nextRound();
     }
-    if (left === 0) return;
   }
 }

@@ -4,7 +4,7 @@ import { LIMITS } from '#config/limits.ts';
 import type { LegCommand } from '#media/leg.ts';
 import { resample } from '#media/pcm.ts';
 import type { ChatDelta } from '#runtime/llm/llm.ts';
-import { ReplyRunner, type ReplyRunnerOptions } from '#runtime/turn/reply-runner.ts';
+import { ReplyRunner, type ReplyRunnerOptions, type UsageNote } from '#runtime/turn/reply-runner.ts';
 import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
 import { nameless } from '#runtime/within.ts';
 import { turnsUntil } from '#test/turns-until.ts';
@@ -65,7 +65,7 @@ describe('a reply that a model writes at once', () => {
 
   /** What a model's answer comes to, and how its voice is asked for it. */
   function generated(deltas: readonly ChatDelta[], isSpoken = true) {
-    const [facts, events]: [TurnFact[], { readonly text: string }[]] = [[], []];
+    const [facts, events, notes]: [TurnFact[], { readonly text: string }[], UsageNote[]] = [[], [], []];
     const runner = new ReplyRunner({
       model: {
         id: 'at-once',
@@ -92,13 +92,13 @@ describe('a reply that a model writes at once', () => {
       send: () => undefined,
       hasLeg: () => true,
       event: (event: { readonly text: string }) => void events.push(event),
-      noteUsage: () => undefined,
+      noteUsage: (note: UsageNote) => void notes.push(note),
     } as unknown as ReplyRunnerOptions);
     runner.generate({ do: 'generate', replyId: 'r1', turnId: 1, messages: [], isSpeculative: false, isSpoken });
     runner.play('r1');
     const isDone = () => facts.some(({ type }) => type === 'reply.generated');
     const text = () => facts.flatMap((fact) => (fact.type === 'reply.piece' ? [fact.text] : [])).join(' ');
-    return { runner, facts, events, isDone, text };
+    return { runner, facts, events, notes, isDone, text };
   }
 
   const at = (text: string): ChatDelta => ({ type: 'text', text });
@@ -140,12 +140,20 @@ describe('a reply that a model writes at once', () => {
   });
 
   it(`ends after ${LIMITS.replyChars} characters`, async () => {
-    const reply = generated([at(LONG), at(LONG), { type: 'tool_call', call: { callId: '1', toolName: 'late', input: '{}' } }]);
+    const reply = generated([at(LONG), at(LONG), at(LONG)]);
     await turnsUntil(reply.isDone);
     expect(`${LONG}${LONG}`.startsWith(reply.text())).toBe(true);
     expect(reply.text().length).toBeGreaterThan(LIMITS.replyChars - 100);
     expect(reply.text().length).toBeLessThanOrEqual(LIMITS.replyChars);
-    expect(reply.facts.some(({ type }) => type === 'reply.tool_called')).toBe(false);
+  });
+
+  it.each([LIMITS.replyChars, LIMITS.replyChars + 1])('asks for its tools, and tells its tokens, after %i characters too', async (chars) => {
+    const usage = { inputTokens: 12, outputTokens: 34, cachedInputTokens: 5 };
+    const tool: ChatDelta = { type: 'tool_call', call: { callId: '1', toolName: 'late', input: '{}' } };
+    const reply = generated([at(`${LONG}${LONG}`.slice(0, chars)), at(''), tool, { type: 'finish', usage }]);
+    await turnsUntil(reply.isDone);
+    expect(reply.facts.filter(({ type }) => type === 'reply.tool_called')).toMatchObject([{ call: { toolName: 'late' } }]);
+    expect(reply.notes).toEqual([{ usage, modelId: 'at-once', turnId: 1, discardedTokens: 0 }]);
   });
 
   it('is shown to who reads it once a turn, not once a sentence: each time all of it is told', async () => {
