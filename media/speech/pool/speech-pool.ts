@@ -6,6 +6,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#config/clock.ts';
 import type { Settings } from '#config/env.ts';
+import { type Listener, PieceQueue } from './piece-queue.ts';
 import {
   type AudioPiece,
   type FromThread,
@@ -167,12 +168,6 @@ class ThreadGroup {
       this.#releases.delete(account);
     }
   }
-}
-
-interface Listener {
-  piece(piece: AudioPiece): void;
-  over(transcript: Transcript | null): void;
-  failed(error: Error): void;
 }
 
 /** One thread and the places on it. */
@@ -367,50 +362,5 @@ class SpeechThread {
     this.#rest();
     const failure: JobFailure = 'unavailable';
     for (const listener of [...this.#listeners.values()]) listener.failed(new SpeechJobError(failure, `The speech engine stopped: ${why}`));
-  }
-}
-
-/** Pieces between the thread and a reader that takes them at its own pace; each taken one is told, so that no more than a few ever wait here. */
-class PieceQueue implements Listener {
-  readonly #pieces: AudioPiece[] = [];
-  readonly #taken: () => void;
-  #end: { readonly error: Error | null } | null = null;
-  #wake: () => void = () => {};
-
-  constructor(taken: () => void) {
-    this.#taken = taken;
-  }
-
-  piece(piece: AudioPiece): void {
-    this.#pieces.push(piece);
-    this.#wake();
-  }
-
-  over(): void {
-    this.#end = { error: null };
-    this.#wake();
-  }
-
-  failed(error: Error): void {
-    this.#pieces.length = 0;
-    this.#end = { error };
-    this.#wake();
-  }
-
-  async *read(): AsyncGenerator<AudioPiece> {
-    for (;;) {
-      const piece = this.#pieces.shift();
-      if (piece) {
-        this.#taken();
-        yield piece;
-      } else if (this.#end) {
-        if (this.#end.error) throw this.#end.error;
-        return;
-      } else {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      }
-    }
   }
 }

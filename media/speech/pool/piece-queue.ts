@@ -1,0 +1,54 @@
+/** Pieces between the thread and a reader that takes them at its own pace; each taken one is told, so that no more than a few ever wait here. */
+import type { AudioPiece, Transcript } from './speech-jobs.ts';
+
+/** Who is told what comes of a job on a thread. */
+export interface Listener {
+  piece(piece: AudioPiece): void;
+  over(transcript: Transcript | null): void;
+  failed(error: Error): void;
+}
+
+/** The queue: a listener on one side, read once on the other. */
+export class PieceQueue implements Listener {
+  readonly #pieces: AudioPiece[] = [];
+  readonly #taken: () => void;
+  #end: { readonly error: Error | null } | null = null;
+  #wake: () => void = () => {};
+
+  constructor(taken: () => void) {
+    this.#taken = taken;
+  }
+
+  piece(piece: AudioPiece): void {
+    this.#pieces.push(piece);
+    this.#wake();
+  }
+
+  over(): void {
+    this.#end = { error: null };
+    this.#wake();
+  }
+
+  failed(error: Error): void {
+    this.#pieces.length = 0;
+    this.#end = { error };
+    this.#wake();
+  }
+
+  async *read(): AsyncGenerator<AudioPiece> {
+    for (;;) {
+      const piece = this.#pieces.shift();
+      if (piece) {
+        this.#taken();
+        yield piece;
+      } else if (this.#end) {
+        if (this.#end.error) throw this.#end.error;
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+}
