@@ -12,9 +12,8 @@ import type { Tracing } from '#config/tracing.ts';
 import type { AnalysisJob, ControlMessage, DurableReport, Handover, JobKind, PhoneHandover, WorkerAnswer } from '#config/worker-link.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import type { TestedAgent } from './agent-tests/metered-test.ts';
-import { type CallDeps, startCall } from './call.ts';
-import { traceCall } from './call-trace.ts';
 import { type ControlPlaneClient, connectControlPlane } from './control-plane-client.ts';
+import { type CallEquipment, startJobCall } from './job-call.ts';
 import { type Job, JobTable } from './job-table.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import { type ReplayRequest, replayInThread } from './replay-request.ts';
@@ -73,7 +72,7 @@ export interface WorkerDeps {
   /** 95th percentile of the event loop's lateness since it was last asked, ms. */
   loopLagMs(): number;
   /** The engines, the model and the tools a plan asks for. */
-  equip(plan: CallPlan): Pick<CallDeps, 'recognizer' | 'synthesizer' | 'model' | 'knowledge' | 'createTools' | 'placeCall' | 'mayTransfer'>;
+  equip(plan: CallPlan): CallEquipment;
   /** Dials for a job whose plan says so, and reports how that ended. */
   dial(job: Job, plan: CallPlan): void;
   /** Goes on with a phone call that another worker began, and reports how that ended. */
@@ -137,43 +136,11 @@ export class Worker {
   /** Starts the call of a job whose plan has come, or goes on with one; it waits for its leg. Throws when an engine of the plan cannot be made. */
   startCall(job: Job, plan: CallPlan, handover: Handover | null = null): void {
     const within = this.#inNameOf(job.sessionId);
-    within(() => this.#startCall(job, { plan, handover, within }));
-  }
-
-  #startCall(job: Job, { plan, handover, within }: Pick<CallDeps, 'plan' | 'within'> & { readonly handover: Handover | null }): void {
-    const { clock, logger, random, tracing, uploads } = this.#deps;
-    const session = { sessionId: job.sessionId, epoch: job.epoch };
-    const ofSession = { session_id: job.sessionId, epoch: job.epoch };
-    const trace = traceCall(tracing, plan, clock.wallTime());
-    const call = startCall({
-      plan,
-      clock,
-      random,
-      logger: logger.child({ sessionId: job.sessionId }),
-      ...this.#deps.equip(plan),
-      handover,
-      within,
-      report: (report) => {
-        trace.note(report);
-        this.#client.report(session, report);
-      },
-      live: (event) => {
-        if (isCaption(event)) this.#client.send({ type: 'live', session_id: job.sessionId, epoch: job.epoch, event });
-      },
-      saveRecording: ({ track, segment, startMs, rateHz, samples }) => {
-        const head = { type: 'recording', ...ofSession, track, segment, start_ms: Math.round(this.#wallTimeOf(startMs)), rate_hz: rateHz } as const;
-        uploads.put({ head, bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength) });
-      },
-      saveFlightLog: ({ index, bytes }) => uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: index }, bytes }),
-      onLegLost: () => {
-        // Whoever cannot come back ends by the call's own patience.
-        if (plan.transport.type === 'livekit') void joinRoom(this.#deps, call, plan);
-      },
-    });
+    const call = startJobCall({ ...this.#deps, client: this.#client }, job, { plan, handover, within });
     job.call = call;
     call.ended
       .catch((error: unknown) => {
-        logger.error({ err: error, sessionId: job.sessionId }, 'call failed');
+        this.#deps.logger.error({ err: error, sessionId: job.sessionId }, 'call failed');
         this.reportEnd(job, 'internal_error');
       })
       .finally(() => this.#free(job));
@@ -461,13 +428,4 @@ export class Worker {
     const isFull = this.#isDraining || this.#isLate;
     return { calls: this.#jobs.size, freeSlots: isFull ? 0 : Math.max(0, this.#deps.identity.capacity - this.#jobs.size), loopLagMs };
   }
-
-  #wallTimeOf(monotonicMs: number): number {
-    return this.#deps.clock.wallTime() - (this.#deps.clock.now() - monotonicMs);
-  }
-}
-
-/** True of what the agent is heard to say, which would be lost with the worker; the control plane has no use for the other live events. */
-function isCaption(event: Readonly<Record<string, unknown>>): boolean {
-  return event['type'] === 'transcript' && event['role'] === 'agent';
 }
