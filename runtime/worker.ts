@@ -4,7 +4,7 @@
  */
 import { type AgentTestJob, testError } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
-import type { Clock, Timer } from '#config/clock.ts';
+import type { Clock } from '#config/clock.ts';
 import { Fault } from '#config/errors.ts';
 import type { Logger } from '#config/log.ts';
 import type { AnalysisResult, EndReason } from '#config/session-record.ts';
@@ -15,6 +15,7 @@ import type { TestedAgent } from './agent-tests/metered-test.ts';
 import { type ControlPlaneClient, connectControlPlane } from './control-plane-client.ts';
 import { type CallEquipment, startJobCall } from './job-call.ts';
 import { type Job, JobTable } from './job-table.ts';
+import { Offers } from './offers.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import { type ReplayRequest, replayInThread } from './replay-request.ts';
 import { joinRoom } from './room-call.ts';
@@ -24,20 +25,11 @@ import { nameless, type Within } from './within.ts';
 
 /** A worker that has been alone this long ends its calls; the reaper acts after 150 s, so that both never disagree (design.md §2). */
 const ALONE_MS = 120_000;
-/** A loop this late at the 95th percentile, for this many heartbeats in a row, has no room for another call; one late second is a busy machine. */
-const FULL_LAG_MS = 60;
-const FULL_LAG_HEARTBEATS = 3;
-/** While it is late it takes a call in this time, ms: those that come in a burst ring for longer instead of making it later still… */
-const LATE_PACE_MS = 60;
-/** …and none where it is as late as this: nobody can be talked with then. */
-const HOPELESS_LAG_MS = 1_000;
 /** How long a goodbye may take once the drain is over. */
 const GOODBYE_MS = 6_000;
 /** How long a call told to end may take to do so. */
 const HANG_UP_MS = 3_000;
 const FLUSH_MS = 3_000;
-
-type Offer = Extract<ControlMessage, { type: 'offer' }>;
 
 /** Who this worker is and what it can take. */
 export interface WorkerIdentity {
@@ -86,16 +78,12 @@ export class Worker {
   readonly #deps: WorkerDeps;
   readonly #jobs: JobTable;
   readonly #client: ControlPlaneClient;
-  #isDraining = false;
-  #lateHeartbeats = 0;
-  #loopLagMs = 0;
-  /** Offers that came while the loop was late, the oldest first: a caller rather hears it ring for some seconds longer than be refused. */
-  #held: Offer[] = [];
-  #heldTimer: Timer | null = null;
+  readonly #offers: Offers;
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
     this.#jobs = new JobTable(deps.clock);
+    this.#offers = new Offers({ ...deps, jobs: this.#jobs, send: (message) => this.#client.send(message) });
     this.#client = connectControlPlane({
       url: deps.controlPlaneUrl,
       token: deps.token,
@@ -109,7 +97,7 @@ export class Worker {
         // A web job without a call never got its plan: it is placed again.
         sessions: this.#jobs.all().filter((job) => job.kind === 'phone' || (job.kind === 'web' && job.call !== null)),
       }),
-      load: () => this.#load(),
+      load: () => this.#offers.load(),
       onMessage: (message) => this.#receive(message),
       onAlone: (aloneMs) => {
         if (aloneMs > ALONE_MS) this.#endAll('internal_error');
@@ -159,7 +147,7 @@ export class Worker {
 
   /** Declines offers from now on; live calls get `drainMs`, then a goodbye. Resolves when every call has ended and its reports are stored. */
   async drain(): Promise<void> {
-    this.#isDraining = true;
+    this.#offers.drain();
     const timer = this.#deps.clock.after(this.#deps.drainMs, () => this.#endAll('internal_error', { sayGoodbye: true }));
     const last = this.#deps.clock.after(this.#deps.drainMs + GOODBYE_MS, () => this.#endAll('internal_error'));
     await this.#within(this.#deps.drainMs + GOODBYE_MS + HANG_UP_MS, this.#jobs.idle());
@@ -169,7 +157,7 @@ export class Worker {
   }
 
   async close(): Promise<void> {
-    this.#heldTimer?.cancel();
+    this.#offers.close();
     this.#client.close();
     await this.#deps.media.close();
     await this.#deps.spool.close();
@@ -187,7 +175,7 @@ export class Worker {
   #handle(message: ControlMessage): void {
     switch (message.type) {
       case 'offer':
-        this.#offered(message);
+        this.#offers.take(message);
         return;
       case 'assign':
         this.#assigned(message);
@@ -227,44 +215,6 @@ export class Worker {
       default:
         message satisfies never;
     }
-  }
-
-  #offered(offer: Offer): void {
-    if (this.#isLate && this.#refusalOf(offer) === null) {
-      this.#held.push(offer);
-      this.#takeHeldLater();
-    } else this.#answerOffer(offer);
-  }
-
-  #answerOffer(offer: Offer): void {
-    const session = { session_id: offer.session_id, epoch: offer.epoch };
-    const reason = this.#refusalOf(offer);
-    if (reason) {
-      this.#client.send({ type: 'decline', ...session, reason });
-      return;
-    }
-    this.#jobs.reserve({ sessionId: offer.session_id, epoch: offer.epoch, kind: offer.kind, sipCallId: offer.sip_call_id });
-    this.#client.send({ type: 'accept', ...session });
-  }
-
-  #refusalOf({ kind }: Offer): 'unsupported' | 'draining' | 'full' | null {
-    const { identity, hasSignalling } = this.#deps;
-    if (!identity.kinds.includes(kind) || (kind === 'phone' && !hasSignalling())) return 'unsupported';
-    if (this.#isDraining && kind !== 'analysis') return 'draining';
-    return this.#jobs.size >= identity.capacity ? 'full' : null;
-  }
-
-  /** At their pace, however late this timer itself is. An analysis is nobody who waits: it is taken when the loop is on time again. */
-  #takeHeldLater(sinceMs = this.#deps.clock.now()): void {
-    this.#heldTimer ??= this.#deps.clock.after(LATE_PACE_MS, () => {
-      this.#heldTimer = null;
-      const due = Math.floor((this.#deps.clock.now() - sinceMs) / LATE_PACE_MS);
-      const calls = this.#held.filter(({ kind }) => kind !== 'analysis');
-      const taken = this.#loopLagMs < HOPELESS_LAG_MS ? calls.slice(0, due) : [];
-      this.#held = this.#held.filter((offer) => !taken.includes(offer));
-      for (const offer of taken) this.#answerOffer(offer);
-      if (taken.length < calls.length) this.#takeHeldLater(sinceMs + due * LATE_PACE_MS);
-    });
   }
 
   /** A web call starts at once, so that its greeting is ready when the browser comes; an inbound phone call is started by its INVITE, which waits for this plan. */
@@ -390,7 +340,7 @@ export class Worker {
   }
 
   #drop(sessionId: string, epoch: number): void {
-    this.#held = this.#held.filter((offer) => offer.session_id !== sessionId || offer.epoch !== epoch);
+    this.#offers.drop(sessionId, epoch);
     const job = this.#jobs.get(sessionId, epoch);
     if (!job) return;
     job.call?.end('cancelled');
@@ -413,19 +363,5 @@ export class Worker {
     const limit = new AbortController();
     await Promise.race([work, this.#deps.clock.sleep(ms, limit.signal).catch(() => undefined)]);
     limit.abort();
-  }
-
-  /** A worker without a call has none to protect from another: the first one is better off on a busy machine than refused. */
-  get #isLate(): boolean {
-    return this.#jobs.size > 0 && this.#lateHeartbeats >= FULL_LAG_HEARTBEATS;
-  }
-
-  #load(): { readonly calls: number; readonly freeSlots: number; readonly loopLagMs: number } {
-    const loopLagMs = this.#deps.loopLagMs();
-    this.#loopLagMs = loopLagMs;
-    this.#lateHeartbeats = loopLagMs > FULL_LAG_MS ? this.#lateHeartbeats + 1 : 0;
-    if (!this.#isLate) for (const offer of this.#held.splice(0)) this.#answerOffer(offer);
-    const isFull = this.#isDraining || this.#isLate;
-    return { calls: this.#jobs.size, freeSlots: isFull ? 0 : Math.max(0, this.#deps.identity.capacity - this.#jobs.size), loopLagMs };
   }
 }
