@@ -90,7 +90,8 @@ function isTooDeep(text: string): boolean {
   for (const source of new Lexer().lex(text)) {
     const type = CST.tokenType(source);
     if (type === 'flow-map-start' || type === 'flow-seq-start') flow += 1;
-    else if (type === 'flow-map-end' || type === 'flow-seq-end') flow -= 1;
+    // The lexer names an end so where nothing was begun, too.
+    else if (type === 'flow-map-end' || type === 'flow-seq-end') flow = Math.max(0, flow - 1);
     else if (type === 'seq-item-ind' || type === 'explicit-key-ind') line += 1;
     else if (type === 'newline') line = 0;
     if (flow > MOST_LEVELS || line > MOST_LEVELS) return true;

@@ -40,6 +40,16 @@ describe('an agent file', () => {
     expect(growthOf({ make: (size) => repeated(token, size), run, longest: 240_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
   });
 
+  it.each([
+    [']', '['],
+    ['}', '{a: '],
+  ])('%j before anything is begun makes no room for more levels of %j, however often it comes', (end, start) => {
+    const run = (text: string) => expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
+    run(end.repeat(101) + start.repeat(101));
+    const make = (size: number) => end.repeat(size) + repeated(start, size);
+    expect(growthOf({ make, run, longest: 120_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
+  });
+
   it('as many lists and maps stand beside each other as one likes', () => {
     const items = Array.from({ length: 300 }, (_, index) => `    k${index}: [{ a: 1 }, "]{[-"]`).join('\n');
     expect(() => read(`config:\n  more:\n${items}\n  list:\n${'  - - a\n'.repeat(300)}`)).not.toThrow();
