@@ -55,8 +55,9 @@ export type SpeechWork = 'synthesis' | 'recognition';
 /** The pool. */
 export interface SpeechPool {
   /**
-   * Takes a place for an account, or returns null when all are taken. While another account has a place for such work, or had one within 10 s, an account that
-   * has one gets none of the last tenth, and half of the threads while they have room: however much it asks for, others find one that is not at its work.
+   * Takes a place for an account, or returns null when all are taken. While another account has a place for such work, or asked for or had one within 10 s, an
+   * account that has one gets none of the last tenth (one place at least), and half of the threads while they have room: however much it asks for, others find
+   * one that is not at its work.
    */
   take(work: SpeechWork, account: string): SpeechSlot | null;
   /** Starts the threads that would else start with the first request. */
@@ -76,8 +77,10 @@ const RECORDINGS_PER_THREAD = 4;
 const MOST_THREADS = 4;
 /** One in so many places is for accounts that have none. */
 const PLACES_OF_A_NEWCOMER = 10;
-/** So long another account that has no place any more is expected back. */
+/** So long another account that has no place, or none any more, is expected back. */
 const REMEMBERED_MS = 10_000;
+/** Whichever account asks, the other one that was seen last is one of so many: no more need be remembered. */
+const REMEMBERED_ACCOUNTS = 2;
 /** A thread that works is asked for a sign of life so often; it has died when it owes so many. */
 const SIGN_MS = 2_500;
 const MOST_OWED = 4;
@@ -119,8 +122,8 @@ export function createSpeechPool(options: SpeechPoolOptions): SpeechPool {
 /** The threads of one kind of work, and which of them an account gets. */
 class ThreadGroup {
   readonly #options: { readonly places: number; readonly threads: readonly SpeechThread[]; readonly clock: Clock };
-  /** When accounts gave a place back, the last one last. */
-  readonly #releases = new Map<string, number>();
+  /** When accounts asked for a place or gave one back, the last one last. */
+  readonly #seen = new Map<string, number>();
 
   constructor(options: { readonly places: number; readonly threads: readonly SpeechThread[]; readonly clock: Clock }) {
     this.#options = options;
@@ -128,16 +131,18 @@ class ThreadGroup {
 
   take(account: string): SpeechSlot | null {
     const { places, threads } = this.#options;
+    // Before anything is refused: who never had a place would else be unknown, and whoever has all could take each one back as it is freed.
+    this.#note(account);
     const taken = threads.reduce((sum, thread) => sum + thread.load, 0);
     const own = threads.filter((thread) => thread.loadOf(account) > 0);
     const mustShare = own.length > 0 && this.#hasOthers(account);
-    if (taken >= places - (mustShare ? Math.floor(places / PLACES_OF_A_NEWCOMER) : 0)) return null;
+    if (taken >= places - (mustShare ? Math.max(1, Math.floor(places / PLACES_OF_A_NEWCOMER)) : 0)) return null;
     const leastBusy = (some: readonly SpeechThread[]) => some.filter((thread) => thread.hasRoom).sort((a, b) => a.load - b.load)[0];
     const usual = mustShare && own.length >= Math.ceil(threads.length / 2) ? own : threads;
     const wanted = leastBusy(usual) ?? leastBusy(threads);
     // Engines take a second to open: who comes meanwhile has a turn on a thread that is open, and the next one finds this open too.
     const open = wanted?.isOpen === false ? leastBusy(threads.filter(({ isOpen }) => isOpen)) : undefined;
-    return (open ?? wanted)?.take(account, { onWork: () => wanted?.open(), onRelease: () => this.#released(account) }) ?? null;
+    return (open ?? wanted)?.take(account, { onWork: () => wanted?.open(), onRelease: () => this.#note(account) }) ?? null;
   }
 
   warm(): void {
@@ -148,25 +153,20 @@ class ThreadGroup {
     await Promise.all(this.#options.threads.map((thread) => thread.close()));
   }
 
-  /** Whether another account has a place, or had one a moment ago. */
+  /** Whether another account has a place, or asked for or had one a moment ago. */
   #hasOthers(account: string): boolean {
-    this.#forget();
+    const now = this.#options.clock.now();
     return (
-      this.#options.threads.some((thread) => thread.load > thread.loadOf(account)) || [...this.#releases.keys()].some((other) => other !== account)
+      this.#options.threads.some((thread) => thread.load > thread.loadOf(account)) ||
+      [...this.#seen].some(([other, at]) => other !== account && now - at < REMEMBERED_MS)
     );
   }
 
-  #released(account: string): void {
-    this.#forget();
-    this.#releases.delete(account);
-    this.#releases.set(account, this.#options.clock.now());
-  }
-
-  #forget(): void {
-    for (const [account, at] of this.#releases) {
-      if (this.#options.clock.now() - at < REMEMBERED_MS) return;
-      this.#releases.delete(account);
-    }
+  #note(account: string): void {
+    this.#seen.delete(account);
+    this.#seen.set(account, this.#options.clock.now());
+    const [oldest] = this.#seen.keys();
+    if (oldest !== undefined && this.#seen.size > REMEMBERED_ACCOUNTS) this.#seen.delete(oldest);
   }
 }
 

@@ -41,16 +41,50 @@ it('while several accounts speak, the last tenth of the places is for accounts t
 it('an account that is alone has all places; another counts for 10 s after its last', async () => {
   const clock = new ManualClock();
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
-  pool.take('synthesis', 'gone')?.release();
+  const last = pool.take('synthesis', 'gone');
+  await clock.advance(60_000);
+  last?.release();
   await clock.advance(9_999);
   expect(taken(pool, 'synthesis', 'alone', 12)).toBe(11);
   await clock.advance(1);
   expect(taken(pool, 'synthesis', 'alone', 12)).toBe(1);
 });
 
-it('where there are fewer than ten places, none is kept for others', () => {
+it('where there are fewer than ten places, one is kept for others', () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
-  expect([taken(pool, 'recognition', 'modest', 1), taken(pool, 'recognition', 'greedy', 4)]).toEqual([1, 3]);
+  expect([taken(pool, 'recognition', 'modest', 1), taken(pool, 'recognition', 'greedy', 4)]).toEqual([1, 2]);
+  expect([pool.take('recognition', 'modest'), pool.take('recognition', 'shy')]).toEqual([null, expect.anything()]);
+});
+
+it.each<[SpeechWork, number]>([
+  ['recognition', 4],
+  ['synthesis', 12],
+])('of %s the next place of an account that has all %i is for one that was refused within 10 s', async (work, count) => {
+  const clock = new ManualClock();
+  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
+  const slots = Array.from({ length: count }, () => pool.take(work, 'greedy'));
+  expect(pool.take(work, 'refused')).toBeNull();
+  await clock.advance(9_999);
+  slots[0]?.release();
+  expect([pool.take(work, 'greedy'), pool.take(work, 'refused')]).toEqual([null, expect.anything()]);
+});
+
+it('of two accounts that were refused, the one that asks first has the place that is free next', () => {
+  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: new ManualClock() });
+  const slots = Array.from({ length: 4 }, () => pool.take('recognition', 'greedy'));
+  expect([taken(pool, 'recognition', 'a', 1), taken(pool, 'recognition', 'b', 1), taken(pool, 'recognition', 'greedy', 1)]).toEqual([0, 0, 0]);
+  slots[0]?.release();
+  expect(['greedy', 'a', 'b'].map((account) => taken(pool, 'recognition', account, 1))).toEqual([0, 1, 0]);
+});
+
+it('an account that was refused and does not come back holds nobody up after 10 s', async () => {
+  const clock = new ManualClock();
+  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock });
+  const slots = Array.from({ length: 4 }, () => pool.take('recognition', 'greedy'));
+  expect(pool.take('recognition', 'refused')).toBeNull();
+  slots[0]?.release();
+  await clock.advance(10_000);
+  expect(pool.take('recognition', 'greedy')).not.toBeNull();
 });
 
 const OPTIONS: SpeakOptions = {
