@@ -174,7 +174,8 @@ describe('the media thread', () => {
     const heardBefore = log.frames().length;
     await intruder.speak(localPort, tone(400, 1000));
     const since = log.frames().slice(heardBefore + 8);
-    const loud = since.filter((event) => event.samples.some((sample) => Math.abs(sample) > 500));
+    // What is concealed goes on with the peer's own voice, as long as it takes to fade.
+    const loud = since.filter(({ kind, samples }) => kind !== 'concealed' && samples.some((sample) => Math.abs(sample) > 500));
     intruder.close();
     expect(since.length).toBeGreaterThan(5);
     expect(loud).toEqual([]);
