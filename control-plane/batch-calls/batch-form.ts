@@ -1,6 +1,8 @@
 /** A new batch as a form: `recipients` is a CSV file, objects are JSON, everything else is text; the body its schema checks comes of it. */
 import type { FastifyRequest } from 'fastify';
 import { LIMITS } from '#config/limits.ts';
+import type { Context } from '../context.ts';
+import { takeTurn } from '../limits/request-places.ts';
 import { invalidField } from '../problems.ts';
 import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
@@ -16,10 +18,12 @@ declare module 'fastify' {
 const JSON_FIELDS = new Set(['schedule', 'pacing', 'retry', 'opt_out']);
 
 /** Has the routes of this scope take forms beside JSON; `bodyOptional` is theirs, because the scope looks for itself. */
-export function acceptForms(scope: ApiServer): void {
+export function acceptForms(scope: ApiServer, context: Context): void {
   acceptBodies(scope, { kinds: ['multipart'], json: true, mostBytes: LIMITS.batchUploadBytes, mostFieldBytes: LIMITS.batchUploadBytes });
   scope.decorateRequest('recipientList', null);
-  scope.addHook('preValidation', async (request) => {
+  scope.addHook('preValidation', async (request, reply) => {
+    // A long list is work, also where it is refused.
+    await takeTurn(context, request, reply);
     if (request.isMultipart()) await readForm(request);
     else await readJson(request);
   });

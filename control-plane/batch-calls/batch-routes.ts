@@ -89,7 +89,7 @@ export async function registerBatchCallRoutes(app: ApiServer, context: Context):
 
 /** Beside JSON it takes a form, whose file is the list. */
 function registerCreation(scope: ApiServer, context: Context, record: (batch: BatchCallDocument) => Promise<z.output<typeof batchRecord>>): void {
-  acceptForms(scope);
+  acceptForms(scope, context);
   scope.post(
     URL,
     {

@@ -27,8 +27,9 @@ const REFUSALS: ReadonlySet<number> = new Set([402, 403, 429]);
 const REFUSED_MS = 100;
 /** Bytes of uploads an account may send as fast as they come. */
 const UPLOAD_BURST_BYTES = 8 * 1_048_576;
-/** What an upload of no stated size counts for there. */
-const UNSTATED_BYTES = 4 * 1_048_576;
+/** What an upload of no stated size counts for there, and the most that one counts for: more than that is refused by most routes, unread. */
+const UNSTATED_BYTES = 16 * 1_048_576;
+const MOST_COUNTED_BYTES = 64 * 1_048_576;
 
 type Parts = Pick<Context, 'clock' | 'ledger' | 'settings' | 'coordination' | 'turns'>;
 
@@ -44,6 +45,8 @@ interface InProgress {
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
   /** Uploads whose size was not stated and that wait to hear whether they may go on. */
   readonly undecided: WeakMap<FastifyRequest, Promise<void>>;
+  /** Requests that have asked for their turn. */
+  readonly waited: WeakSet<FastifyRequest>;
 }
 
 const all = new WeakMap<Context['ledger'], InProgress>();
@@ -57,6 +60,7 @@ function inProgress({ ledger }: Parts): InProgress {
     toolTests: new Map(),
     admitted: new WeakSet(),
     undecided: new WeakMap(),
+    waited: new WeakSet(),
   };
   all.set(ledger, known);
   return known;
@@ -104,14 +108,16 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
     if (bytes === null || bytes > SMALL_BYTES) reply.header('Connection', 'close');
     throw error;
   }
-  if (bytes !== null) await pace(context, caller, bytes);
+  if (bytes !== null || isSpeech) await pace(context, caller, bytes ?? UNSTATED_BYTES);
 }
 
-/** Waits until the request is one of those of its account that are worked on. Throws what `takeRequestPlaces` does, and `too_many_at_once`. */
+/** Waits until the request is one of those of its account that are worked on; once for each request. Throws what `takeRequestPlaces` does, and `too_many_at_once`. */
 export async function takeTurn(context: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { caller } = request;
-  if (!caller) return;
-  await inProgress(context).undecided.get(request);
+  const { waited, undecided } = inProgress(context);
+  if (!caller || waited.has(request)) return;
+  waited.add(request);
+  await undecided.get(request);
   const turn = context.turns.take(caller.userId);
   reply.raw.once('close', () => turn.leave(REFUSALS.has(reply.statusCode) ? REFUSED_MS : 0));
   if (reply.raw.destroyed || reply.raw.writableFinished) turn.leave(0);
@@ -198,7 +204,7 @@ async function pace(context: Parts, { userId }: Caller, bytes: number): Promise<
   const bucket = uploadPaces.get(userId) ?? new TokenBucket(clock, { perSecond, burst: UPLOAD_BURST_BYTES });
   uploadPaces.set(userId, bucket);
   const waitMs = bucket.waitMs(0);
-  bucket.take(bytes);
+  bucket.take(Math.min(bytes, MOST_COUNTED_BYTES));
   if (waitMs > 0) await clock.sleep(waitMs);
 }
 

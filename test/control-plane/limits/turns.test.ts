@@ -119,6 +119,36 @@ describe('turns over HTTP', () => {
     expect((await next).status).toBe(402);
   });
 
+  it('a list to call waits for its turn before its rows are checked, and takes one', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    await agents(other.key);
+    const held = api.context.turns.take(greedy.userId);
+    await agents(other.key);
+    let isAnswered = false;
+    const list = api.request('POST', '/v1/agent/batch-calls', { key: greedy.key, body: { recipients: [1, 2] } }).finally(() => {
+      isAnswered = true;
+    });
+    for (let request = 0; request < 5; request++) await agents(other.key);
+    expect(isAnswered).toBe(false);
+    held.leave(0);
+    expect((await list).status).toBe(422);
+  });
+
+  it('an upload that says it is larger than any is refused, and the next one does not wait for its time', async () => {
+    const user = await api.createUser();
+    await agents(api.rootKey);
+    const upload = (bytes: string) => api.request('POST', '/v1/agent/agents', { key: user.key, raw: '{}', headers: { 'content-length': bytes } });
+    expect((await upload('50000000000')).status).toBe(413);
+    let isAnswered = false;
+    const next = upload('9000000').finally(() => {
+      isAnswered = true;
+    });
+    for (let request = 0; request < 3; request++) await agents(api.rootKey);
+    expect(isAnswered).toBe(false);
+    await api.clock.advance(60_000);
+    expect((await next).status).toBe(413);
+  });
+
   it('an upload waits for the time of those before it while another account asks, and is read as it comes otherwise', async () => {
     const user = await api.createUser();
     const body = `${' '.repeat(10_000_000)}{"name":"One more"}`;
