@@ -7,6 +7,7 @@ import type { ApiServer } from '#control-plane/server.ts';
 import { createCustomModel } from '#runtime/llm/custom.ts';
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
+import { chatRequest } from '#test/runtime/llm/chat-request.ts';
 import { growthInTurns, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS, USUAL_CHARS } from './tokens.ts';
 
@@ -86,18 +87,7 @@ describe('what a model streams is read in time linear in its length', () => {
         clock: new ManualClock(),
       });
       // What is no answer is refused: that is not looked at here.
-      await collect(
-        model.stream({
-          messages: [{ role: 'user', content: 'Hello.' }],
-          tools: [],
-          maxOutputTokens: null,
-          sessionId: 's1',
-          endUserId: null,
-          extraBody: null,
-          speculative: false,
-          signal: new AbortController().signal,
-        }),
-      ).catch(() => undefined);
+      await collect(model.stream(chatRequest())).catch(() => undefined);
     });
   });
 });

@@ -11,6 +11,7 @@ import { collect } from '#test/collect.ts';
 import { listenLocally } from '#test/fakes/local-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { callTool, type OpenaiServer, type OpenaiServerOptions, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { chatRequest } from './chat-request.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const opened: { close(): Promise<void> }[] = [];
@@ -25,20 +26,13 @@ async function vendor(options: OpenaiServerOptions = {}): Promise<OpenaiServer> 
 }
 
 function request(over: Partial<ChatRequest> = {}): ChatRequest {
-  return {
+  return chatRequest({
     messages: [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'hello' },
     ],
-    tools: [],
-    maxOutputTokens: null,
-    sessionId: 's1',
-    endUserId: null,
-    extraBody: null,
-    speculative: false,
-    signal: new AbortController().signal,
     ...over,
-  };
+  });
 }
 
 async function ask(model: LanguageModel, over: Partial<ChatRequest> = {}): Promise<ChatDelta[]> {

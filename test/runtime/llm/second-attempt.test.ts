@@ -4,10 +4,11 @@ import { createEgressGuard } from '#config/egress.ts';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
-import type { ChatDelta, ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
+import type { ChatDelta, LanguageModel } from '#runtime/llm/llm.ts';
 import { collect } from '#test/collect.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { chatRequest } from './chat-request.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const opened: { close(): Promise<void> }[] = [];
@@ -16,16 +17,7 @@ afterEach(async () => {
 });
 
 const POLL = { timeout: 20_000 };
-const request: ChatRequest = {
-  messages: [{ role: 'user', content: 'hello' }],
-  tools: [],
-  maxOutputTokens: null,
-  sessionId: 's1',
-  endUserId: null,
-  extraBody: null,
-  speculative: false,
-  signal: new AbortController().signal,
-};
+const request = chatRequest();
 const text = (deltas: readonly ChatDelta[]) => deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
 
 /** An agent on OpenAI's model in a deployment that also has a key for Groq, if `groq` is given. */

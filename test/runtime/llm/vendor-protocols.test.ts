@@ -11,6 +11,7 @@ import { startAnthropicServer } from '#test/fakes/anthropic-server.ts';
 import { startGoogleServer } from '#test/fakes/google-server.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { type ChatScript, callTool, say } from '#test/fakes/openai-server.ts';
+import { chatRequest } from './chat-request.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const opened: { close(): Promise<void> }[] = [];
@@ -24,21 +25,14 @@ const VENDORS = [
 ] as const;
 
 function request(over: Partial<ChatRequest> = {}): ChatRequest {
-  return {
+  return chatRequest({
     messages: [
       { role: 'system', content: 'Be brief.' },
       { role: 'system', content: 'It is noon.' },
       { role: 'user', content: 'hello' },
     ],
-    tools: [],
-    maxOutputTokens: null,
-    sessionId: 's1',
-    endUserId: null,
-    extraBody: null,
-    speculative: false,
-    signal: new AbortController().signal,
     ...over,
-  };
+  });
 }
 
 const text = (deltas: readonly ChatDelta[]) => deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');

@@ -1,0 +1,16 @@
+import type { ChatRequest } from '#runtime/llm/llm.ts';
+
+/** A request of a model as small as they come, with changes. */
+export function chatRequest(over: Partial<ChatRequest> = {}): ChatRequest {
+  return {
+    messages: [{ role: 'user', content: 'hello' }],
+    tools: [],
+    maxOutputTokens: null,
+    sessionId: 's1',
+    endUserId: null,
+    extraBody: null,
+    speculative: false,
+    signal: new AbortController().signal,
+    ...over,
+  };
+}
