@@ -72,11 +72,7 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
   const bytes = announcedBytes(request);
   const isSpeech = request.routeOptions.config.isSpeech === true;
   if (!caller || !(isSpeech || bytes === null || bytes > SMALL_BYTES)) return;
-  const untilAnswered = (release: () => void) => {
-    reply.raw.once('close', release);
-    // It may be over by now.
-    if (reply.raw.destroyed || reply.raw.writableFinished) release();
-  };
+  const untilAnswered = (release: () => void) => onceOver(reply, release);
   // Refusals take turns, too.
   const turn = context.turns.take(caller.userId);
   untilAnswered(() => turn.leave(0));
@@ -119,8 +115,7 @@ export async function takeTurn(context: Parts, request: FastifyRequest, reply: F
   waited.add(request);
   await undecided.get(request);
   const turn = context.turns.take(caller.userId);
-  reply.raw.once('close', () => turn.leave(REFUSALS.has(reply.statusCode) ? REFUSED_MS : 0));
-  if (reply.raw.destroyed || reply.raw.writableFinished) turn.leave(0);
+  onceOver(reply, () => turn.leave(REFUSALS.has(reply.statusCode) ? REFUSED_MS : 0));
   await turn.begun;
 }
 
@@ -172,6 +167,12 @@ async function takeUpload(context: Parts, { userId }: Caller, bytes: number): Pr
     over();
     gone();
   };
+}
+
+/** Calls `then` when a request is answered or given up, which it may be by now; `then` is called once or more. */
+function onceOver({ raw }: FastifyReply, then: () => void): void {
+  raw.once('close', then);
+  if (raw.destroyed || raw.writableFinished) then();
 }
 
 /** How large the body of a request says it is; null when it does not say. */
