@@ -17,6 +17,7 @@ import { createReportSink } from '#control-plane/calls/settle-call.ts';
 import type { Context } from '#control-plane/context.ts';
 import { startControlPlane } from '#control-plane/control-plane.ts';
 import { countPosting, createMetrics } from '#control-plane/health/metrics.ts';
+import { Refusals } from '#control-plane/limits/refusals.ts';
 import { Turns } from '#control-plane/limits/turns.ts';
 import { startRoomKeeper } from '#control-plane/livekit/keep-rooms.ts';
 import { openRooms } from '#control-plane/livekit/rooms.ts';
@@ -163,6 +164,7 @@ async function buildContext(
         : undefined,
     ),
     turns: new Turns(clock, settings.LIMIT_REQUESTS),
+    refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
     bell: createBell(),
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),

@@ -15,6 +15,7 @@ import type { SpeechPool } from '#media/speech/pool/speech-pool.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import type { Bell } from './bell.ts';
 import type { Metrics } from './health/metrics.ts';
+import type { Refusals } from './limits/refusals.ts';
 import type { Turns } from './limits/turns.ts';
 import type { Rooms } from './livekit/rooms.ts';
 import type { DataKeys, SecretBox } from './secrets/secret-box.ts';
@@ -104,6 +105,7 @@ export interface Context {
   readonly tracing: Tracing | null;
   /** Whose requests are worked on. */
   readonly turns: Turns;
+  readonly refusals: Refusals;
   /** Says what this process begins to do, for whoever has to kill it while it stands still. */
   doing(what: string): void;
   /** Base of links; known once the server listens. */

@@ -20,7 +20,8 @@ import { createAuthentication } from './auth.ts';
 import type { Context } from './context.ts';
 import { describeApi } from './describe-api.ts';
 import { hasMoreValuesThan } from './json-values.ts';
-import { takeRequestPlaces, takeTurn } from './limits/request-places.ts';
+import { hasTakenTurn, takeRequestPlaces, takeTurn } from './limits/request-places.ts';
+import { refuseMalformed } from './malformed-http.ts';
 import { InvalidRequest, invalidField, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
 import { traceRequest } from './trace-request.ts';
 
@@ -57,6 +58,7 @@ export async function createServer(context: Context, options: ServerOptions = {}
     requestTimeout: REQUEST_TIMEOUT_MS,
     // What never reaches a route, such as an address that cannot be decoded.
     frameworkErrors: sendProblem,
+    clientErrorHandler: refuseMalformed(context.refusals),
   }).withTypeProvider<ZodTypeProvider>() as unknown as ApiServer;
   // A body that is absent reaches the compiler as null.
   app.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
@@ -109,6 +111,12 @@ function addHooks(app: ApiServer, context: Context): void {
   const turn = (request: FastifyRequest, reply: FastifyReply) => takeTurn(context, request, reply);
   app.addHook('onRoute', (route) => {
     route.preValidation = [route.preValidation ?? [], turn].flat();
+  });
+  app.addHook('onSend', async (request, reply) => {
+    if (reply.statusCode < 400 || reply.statusCode >= 500 || hasTakenTurn(context, request)) return;
+    const { refusals } = context;
+    const maySend = request.caller ? refusals.take(request.caller.userId) : refusals.takeFor(request.ip);
+    if ((await maySend) === false) request.raw.destroy();
   });
   app.addHook('onResponse', async (request, reply) => {
     // The route's pattern, never the address itself: it may carry numbers or tokens.

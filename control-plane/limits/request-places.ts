@@ -119,6 +119,11 @@ export async function takeTurn(context: Parts, request: FastifyRequest, reply: F
   await turn.begun;
 }
 
+/** Whether a request was one of its account's that take turns; what was refused earlier was not. */
+export function hasTakenTurn({ ledger }: Pick<Context, 'ledger'>, request: FastifyRequest): boolean {
+  return all.get(ledger)?.waited.has(request) ?? false;
+}
+
 /** Takes an account's place for a speech request; `release` is called once or more. Throws `speech_busy`, `overdrawn`. */
 export async function takeSpeechPlace(context: Parts, caller: Pick<Caller, 'userId' | 'teamId'>): Promise<() => void> {
   return inProgress(context).admitted.has(caller) ? () => undefined : takeSpeech(context, caller);

@@ -3,9 +3,9 @@
  * Connections that others opened are limited per address; when all places are taken, the one that was silent for longest makes room.
  */
 import type { Socket } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import type { Clock, Timer } from '#config/clock.ts';
 import { LIMITS } from '#config/limits.ts';
+import { networkOf } from '#config/network-of.ts';
 
 /** How many connections there may be, and how long one may say nothing. */
 export interface ConnectionLimits {
@@ -136,11 +136,4 @@ export class Connections {
     this.#forget(key, held);
     held.socket.destroy();
   }
-}
-
-/** What one subscriber has: an IPv4 address, or an IPv6 /64. */
-function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
 }

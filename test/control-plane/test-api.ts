@@ -8,6 +8,7 @@ import { platformModels } from '#config/platform-models.ts';
 import { createBell } from '#control-plane/bell.ts';
 import type { Context } from '#control-plane/context.ts';
 import { countPosting, createMetrics } from '#control-plane/health/metrics.ts';
+import { Refusals } from '#control-plane/limits/refusals.ts';
 import { Turns } from '#control-plane/limits/turns.ts';
 import { registerRoutes } from '#control-plane/routes.ts';
 import { createDataKeys, createSecretBox } from '#control-plane/secrets/secret-box.ts';
@@ -73,7 +74,13 @@ export async function openTestApi(
   stored?: Omit<TestStore, 'dataDir'>,
 ): Promise<TestApi> {
   // No turns and no pace: while a clock stands still whoever waits for it would wait for ever.
-  const settings = readSettings({ DATA_DIR: '/nonexistent', LIMIT_REQUESTS: 'none', LIMIT_UPLOAD_BYTES_PER_SECOND: 'none', ...environment });
+  const settings = readSettings({
+    DATA_DIR: '/nonexistent',
+    LIMIT_REQUESTS: 'none',
+    LIMIT_REFUSALS_PER_SECOND: 'none',
+    LIMIT_UPLOAD_BYTES_PER_SECOND: 'none',
+    ...environment,
+  });
   const clock = over.clock instanceof ManualClock ? over.clock : new ManualClock();
   const store = stored ?? (await openTestStore());
   const metrics = createMetrics();
@@ -93,6 +100,7 @@ export async function openTestApi(
     blobs: memoryBlobs(),
     bell: createBell(),
     turns: new Turns(clock, settings.LIMIT_REQUESTS),
+    refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({ entries: store.models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
     dispatch: { hasWorker: () => false } as unknown as Context['dispatch'],
     egress: createEgressGuard({

@@ -1,0 +1,54 @@
+/**
+ * Refusals go out at a limited pace to each address, or to each account that is known: a client that sends nothing but garbage
+ * takes a connection, not the event loop. Answers other than refusals never wait here.
+ */
+import type { Clock } from '#config/clock.ts';
+import { networkOf } from '#config/network-of.ts';
+import { TokenBucket } from '#config/token-bucket.ts';
+
+/** Seconds' worth of refusals that go out at once. */
+const BURST_SECONDS = 4;
+/** Seconds' worth of refusals that may wait; the connections of further ones are closed. */
+const WAIT_SECONDS = 10;
+
+/** The refusals of one process. */
+export class Refusals {
+  readonly #clock: Pick<Clock, 'now' | 'sleep'>;
+  readonly #perSecond: number;
+  /** By client, the one refused longest ago first. */
+  readonly #buckets = new Map<string, TokenBucket>();
+
+  /** `perSecond` is how many refusals one client gets in a second; infinity is no limit. */
+  constructor(clock: Pick<Clock, 'now' | 'sleep'>, perSecond: number) {
+    this.#clock = clock;
+    this.#perSecond = perSecond;
+  }
+
+  /** How many clients are remembered. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  /** As `take`, for the network an address belongs to. */
+  takeFor(address: string): Promise<boolean> | null {
+    return this.take(networkOf(address));
+  }
+
+  /** Null when a refusal may go to `client` now. Otherwise resolves when it may, or at once with false when too many wait: the connection should be closed. */
+  take(client: string): Promise<boolean> | null {
+    if (this.#perSecond === Number.POSITIVE_INFINITY) return null;
+    const burst = BURST_SECONDS * this.#perSecond;
+    const bucket = this.#buckets.get(client) ?? new TokenBucket(this.#clock, { perSecond: this.#perSecond, burst });
+    // A full bucket is forgotten: it is what a new one would be.
+    this.#buckets.delete(client);
+    for (const [other, rested] of this.#buckets) {
+      if (!rested.has(burst)) break;
+      this.#buckets.delete(other);
+    }
+    this.#buckets.set(client, bucket);
+    const waitMs = bucket.waitMs(1);
+    if (waitMs > WAIT_SECONDS * 1_000) return Promise.resolve(false);
+    bucket.take(1);
+    return waitMs === 0 ? null : this.#clock.sleep(waitMs).then(() => true);
+  }
+}
