@@ -34,23 +34,21 @@ interface Known {
 
 const knownOf = new WeakMap<Context['models'], Known>();
 
+/** Throws `share_of_workers` when a session of this account would be refused now. Cheaper than `placeFairly`, as nothing is stored and charged yet; it decides nothing for later. */
+export async function requireShare(context: Parts, kind: JobOffer['kind'], userId: string): Promise<void> {
+  const known = knownIn(context);
+  await refuseLastTenth(context, known, { kind, userId, others: [...known.placing.values()] });
+}
+
 /** Places a session of this account. Throws `share_of_workers`, and what `Dispatch.place` throws. */
 export async function placeFairly(context: Parts, offer: JobOffer, userId: string): Promise<Placement> {
-  const known = knownOf.get(context.models) ?? { placing: new Map<string, Placing>(), tallies: new Map<string, Tally>() };
-  knownOf.set(context.models, known);
-  forgetOld(known, context.clock.now());
+  const known = knownIn(context);
   const { placing } = known;
-  const asking = [...placing.values()].filter(({ takenMs }) => takenMs === null).length;
   const others = [...placing.values()];
   const own: Placing = { userId, takenMs: null };
-  const { capacity, free, instanceIds } = context.dispatch.slots(offer.kind);
   placing.set(offer.sessionId, own);
   try {
-    // Whoever holds none may always.
-    if (isLastTenth({ capacity, free }, asking) && (await holdsAny(context, userId, others))) {
-      const { held, accounts } = await heldSlots(context, known, { instanceIds, except: own });
-      if (!mayTakeLast(userId, held, accounts)) throw fault('share_of_workers', { seconds: RETRY_SECONDS });
-    }
+    await refuseLastTenth(context, known, { kind: offer.kind, userId, others, own });
     const placement = await context.dispatch.place(offer);
     own.takenMs = context.clock.now();
     return placement;
@@ -58,6 +56,31 @@ export async function placeFairly(context: Parts, offer: JobOffer, userId: strin
     placing.delete(offer.sessionId);
     throw error;
   }
+}
+
+function knownIn({ models, clock }: Parts): Known {
+  const known = knownOf.get(models) ?? { placing: new Map<string, Placing>(), tallies: new Map<string, Tally>() };
+  knownOf.set(models, known);
+  forgetOld(known, clock.now());
+  return known;
+}
+
+interface Asking {
+  readonly kind: JobOffer['kind'];
+  readonly userId: string;
+  /** Being placed when this one asked. */
+  readonly others: readonly Placing[];
+  /** Its own entry among those being placed, once it has one. */
+  readonly own?: Placing;
+}
+
+async function refuseLastTenth(context: Parts, known: Known, { kind, userId, others, own }: Asking): Promise<void> {
+  const { capacity, free, instanceIds } = context.dispatch.slots(kind);
+  const asking = others.filter(({ takenMs }) => takenMs === null).length;
+  // Whoever holds none may always.
+  if (!isLastTenth({ capacity, free }, asking) || !(await holdsAny(context, userId, others))) return;
+  const { held, accounts } = await heldSlots(context, known, { instanceIds, except: own });
+  if (!mayTakeLast(userId, held, accounts)) throw fault('share_of_workers', { seconds: RETRY_SECONDS });
 }
 
 function forgetOld({ placing, tallies }: Known, nowMs: number): void {
@@ -74,7 +97,7 @@ async function holdsAny({ models }: Parts, userId: string, placing: readonly Pla
 /** Which slots count: those on these workers, and those on their way but one. */
 interface Where {
   readonly instanceIds: readonly string[];
-  readonly except: Placing;
+  readonly except: Placing | undefined;
 }
 
 /** How many slots each account holds, those on their way included, and how many accounts there are. */

@@ -5,7 +5,7 @@ import { insertWhole } from '../store/insert-whole.ts';
 import type { SessionDocument, SessionWorker } from '../store/models/session-model.ts';
 import type { JobOffer, Placement } from '../workers/dispatch.ts';
 import { confirmSession, postHold, settleSession } from './charge.ts';
-import { placeFairly } from './fair-slots.ts';
+import { placeFairly, requireShare } from './fair-slots.ts';
 import { keepPlan } from './new-session.ts';
 import { changeSession } from './session-store.ts';
 
@@ -30,6 +30,8 @@ export async function openPlacedSession(
 ): Promise<PlacedSession> {
   const { kind, plan } = job;
   const offer = { sessionId: draft._id, epoch: draft.epoch + 1, kind, sipCallId: draft.sip_call_id };
+  // Before anything is stored: a refusal after that costs eight commands of the store.
+  await requireShare(context, kind, draft.user_id);
   await insertWhole(context.models.sessions, draft);
   const [held, accepted] = await Promise.allSettled([postHold(context, draft), placeFairly(context, offer, draft.user_id)]);
   if (accepted.status === 'rejected') {

@@ -66,6 +66,14 @@ describe('the last tenth of the worker slots', () => {
     expect((await watched(ask)).read).toBe(CAPACITY - LAST_TENTH);
   });
 
+  it('security 5: is refused before anything is stored or charged', async () => {
+    await create(greedy, CAPACITY - LAST_TENTH);
+    const { sessions, ledger } = api.context.models;
+    const before = [await sessions.countDocuments(), await ledger.countDocuments()];
+    expect(statuses(await create(greedy, 3))).toEqual([429, 429, 429]);
+    expect([await sessions.countDocuments(), await ledger.countDocuments()]).toEqual(before);
+  });
+
   it('security 5: costs an account that holds none no count of the others', async () => {
     await create(greedy, CAPACITY - LAST_TENTH);
     const accounts = [vi.spyOn(api.context.models.users, 'countDocuments'), vi.spyOn(api.context.models.users, 'estimatedDocumentCount')];
