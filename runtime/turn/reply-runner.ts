@@ -223,9 +223,9 @@ export class ReplyRunner {
       } else if (delta.type === 'tool_call') this.#called(replyId, delta.call);
       else this.#finished(run, delta);
     };
+    const cutRest = () => within(() => addPieces(cutter.finish()));
     const finish = (fact: TurnFact) =>
       within(() => {
-        addPieces(cutter.finish());
         accept(fact);
         run.voice.complete();
       });
@@ -235,9 +235,17 @@ export class ReplyRunner {
         if (signal.aborted) return;
         within(() => onDelta(delta));
       }
-      if (!signal.aborted) finish({ type: 'reply.generated', replyId });
+      if (signal.aborted) return;
+      cutRest();
+      finish({ type: 'reply.generated', replyId });
     } catch (error) {
-      if (!signal.aborted) finish({ type: 'reply.failed', replyId, stage: 'model', ...described(error) });
+      if (signal.aborted) return;
+      try {
+        cutRest();
+      } catch {
+        // Where cutting is what failed there is no rest; the first failure is told, and ends the reply.
+      }
+      finish({ type: 'reply.failed', replyId, stage: 'model', ...described(error) });
     }
   }
 

@@ -234,3 +234,29 @@ it.each([true, false])(
     expect(sent).toEqual([]);
   },
 );
+
+it('a model’s reply that cannot be cut, and its rest neither, fails instead of hanging', async () => {
+  const facts: TurnFact[] = [];
+  let cuts = 0;
+  const runner = new ReplyRunner({
+    model: {
+      id: 'any',
+      isCustom: false,
+      async *stream() {
+        yield { type: 'text', text: 'Hello, dear customer.' };
+      },
+    },
+    request: async () => ({}),
+    within: <Result>(work: () => Result): Result => {
+      cuts += 1;
+      if (cuts <= 2) throw new Error(`no cut ${cuts}`);
+      return work();
+    },
+    accept: (fact: TurnFact) => void facts.push(fact),
+    event: () => undefined,
+    noteUsage: () => undefined,
+  } as unknown as ReplyRunnerOptions);
+  runner.generate({ do: 'generate', replyId: 'r1', turnId: 1, messages: [], isSpeculative: false, isSpoken: false });
+  await turnsUntil(() => facts.length > 0);
+  expect(facts).toEqual([{ type: 'reply.failed', replyId: 'r1', stage: 'model', message: 'no cut 1', status: null, isRetryable: true }]);
+});
