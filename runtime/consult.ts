@@ -183,7 +183,8 @@ export class Consult {
         canSend: () => true,
         onAudible: () => undefined,
         onFailed: () => {
-          if (line === this.#line) this.take({ is: 'said' });
+          // What is audible of it is said first.
+          if (line === this.#line && !line.isAudible) this.take({ is: 'said' });
         },
         nextPieceId: () => {
           this.#pieces += 1;

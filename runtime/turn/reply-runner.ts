@@ -175,7 +175,10 @@ export class ReplyRunner {
     return new WrittenReply({ replyId, accept, event, onFailed: (error) => this.#unsaid(replyId, error) });
   }
 
+  /** A fixed text that is audible is heard as far as it goes: its playout ends it, and a failure before that would have it count as unheard. */
   #unsaid(replyId: string, error: unknown): void {
+    const run = this.#runs.get(replyId);
+    if (run?.turnId === null && run.voice instanceof SpokenReply && run.voice.isAudible) return;
     this.#options.accept({ type: 'reply.failed', replyId, stage: 'synthesis', ...described(error) });
   }
 

@@ -66,6 +66,8 @@ export class SpokenReply {
   readonly replyId: string;
   readonly #options: SpokenReplyOptions;
   readonly #abort = new AbortController();
+  /** Ends with the reply, or before it where the rest of it fails. */
+  readonly #voicing = new AbortController();
   /** Those that are being voiced or were; what waits is only text, as a long reply is mostly given up before its end. */
   readonly #pieces: VoicedPiece[] = [];
   readonly #waiting: Piece[] = [];
@@ -99,6 +101,11 @@ export class SpokenReply {
     return this.#sent.size > 0;
   }
 
+  /** True once there is audio of it: however its text fails from then on, it is played as far as it goes. */
+  get isAudible(): boolean {
+    return this.#hasAudio;
+  }
+
   /** Appends pieces of readable text. What comes after a piece that failed is never said. */
   add(...pieces: readonly Piece[]): void {
     if (this.#isComplete) return;
@@ -114,7 +121,10 @@ export class SpokenReply {
 
   /** The rest of its text is not coming: it ends with what is audible by now, or is given up where nothing is. */
   fail(error: unknown): void {
-    if (this.#abort.signal.aborted) return;
+    if (this.#voicing.signal.aborted) return;
+    const last = this.#pieces.at(-1);
+    if (last && !last.isComplete) breakOffPiece(last);
+    this.#isSynthesising = false;
     this.#onFailed(error);
     if (this.#hasAudio) this.#work();
     else this.stop();
@@ -146,6 +156,7 @@ export class SpokenReply {
   stop(): void {
     if (this.#abort.signal.aborted) return;
     this.#abort.abort(GIVEN_UP);
+    this.#voicing.abort(GIVEN_UP);
     this.#waiting.length = 0;
     this.#queued.length = 0;
     this.#hasEnded = true;
@@ -207,7 +218,7 @@ export class SpokenReply {
       // Awaited, so that a piece that cannot even be worded fails after `add` has returned, as every other does.
       await this.#made(piece);
     } catch (error) {
-      if (!this.#abort.signal.aborted) this.#onFailed(error);
+      if (!this.#voicing.signal.aborted) this.#onFailed(error);
     }
   }
 
@@ -218,12 +229,12 @@ export class SpokenReply {
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#voice(piece);
-        if (this.#abort.signal.aborted) return;
+        if (this.#voicing.signal.aborted) return;
         completePiece(piece);
         pace.learn(piece);
         return;
       } catch (error) {
-        if (this.#abort.signal.aborted) return;
+        if (this.#voicing.signal.aborted) return;
         const mayRetry = attempt === 1 && piece.chunks.length === 0 && (!(error instanceof SpeechError) || error.retryable);
         if (mayRetry) continue;
         breakOffPiece(piece);
@@ -234,6 +245,7 @@ export class SpokenReply {
 
   /** What can be said without the failed piece has been: the reply ends here. */
   #onFailed(error: unknown): void {
+    this.#voicing.abort(GIVEN_UP);
     this.#waiting.length = 0;
     this.#isComplete = true;
     this.#options.onFailed(error);
@@ -247,9 +259,9 @@ export class SpokenReply {
       emotion: piece.emotion,
       isFixed,
       sampleRateHz: rateHz,
-      signal: this.#abort.signal,
+      signal: this.#voicing.signal,
     })) {
-      if (this.#abort.signal.aborted) return;
+      if (this.#voicing.signal.aborted) return;
       const samples = converter.convert(chunk.samples, chunk.sampleRateHz);
       if (samples.length > 0) this.#append(piece, samples, chunk.words);
     }

@@ -98,3 +98,26 @@ it('supplement 4.7 a briefing that cannot be said connects them at once rather t
   expect([outcome, world.now() - startedMs]).toEqual(['yes', 0]);
   expect(sent.map((command) => command.do)).toEqual(['clear']);
 });
+
+it('supplement 4.7 a briefing that breaks off is said as far as it is audible before they are connected', async () => {
+  const sent: LegCommand[] = [];
+  const consult = new Consult({
+    clock: new SimulatedClock(),
+    leg: { inRateHz: 8_000, outRateHz: 8_000, send: (command: LegCommand) => void sent.push(command) } as unknown as Leg,
+    rules: { confirms: false, phrases: consultPhrases('en') },
+    briefing: 'The caller wants a refund.',
+    synthesizer: {
+      id: 'breaking',
+      voices: [],
+      async *synthesise() {
+        yield { samples: new Int16Array(8_000), sampleRateHz: 8_000, words: null };
+        throw new Error('the line is gone');
+      },
+    },
+    voice: { voiceId: null, language: 'en', speed: 1 },
+    recognizer: { open: () => ({ write: () => undefined, finalise: () => undefined, close: () => undefined }) } as unknown as Recognizer,
+  });
+  await expect.poll(() => sent.map((command) => command.do === 'play' && command.last)).toEqual([false, true]);
+  consult.onLegEvent({ type: 'playout.finished', replyId: 'consult-1', atMs: 1_000 });
+  await expect(consult.outcome).resolves.toBe('yes');
+});

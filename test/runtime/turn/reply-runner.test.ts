@@ -235,6 +235,41 @@ it.each([true, false])(
   },
 );
 
+it('a fixed text whose rest cannot be cut is played and put on record as far as it is audible', async () => {
+  const [facts, sent]: [TurnFact[], LegCommand[]] = [[], []];
+  let isBroken = false;
+  const runner = new ReplyRunner({
+    synthesizer: {
+      id: 'endless',
+      voices: [],
+      async *synthesise() {
+        yield { samples: new Int16Array(16_000).fill(900), sampleRateHz: 8_000, words: null };
+        await new Promise(() => undefined);
+      },
+    },
+    voice: { voiceId: null, language: 'en', speed: 1 },
+    outRateHz: () => 8_000,
+    isFixed: () => true,
+    within: <Result>(work: () => Result): Result => {
+      if (isBroken) throw new Error('no further');
+      return work();
+    },
+    accept: (fact: TurnFact) => void facts.push(fact),
+    send: (command: LegCommand) => void sent.push(command),
+    hasLeg: () => true,
+    event: () => undefined,
+  } as unknown as ReplyRunnerOptions);
+  runner.say({ do: 'say', replyId: 'r1', text: 'Hello, dear customer, and welcome. '.repeat(100), isSpoken: true });
+  runner.play('r1');
+  isBroken = true;
+  await turnsUntil(() => sent.some((command) => command.do === 'play' && command.last));
+  runner.onPlayout({ type: 'playout.finished', replyId: 'r1', atMs: 2_000 });
+  expect(facts).toEqual([
+    { type: 'reply.audible', replyId: 'r1' },
+    { type: 'playout.finished', replyId: 'r1', heard: expect.stringMatching(/^Hello/) },
+  ]);
+});
+
 it('a model’s reply that cannot be cut, and its rest neither, fails instead of hanging', async () => {
   const facts: TurnFact[] = [];
   let cuts = 0;

@@ -77,6 +77,27 @@ it('of a sentence whose voice broke off only what it had come to was heard', asy
   }
 });
 
+it('of a reply that fails while a piece is being voiced nothing more is made, and the failure is told once', async () => {
+  const { promise: made, reject } = Promise.withResolvers<void>();
+  const lateFailure = new SpeechError('connectivity', 'the line is gone');
+  const { failures, plays, reply } = playedReply(async function* () {
+    yield sound(1_000);
+    await made;
+  });
+  reply.add({ text: 'one two three four five six', emotion: null });
+  await expect.poll(() => plays.length).toBe(1);
+  const failure = new Error('no further');
+  reply.fail(failure);
+  expect(plays.map(({ last }) => last)).toEqual([false, true]);
+  reject(lateFailure);
+  reply.fail(failure);
+  await expect(made).rejects.toBe(lateFailure);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(failures).toEqual([failure]);
+  expect(plays).toHaveLength(2);
+  expect(reply.wholeText).toMatch(/^one two three/);
+});
+
 it('a reply that cannot be worded fails as one that cannot be voiced does: once, and after whoever gave its text has gone on', async () => {
   const { failures, plays } = unworded('かしこまりました。', 'Yes.');
   expect(failures).toEqual([]);
