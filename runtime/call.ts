@@ -20,10 +20,11 @@ import type { CallKnowledge } from './knowledge/knowledge-search.ts';
 import type { LanguageModel } from './llm/llm.ts';
 import { Participants } from './participants.ts';
 import { stablePrompt } from './prompt.ts';
-import { hangUpCallTool, isTransferCall, transferCallTool } from './tools/call-tools.ts';
+import { hangUpCallTool, transferCallTool } from './tools/call-tools.ts';
 import { shownItems } from './tools/hidden-failure.ts';
 import { type PhoneLine, type PlaceCall, startTransfer, type Transfer } from './transfer.ts';
 import { resumedConfig } from './turn/resume.ts';
+import { transfersBegun } from './turn/transfer-call.ts';
 import { renderedTexts, turnConfig } from './turn/turn-config.ts';
 import type { Effect } from './turn/turn-effects.ts';
 import type { TurnInput } from './turn/turn-inputs.ts';
@@ -179,7 +180,7 @@ class RunningCall implements Call {
     if (!deps.handover) return;
     this.#hasJoined = true;
     const { items, lost_at: lostAt } = deps.handover;
-    this.#transfersTried = items.filter((item) => item.type === 'tool_call' && isTransferCall(item.tool_name)).length;
+    this.#transfersTried = transfersBegun(items, ownConfig.transfer);
     // Nobody came back to it: it ended when it was lost.
     this.#timer = clock.after(RETURN_WITHIN_MS, () => {
       this.#endedAt = lostAt;

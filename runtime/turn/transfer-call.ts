@@ -1,6 +1,7 @@
 /** How the model's wish to transfer the caller begins (supplement 4.7): the destination found, the announcement chosen, questions held back, listening stopped. */
 import { parseJson } from '#config/parse-json.ts';
-import { transferWish } from '../tools/call-tools.ts';
+import type { SessionItem } from '#config/session-record.ts';
+import { isTransferCall, transferWish } from '../tools/call-tools.ts';
 import { type Draft, emit } from './draft.ts';
 import { stopListening } from './ending.ts';
 import { prepare, recordUser, utteranceOf } from './floor.ts';
@@ -35,6 +36,15 @@ export function transferBy(draft: Draft, answer: Answer): 'begun' | 'asks' | 're
   }
   begin(draft, answer, { asked, index, notes: wish.notes.trim(), hasWords: said !== '', announcement });
   return 'begun';
+}
+
+/** How many transfers a timeline tells of; a refused wish was none. One that broke off with its worker counts: somebody may have been rung. */
+export function transfersBegun(items: readonly SessionItem[], rules: TransferRules | null): number {
+  const refusals = new Set([ASKS, unknownDestination(rules), ...(rules?.destinations.map(({ error }) => error) ?? [])]);
+  const refused = new Set(
+    items.flatMap((item) => (item.type === 'tool_result' && item.error !== null && refusals.has(item.error) ? [item.call_id] : [])),
+  );
+  return items.filter((item) => item.type === 'tool_call' && isTransferCall(item.tool_name) && !refused.has(item.call_id)).length;
 }
 
 /** Notes the outcome of a transfer for the model and the timeline. */

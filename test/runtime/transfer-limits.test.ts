@@ -13,7 +13,8 @@ const BUSY = 'The person is busy.';
 /** What came of each of `tries` transfers, as the model was told, and how often somebody was rung. `earlier` ones were another worker's, which died. */
 async function tryTransfers(of: {
   readonly tries: number;
-  readonly earlier?: number;
+  /** Errors of those another worker tried, which died; null: one that was under way. */
+  readonly earlier?: readonly (string | null)[];
   readonly isCounted?: boolean;
   readonly mayTransfer?: () => Promise<boolean>;
 }) {
@@ -80,8 +81,8 @@ async function tryTransfers(of: {
   return { results: results(), rung };
 }
 
-function handoverAfter(transfers: number): Handover {
-  const items = Array.from({ length: transfers }, (_, tried) => {
+function handoverAfter(errors: readonly (string | null)[]): Handover {
+  const items = errors.map((error, tried) => {
     const about = {
       call_id: `e${tried}`,
       tool_name: '_transfer_call',
@@ -95,10 +96,11 @@ function handoverAfter(transfers: number): Handover {
       status: 'failed' as const,
       output: null,
       output_truncated: false,
-      error: BUSY,
+      error,
       latency_ms: 1,
     };
-    return [{ ...about, type: 'tool_call' as const, input: '{}' }, result];
+    const asked = { ...about, type: 'tool_call' as const, input: '{}' };
+    return error === null ? [asked] : [asked, result];
   });
   return { items: items.flat(), was_cut_off: false, elapsed_ms: 60_000, lost_at: '2026-01-01T00:01:00.000Z', dialog: null, person: null };
 }
@@ -112,9 +114,18 @@ describe('transfers of one call', () => {
   });
 
   it('count on when another worker takes the call over', async () => {
-    const { results, rung } = await tryTransfers({ earlier: 4, tries: 2 });
+    // The one that broke off is tried again before the caller asks for another.
+    const { results, rung } = await tryTransfers({ earlier: [BUSY, BUSY, BUSY, null], tries: 1 });
     expect(results).toEqual([BUSY, 'Nobody else can be called in this conversation.']);
     expect(rung).toBe(1);
+  });
+
+  it('that were refused before anybody was rung do not count after that either', async () => {
+    const asks = 'Not transferred: your words ask the caller something. Wait for the answer first.';
+    const earlier = [asks, 'Unknown destination. Use one of: Sales.', asks, BUSY, asks, asks];
+    const { results, rung } = await tryTransfers({ earlier, tries: 5 });
+    expect(results).toEqual([BUSY, BUSY, BUSY, BUSY, 'Nobody else can be called in this conversation.']);
+    expect(rung).toBe(4);
   });
 
   it('security 4: from a number bought here begin only while the control plane says that its account may', async () => {
