@@ -250,9 +250,9 @@ class RunningCall implements Call {
       this.#loop.accept({ type: 'transfer.finished', isDone: false, message: 'Nobody else can be called in this conversation.' });
       return;
     }
-    const { clock, logger, mayTransfer = null, placeCall = null, plan, recognizer, synthesizer } = this.#deps;
+    const { clock, logger, mayTransfer = null, placeCall = null, plan, recognizer, synthesizer, within } = this.#deps;
     this.#transfer = startTransfer({
-      ...{ plan, clock, logger, mayTransfer, placeCall, recognizer, synthesizer, destination, notes },
+      ...{ plan, clock, logger, mayTransfer, placeCall, recognizer, synthesizer, destination, notes, within },
       caller: this.#leg,
       line: this.#line,
       onRecording: (event) => this.#recording.add(event),

@@ -10,6 +10,7 @@ import { VoicePace } from './turn/heard.ts';
 import { addWhole } from './turn/in-stretches.ts';
 import { RecognitionFeed } from './turn/recognition-feed.ts';
 import { SpokenReply, type SpokenReplyOptions } from './turn/spoken-reply.ts';
+import type { Within } from './within.ts';
 
 /** How the consultation ended. */
 export type ConsultOutcome = 'yes' | 'no' | 'voicemail' | 'no_answer' | 'hung_up' | 'caller_gone';
@@ -83,6 +84,8 @@ export interface ConsultDeps {
   readonly synthesizer: Synthesizer;
   readonly voice: SpokenReplyOptions['voice'];
   readonly recognizer: Recognizer;
+  /** What runs its work in the call's name. */
+  readonly within?: Within | undefined;
 }
 
 /** A line that makes no progress for this long counts as said. */
@@ -168,7 +171,7 @@ export class Consult {
 
   #say(text: string): void {
     this.#hush();
-    const { briefing, leg, synthesizer, voice } = this.#deps;
+    const { briefing, leg, synthesizer, voice, within } = this.#deps;
     this.#lines += 1;
     const line: SpokenReply = new SpokenReply(
       {
@@ -181,6 +184,7 @@ export class Consult {
         rateHz: leg.outRateHz,
         send: (command) => leg.send(command),
         canSend: () => true,
+        within,
         onAudible: () => undefined,
         onFailed: () => {
           // What is audible of it is said first.
@@ -197,7 +201,7 @@ export class Consult {
     line.play();
     this.#startTimer(LINE_MS, { is: 'said' });
     // Last: where it fails at once, the next step has been taken when it returns.
-    void addWhole(line, text);
+    void addWhole(line, text, within);
   }
 
   /** Breaks off what is being said. */

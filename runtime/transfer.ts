@@ -16,6 +16,7 @@ import { Consult, type ConsultOutcome } from './consult.ts';
 import { consultPhrases } from './consult-phrases.ts';
 import { JoinedTalk } from './joined-talk.ts';
 import type { TurnFact } from './turn/turn-inputs.ts';
+import { nameless, type Within } from './within.ts';
 
 /** The dialog behind a phone call's leg. */
 export interface PhoneLine {
@@ -50,6 +51,8 @@ export interface TransferDeps {
   readonly onPerson: (person: { readonly dialog: DialogFacts; readonly isJoined: boolean } | null) => void;
   /** A stretch of what the person says once they are joined. */
   readonly onRecording: (event: Extract<LegEvent, { type: 'recording' }>) => void;
+  /** What runs its work in the call's name. */
+  readonly within?: Within | undefined;
 }
 
 /** A transfer under way. */
@@ -187,16 +190,19 @@ class RunningTransfer implements Transfer {
     }
     this.#human = result.leg;
     this.#deps.onPerson({ dialog: result.dialog, isJoined: false });
-    result.leg.listen((events) => {
-      for (const event of events) this.#onHumanEvent(event);
-    });
+    const { within = nameless } = this.#deps;
+    result.leg.listen((events) =>
+      within(() => {
+        for (const event of events) this.#onHumanEvent(event);
+      }),
+    );
     if (!this.#abort.signal.aborted) return result;
     this.#hangUpHuman();
     return null;
   }
 
   async #confer(destination: Destination, { leg, recognizer }: { readonly leg: Leg; readonly recognizer: Recognizer }): Promise<ConsultOutcome> {
-    const { clock, notes, plan, synthesizer } = this.#deps;
+    const { clock, notes, plan, synthesizer, within } = this.#deps;
     const { voice } = plan.config;
     const phrases = consultPhrases(voice.speaking_language);
     const confirms = destination.warm_connect === 'confirm';
@@ -215,6 +221,7 @@ class RunningTransfer implements Transfer {
         speed: voice.speed,
       },
       recognizer,
+      within,
     });
     return this.#consult.outcome;
   }

@@ -5,6 +5,7 @@ import type { Recognizer } from '#media/speech/speech.ts';
 import { consultPhrases } from '#runtime/consult-phrases.ts';
 import { startTransfer } from '#runtime/transfer.ts';
 import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
+import type { Within } from '#runtime/within.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
 import { planOf } from './turn/settings-script.ts';
@@ -40,6 +41,13 @@ it('supplement 4.7 the briefing is made for this caller; the question that is pu
   expect(lines[0]?.isFixed).toBe(false);
 });
 
+it('security 3: a briefing is worded in the name of the call, and what the person’s leg tells is taken in it', async () => {
+  const { named } = await transferTo('briefing', EARS, () => undefined);
+  expect(new Set(named.wordings)).toEqual(new Set([true]));
+  const gone = await transferTo('direct', EARS, (human) => human.close('remote'));
+  expect(gone.named.goings).toEqual([true]);
+});
+
 /** Transfers a caller until the first thing comes of it. */
 async function transferTo(
   warm_connect: string,
@@ -49,6 +57,8 @@ async function transferTo(
   readonly facts: readonly TurnFact[];
   readonly played: number;
   readonly lines: readonly { readonly text: string; readonly isFixed: boolean | undefined }[];
+  /** Of every piece that was worded, and every person that went: whether that was done in the call's name. */
+  readonly named: { readonly wordings: readonly boolean[]; readonly goings: readonly boolean[] };
 }> {
   const clock = new SimulatedClock();
   const words = createSpokenWords();
@@ -56,6 +66,17 @@ async function transferTo(
   const human = openLeg();
   const facts: TurnFact[] = [];
   const lines: { text: string; isFixed: boolean | undefined }[] = [];
+  const [wordings, goings]: [boolean[], boolean[]] = [[], []];
+  let isNamed = false;
+  const within: Within = (work) => {
+    const before = isNamed;
+    isNamed = true;
+    try {
+      return work();
+    } finally {
+      isNamed = before;
+    }
+  };
   startTransfer({
     plan: planOf({ conversation: { transfer_destinations: [{ mode: 'warm', warm_connect }] } }),
     clock,
@@ -75,6 +96,10 @@ async function transferTo(
     synthesizer: {
       id: 'test',
       voices: [],
+      get needsWords() {
+        wordings.push(isNamed);
+        return false;
+      },
       async *synthesise(text, { isFixed }) {
         lines.push({ text, isFixed });
         yield { samples: new Int16Array(2_000).fill(words.add('briefing', 2_000)), sampleRateHz: SIMULATED_RATE_HZ, words: null };
@@ -83,9 +108,10 @@ async function transferTo(
     destination: 0,
     notes: 'A refund.',
     tell: (fact) => facts.push(fact),
-    onPerson: () => undefined,
+    onPerson: (person) => void (person ?? goings.push(isNamed)),
     onRecording: () => undefined,
+    within,
   });
   await clock.run(() => facts.length > 0, 120_000);
-  return { facts, played: human.played.length, lines };
+  return { facts, played: human.played.length, lines, named: { wordings, goings } };
 }
