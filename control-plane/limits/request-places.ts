@@ -9,6 +9,7 @@ import { TokenBucket } from '#config/token-bucket.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
 import { requireRate } from './rate.ts';
+import type { Turn } from './turns.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -112,11 +113,24 @@ export async function takeTurn(context: Parts, request: FastifyRequest, reply: F
   const { caller } = request;
   const { waited, undecided } = inProgress(context);
   if (!caller || waited.has(request)) return;
-  waited.add(request);
   await undecided.get(request);
-  const turn = context.turns.take(caller.userId);
+  const turn = turnOf(context, request, caller);
+  waited.add(request);
   onceOver(reply, () => turn.leave(REFUSALS.has(reply.statusCode) ? REFUSED_MS : 0));
   await turn.begun;
+}
+
+/** Throws `too_many_at_once`. */
+function turnOf(context: Parts, request: FastifyRequest, caller: Caller): Turn {
+  const bytes = announcedBytes(request) ?? SMALL_BYTES;
+  try {
+    // An upload's bytes are bounded by its place.
+    return context.turns.take(caller.userId, { bytes: bytes > SMALL_BYTES ? 0 : bytes });
+  } catch (error) {
+    // Its refusal may wait, too, and keeps nothing meanwhile.
+    request.body = undefined;
+    throw error;
+  }
 }
 
 /** Whether a request was one of its account's that take turns; what was refused earlier was not. */

@@ -9,8 +9,9 @@ import { fault } from '#config/errors.ts';
 const RECENT_MS = 10_000;
 /** A request that takes longer waits for somebody else, such as a tool's endpoint: it makes room meanwhile. */
 const HOLD_MS = 250;
-/** Requests of one account that may wait. */
-const MOST_WAITING = 1_000;
+/** Requests of one account that may wait, and the bytes of their bodies: each keeps what was read of its body, which takes many times the memory. */
+const MOST_WAITING = 200;
+const MOST_WAITING_BYTES = 4 * 1_048_576;
 const RETRY_SECONDS = 1;
 
 /** A request's place. */
@@ -21,9 +22,16 @@ export interface Turn {
   leave(afterMs: number): void;
 }
 
+/** What a request asks for. */
+export interface TurnOptions {
+  /** Of the body that it keeps while it waits. */
+  readonly bytes?: number;
+}
+
 interface Account {
   taken: number;
   readonly waiting: Set<() => void>;
+  waitingBytes: number;
 }
 
 /** The places of one process. */
@@ -51,10 +59,15 @@ export class Turns {
   }
 
   /** Asks for an account's turn. Throws `too_many_at_once` when too many of its requests wait already. */
-  take(id: string): Turn {
-    const account = this.#accounts.get(id) ?? { taken: 0, waiting: new Set() };
-    if (account.waiting.size >= MOST_WAITING)
-      throw fault('too_many_at_once', { limit: MOST_WAITING, what: 'requests waiting', remedy: 'wait for their answers', seconds: RETRY_SECONDS });
+  take(id: string, { bytes = 0 }: TurnOptions = {}): Turn {
+    const account = this.#accounts.get(id) ?? { taken: 0, waiting: new Set(), waitingBytes: 0 };
+    if (account.waiting.size >= MOST_WAITING || account.waitingBytes + bytes > MOST_WAITING_BYTES)
+      throw fault('too_many_at_once', {
+        limit: account.waiting.size,
+        what: 'requests waiting',
+        remedy: 'wait for their answers',
+        seconds: RETRY_SECONDS,
+      });
     this.#accounts.set(id, account);
     this.#asked.delete(id);
     this.#asked.set(id, this.#clock.now());
@@ -68,6 +81,7 @@ export class Turns {
     const begin = () => {
       state = 'runs';
       account.taken++;
+      account.waitingBytes -= bytes;
       resolve();
       holding = this.#clock.after(HOLD_MS, () => leave(0));
     };
@@ -75,10 +89,14 @@ export class Turns {
       holding?.cancel();
       if (state === 'runs' && afterMs > 0) this.#clock.after(afterMs, end);
       else if (state === 'runs') end();
-      else if (state === 'waits') account.waiting.delete(begin);
+      else if (state === 'waits') {
+        account.waiting.delete(begin);
+        account.waitingBytes -= bytes;
+      }
       state = 'left';
     };
     account.waiting.add(begin);
+    account.waitingBytes += bytes;
     this.#fill(id, account);
     return { begun, leave };
   }

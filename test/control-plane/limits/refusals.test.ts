@@ -46,7 +46,7 @@ describe('the pace of refusals', () => {
 describe('refusals over HTTP', () => {
   let api: TestApi;
   beforeEach(async () => {
-    api = await openTestApi({ LIMIT_REFUSALS_PER_SECOND: '1' });
+    api = await openTestApi({ LIMIT_REFUSALS_PER_SECOND: '1', LIMIT_REQUESTS: '1' });
   });
   afterEach(() => api.close());
 
@@ -75,6 +75,18 @@ describe('refusals over HTTP', () => {
     expect(state.isAnswered).toBe(false);
     await api.clock.advance(1_000);
     expect((await last).status).toBe(400);
+  });
+
+  it('security 9: what is refused because too many requests wait is refused at the pace of its account', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    const agents = (key: string) => api.request('GET', '/v1/agent/agents', { key });
+    await agents(other.key);
+    for (let n = 0; n < 201; n++) void api.context.turns.take(greedy.userId);
+    const { state, last } = await refuseOneTooMany(() => agents(greedy.key));
+    for (let n = 0; n < 5; n++) expect((await agents(other.key)).status).toBe(200);
+    expect(state.isAnswered).toBe(false);
+    await api.clock.advance(1_000);
+    expect((await last).status).toBe(429);
   });
 
   it('a refusal that is more than a schema can see waits for its turn only', async () => {

@@ -70,11 +70,28 @@ describe('turns of accounts', () => {
     expect(begun).toEqual(['bob', 'a', 'c']);
   });
 
-  it('a thousand may wait; one more is refused with what to do', () => {
+  it('two hundred may wait; one more is refused with what to do', () => {
     const { ask } = players(1);
     ask('bob', 'bob');
-    for (let n = 0; n < 1_001; n++) ask('ada', `ada ${n}`);
-    expect(() => ask('ada', 'one more')).toThrow('This account has 1000 requests waiting, as many as it may have at once: wait for their answers');
+    for (let n = 0; n < 201; n++) ask('ada', `ada ${n}`);
+    expect(() => ask('ada', 'one more')).toThrow('This account has 200 requests waiting, as many as it may have at once: wait for their answers');
+  });
+
+  it('security 9: those that wait may keep 4 MiB of bodies together; one that begins or is given up makes room', () => {
+    const { turns } = players(1);
+    void turns.take('bob');
+    const first = turns.take('ada');
+    const [second] = Array.from({ length: 4 }, () => turns.take('ada', { bytes: 1_048_576 }));
+    const one = () => turns.take('ada', { bytes: 1 });
+    expect(one).toThrow('This account has 4 requests waiting, as many as it may have at once: wait for their answers');
+    expect(() => turns.take('ada')).not.toThrow();
+    first.leave(0);
+    expect(one).not.toThrow();
+    second?.leave(0);
+    const gone = turns.take('ada', { bytes: 1_048_575 + 1_048_576 - 1 });
+    expect(() => turns.take('ada', { bytes: 2 })).toThrow('requests waiting');
+    gone.leave(0);
+    expect(() => turns.take('ada', { bytes: 2 })).not.toThrow();
   });
 });
 
@@ -101,6 +118,20 @@ describe('turns over HTTP', () => {
     expect(isAnswered).toBe(false);
     await api.clock.advance(100);
     expect((await next).status).toBe(200);
+  });
+
+  it('security 9: requests whose bodies would fill the memory while they wait are refused, and the others answered', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    await agents(other.key);
+    const held = api.context.turns.take(greedy.userId);
+    await agents(other.key);
+    const body = { name: 'x'.repeat(255_000) };
+    const asked = Array.from({ length: 20 }, () => api.request('POST', '/v1/agent/agents', { key: greedy.key, body }));
+    for (let request = 0; request < 5; request++) await agents(other.key);
+    held.leave(0);
+    const answers = (await Promise.all(asked)).map(({ status, body: { reason } }) => reason ?? status);
+    expect(answers.filter((answer) => answer === 'too_many_at_once')).toHaveLength(4);
+    expect(answers.filter((answer) => answer === 422)).toHaveLength(16);
   });
 
   it('refusals of speech and of uploads take turns, too', async () => {
