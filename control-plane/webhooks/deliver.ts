@@ -1,5 +1,5 @@
 /**
- * Sends webhooks (S§6.4, S§6.5): due deliveries are leased one by one, a team's after another's, posted through the egress guard and signed afresh at each attempt;
+ * Sends webhooks (S§6.4, S§6.5): due deliveries are leased, each team a share of the places, posted through the egress guard and signed afresh at each attempt;
  * a failed one is tried again after 1 s and 5 s, then dropped. A lease that runs out, because its holder was killed, is simply due again.
  */
 import { randomUUID } from 'node:crypto';
@@ -9,9 +9,9 @@ import { callTraceparent } from '#config/tracing.ts';
 import { SIGNATURE_HEADER } from '#config/webhook-events.ts';
 import { type ChoreLoop, createChoreLoop } from '../chore-loop.ts';
 import { type Context, now } from '../context.ts';
-import { loadSession, payloadContext, sealerOf } from '../sessions/session-store.ts';
+import { payloadContext, sealerOf } from '../sessions/session-store.ts';
 import type { DeliveryDocument } from '../store/models/delivery-model.ts';
-import { toBuffer } from '../store/models/session-model.ts';
+import { type SessionDocument, toBuffer } from '../store/models/session-model.ts';
 import { promoteNext } from './relay.ts';
 import { signPayload } from './signature.ts';
 import { Turns } from './turns.ts';
@@ -33,41 +33,50 @@ export function startDeliverer(context: Context): ChoreLoop {
   const turns = new Turns();
   let lastServed = '';
 
-  function begin(delivery: DeliveryDocument): void {
+  /** Another pass follows where this attempt's end may let another begin, or has set its own time. */
+  function begin(delivery: DeliveryDocument, keys: Promise<SessionKeys>): void {
     turns.begin(delivery);
-    const attempt = attemptDelivery(context, delivery, closing.signal)
+    const attempt = attemptDelivery(context, { delivery, keys }, closing.signal)
       .catch((error: unknown) => logger.error({ err: error, deliveryId: delivery._id }, 'delivery attempt'))
-      .finally(() => {
-        turns.end(delivery);
+      .then((hasNext) => {
         inFlight.delete(attempt);
-        loop.kick();
+        if (turns.end(delivery) || hasNext) loop.kick();
       });
     inFlight.add(attempt);
   }
 
-  /** One delivery of each team in turn, for as long as there is one that may be sent. */
+  /** An equal share of the places to each team, for as long as there is one with a delivery that may be sent. */
   async function beginDue(): Promise<void> {
     let teams = startingAfter(await waitingTeams(context), lastServed);
     while (teams.length > 0) {
-      const served: string[] = [];
-      for (const teamId of teams) {
-        if (closing.signal.aborted || !turns.isTurnOf(teamId)) continue;
-        const delivery = await claim(context, teamId, turns.busyEndpoints(teamId));
-        if (!delivery) continue;
-        begin(delivery);
-        served.push(teamId);
-        lastServed = teamId;
-      }
-      teams = served;
+      const left: string[] = [];
+      const share = Math.ceil(turns.places / teams.length);
+      for (const teamId of teams) if (await beginDueOf(teamId, share)) left.push(teamId);
+      teams = left;
     }
   }
 
+  /** Returns whether there may be more than was looked at, or than another process has left us. */
+  async function beginDueOf(teamId: string, share: number): Promise<boolean> {
+    const most = Math.min(share, turns.placesOf(teamId));
+    if (closing.signal.aborted || most === 0) return false;
+    const due = await dueOf(context, { teamId, most, except: turns.busyEndpoints(teamId) });
+    if (due.length === 0) return false;
+    const fitting = turns.fitting(due);
+    const claimed = await claim(context, fitting);
+    const keys = keysOf(context, claimed);
+    for (const delivery of claimed) begin(delivery, keys);
+    lastServed = teamId;
+    return due.length === most || claimed.length < fitting.length;
+  }
+
   const loop = createChoreLoop('deliveries', logger, async () => {
+    // What waits for a place is looked at when an attempt ends.
+    if (turns.places === 0) return;
     const since = now(context);
-    if (turns.hasRoom) await beginDue();
-    // What was due and waits for its turn is looked at again when an attempt ends.
+    await beginDue();
     const later = { state: 'pending' as const, next_at: { $gt: since } };
-    const next = await context.models.deliveries.findOne(later).sort({ next_at: 1 }).lean<DeliveryDocument>();
+    const next = await context.models.deliveries.findOne(later, { next_at: 1 }).sort({ next_at: 1 }).lean<Pick<DeliveryDocument, 'next_at'>>();
     const waitMs = next ? next.next_at.getTime() - clock.wallTime() : MAX_SLEEP_MS;
     alarm?.cancel();
     alarm = closing.signal.aborted ? null : clock.after(Math.min(Math.max(waitMs, 1), MAX_SLEEP_MS), loop.kick);
@@ -111,26 +120,63 @@ function startingAfter(teams: readonly string[], last: string): string[] {
   return [...teams.filter((id) => id > last), ...teams.filter((id) => id <= last)];
 }
 
-function claim(context: Pick<Context, 'models' | 'clock'>, teamId: string, except: readonly string[]): Promise<DeliveryDocument | null> {
-  const at = now(context);
-  return context.models.deliveries
-    .findOneAndUpdate(
-      { state: 'pending', team_id: teamId, next_at: { $lte: at }, ...(except.length > 0 && { url: { $nin: except } }) },
-      { $set: { next_at: new Date(at.getTime() + LEASE_MS), lease: randomUUID() }, $inc: { attempts: 1 } },
-      { sort: { next_at: 1 }, returnDocument: 'after' },
-    )
-    .lean<DeliveryDocument>();
+/** A team's deliveries that are due, the longest first. */
+function dueOf(
+  { models, clock }: Pick<Context, 'models' | 'clock'>,
+  { teamId, most, except }: { readonly teamId: string; readonly most: number; readonly except: readonly string[] },
+): Promise<DeliveryDocument[]> {
+  return models.deliveries
+    .find({ state: 'pending', team_id: teamId, next_at: { $lte: now({ clock }) }, ...(except.length > 0 && { url: { $nin: except } }) })
+    .sort({ next_at: 1 })
+    .limit(most)
+    .lean<DeliveryDocument[]>();
 }
 
-async function attemptDelivery(context: Context, delivery: DeliveryDocument, closing: AbortSignal): Promise<void> {
-  const payload = await openPayload(context, delivery);
+/** Leases these deliveries as they were read; returns those nobody else has taken since. */
+async function claim(context: Pick<Context, 'models' | 'clock'>, due: readonly DeliveryDocument[]): Promise<DeliveryDocument[]> {
+  if (due.length === 0) return [];
+  const { deliveries } = context.models;
+  const lease = { lease: randomUUID(), next_at: new Date(now(context).getTime() + LEASE_MS) };
+  const claimed = due.map((delivery) => ({ ...delivery, ...lease, attempts: delivery.attempts + 1 }));
+  const updates = due.map((delivery, index) => ({
+    updateOne: {
+      filter: { _id: delivery._id, state: 'pending', lease: delivery.lease, attempts: delivery.attempts },
+      update: { $set: { ...lease, attempts: claimed[index]?.attempts } },
+    },
+  }));
+  const { modifiedCount } = await deliveries.collection.bulkWrite(updates as never, { ordered: false });
+  if (modifiedCount === due.length) return claimed;
+  const mine = await deliveries
+    .find({ lease: lease.lease, _id: { $in: due.map(({ _id }) => _id) } }, { _id: 1 })
+    .lean<Pick<DeliveryDocument, '_id'>[]>();
+  const ids = new Set(mine.map(({ _id }) => _id));
+  return claimed.filter(({ _id }) => ids.has(_id));
+}
+
+/** What opens the payloads of a session, as stored. */
+type SessionKeys = ReadonlyMap<string, Pick<SessionDocument, '_id' | 'wrapped_key'>>;
+
+async function keysOf({ models }: Pick<Context, 'models'>, deliveries: readonly DeliveryDocument[]): Promise<SessionKeys> {
+  const ids = [...new Set(deliveries.map((delivery) => delivery.session_id))];
+  if (ids.length === 0) return new Map();
+  const sessions = await models.sessions.find({ _id: { $in: ids } }, { wrapped_key: 1 }).lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
+  return new Map(sessions.map((session) => [session._id, session]));
+}
+
+/** Makes an attempt; returns whether there is one to make after it, of this delivery or of the next to its endpoint. */
+async function attemptDelivery(
+  context: Context,
+  { delivery, keys }: { readonly delivery: DeliveryDocument; readonly keys: Promise<SessionKeys> },
+  closing: AbortSignal,
+): Promise<boolean> {
+  const payload = openPayload(context, delivery, await keys);
   const startMs = context.clock.wallTime();
   const outcome = payload ? await post(context, { delivery, payload }, closing) : { isDelivered: false, result: 'payload was erased' };
   if (closing.aborted && !outcome.isDelivered) {
     // Cut off by the end of the program, not by the endpoint: it does not count, and is due at once.
     const giveBack = { $set: { lease: null, next_at: now(context) }, $inc: { attempts: -1 } };
     await context.models.deliveries.updateOne({ _id: delivery._id, lease: delivery.lease }, giveBack);
-    return;
+    return true;
   }
   context.tracing?.record({
     name: `webhook ${delivery.event}`,
@@ -144,27 +190,25 @@ async function attemptDelivery(context: Context, delivery: DeliveryDocument, clo
   const isOver = outcome.isDelivered || !payload || delivery.attempts >= LIMITS.webhookAttempts;
   const at = now(context);
   const backoffMs = LIMITS.webhookBackoffMs[delivery.attempts - 1] ?? 0;
-  await context.models.deliveries.updateOne(
-    { _id: delivery._id, lease: delivery.lease },
-    {
-      $set: {
-        lease: null,
-        last_result: outcome.result,
-        last_attempt_at: at,
-        ...(isOver ? { state: outcome.isDelivered ? 'delivered' : 'dropped', finished_at: at } : { next_at: new Date(at.getTime() + backoffMs) }),
-      },
+  await context.models.deliveries.collection.updateOne({ _id: delivery._id, lease: delivery.lease } as never, {
+    $set: {
+      lease: null,
+      last_result: outcome.result,
+      last_attempt_at: at,
+      ...(isOver ? { state: outcome.isDelivered ? 'delivered' : 'dropped', finished_at: at } : { next_at: new Date(at.getTime() + backoffMs) }),
     },
-  );
+  });
   context.logger[isOver && !outcome.isDelivered ? 'warn' : 'debug'](
     { sessionId: delivery.session_id, event: delivery.event, attempt: delivery.attempts, result: outcome.result },
     'webhook attempt',
   );
-  if (isOver) context.metrics.webhooks.inc({ outcome: outcome.isDelivered ? 'delivered' : 'dropped' });
-  if (isOver) await promoteNext(context, delivery.session_id, delivery.url);
+  if (!isOver) return true;
+  context.metrics.webhooks.inc({ outcome: outcome.isDelivered ? 'delivered' : 'dropped' });
+  return promoteNext(context, delivery.session_id, delivery.url);
 }
 
-async function openPayload(context: Context, delivery: DeliveryDocument): Promise<Buffer | null> {
-  const session = await loadSession(context, delivery.session_id);
+function openPayload(context: Context, delivery: DeliveryDocument, keys: SessionKeys): Buffer | null {
+  const session = keys.get(delivery.session_id);
   const sealer = session && sealerOf(context, session);
   return sealer ? sealer.open(toBuffer(delivery.payload), payloadContext(outboxIdOf(delivery._id))) : null;
 }

@@ -14,15 +14,26 @@ export class Turns {
   readonly #byTeam = new Map<string, Map<string, number>>();
   #inAll = 0;
 
-  /** True while another attempt may begin at all. */
-  get hasRoom(): boolean {
-    return this.#inAll < MOST.inAll;
+  /** Attempts that may begin now. */
+  get places(): number {
+    return MOST.inAll - this.#inAll;
   }
 
-  /** True while another attempt of this team may begin. */
-  isTurnOf(teamId: string): boolean {
-    const endpoints = this.#byTeam.get(teamId);
-    return this.hasRoom && (!endpoints || [...endpoints.values()].reduce((sum, count) => sum + count, 0) < MOST.ofTeam);
+  /** Attempts of this team that may begin now. */
+  placesOf(teamId: string): number {
+    return Math.min(this.places, MOST.ofTeam - this.#countOf(teamId));
+  }
+
+  /** Those of these deliveries, of one team and no more than it has places, which their endpoints have places for. */
+  fitting<Delivery extends Addressed>(deliveries: readonly Delivery[]): Delivery[] {
+    const begun: Delivery[] = [];
+    for (const delivery of deliveries) {
+      if (this.busyEndpoints(delivery.team_id).includes(delivery.url)) continue;
+      this.begin(delivery);
+      begun.push(delivery);
+    }
+    for (const delivery of begun) this.end(delivery);
+    return begun;
   }
 
   /** Endpoints of a team that have as many attempts under way as one may have. */
@@ -36,12 +47,19 @@ export class Turns {
     this.#inAll += 1;
   }
 
-  end({ team_id: teamId, url }: Addressed): void {
+  /** Returns whether somebody may have waited for the place that is free now. */
+  end({ team_id: teamId, url }: Addressed): boolean {
     const endpoints = this.#byTeam.get(teamId);
-    const left = (endpoints?.get(url) ?? 1) - 1;
-    if (left > 0) endpoints?.set(url, left);
+    const count = endpoints?.get(url) ?? 1;
+    const wasAwaited = this.#inAll >= MOST.inAll || this.#countOf(teamId) >= MOST.ofTeam || count >= MOST.ofEndpoint;
+    if (count > 1) endpoints?.set(url, count - 1);
     else endpoints?.delete(url);
     if (endpoints?.size === 0) this.#byTeam.delete(teamId);
     this.#inAll -= 1;
+    return wasAwaited;
+  }
+
+  #countOf(teamId: string): number {
+    return [...(this.#byTeam.get(teamId)?.values() ?? [])].reduce((sum, count) => sum + count, 0);
   }
 }

@@ -133,6 +133,22 @@ onEveryDatabase('models', (database) => {
     await calls.create(call('next', { status: 'active', number: '+15550100' }));
     await expect(calls.updateOne({ _id: 'beside' }, { $set: { status: 'active' } })).rejects.toMatchObject({ code: 11_000 });
     expect((await calls.findById('beside').lean())?.status).toBe('completed');
+    const another = calls.collection.findOneAndUpdate({ status: 'completed' }, { $set: { status: 'active' } }, { sort: { _id: 1 } });
+    await expect(another).rejects.toMatchObject({ code: 11_000 });
+    expect((await calls.findById('beside').lean())?.status).toBe('completed');
+  });
+
+  it('insertMany, unordered, inserts all but what a unique index refuses, and names each of those', async () => {
+    await calls.create(call('a', { status: 'active', number: '+15550100' }));
+    const given = [call('b'), call('a'), call('c', { status: 'active', number: '+15550100' }), call('d')];
+    const refused = await calls.collection.insertMany(given as never, { ordered: false }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(mongoose.mongo.MongoBulkWriteError);
+    const { writeErrors } = refused as mongoose.mongo.MongoBulkWriteError;
+    expect([writeErrors].flat().map(({ index, code }) => [index, code])).toEqual([
+      [1, 11_000],
+      [2, 11_000],
+    ]);
+    expect((await calls.find().sort({ _id: 1 }).lean()).map((each) => each._id)).toEqual(['a', 'b', 'd']);
   });
 
   it('a second document with the same _id is refused', async () => {
