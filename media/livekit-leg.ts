@@ -21,8 +21,8 @@ import { FRAME_MS, type LegCloseReason, type LegCommand, type LegStats } from '.
 import { LegAudio, type MediaShared, type TransportLeg } from './leg-audio.ts';
 import type { LivekitLegOptions } from './media-host.ts';
 import { frameSamples, type OpenedLeg } from './media-messages.ts';
-import { MessageGate } from './message-gate.ts';
 import type { Paced } from './pacer.ts';
+import { RoomInbox } from './room-inbox.ts';
 import { AGENT_EVENTS, CLIENT_EVENTS, type RoomMessage, RoomMessages, segmentAttributes, TRANSCRIPTION } from './room-messages.ts';
 import { BLOCK_SAMPLES, IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from './web-leg.ts';
 
@@ -74,7 +74,7 @@ class LivekitSession implements TransportLeg, Paced {
   readonly #track: LocalAudioTrack;
   readonly #audio: LegAudio;
   readonly #fifo = new FrameFifo(frameSamples(IN_RATE_HZ));
-  readonly #gate: MessageGate;
+  readonly #inbox: RoomInbox;
   readonly #messages = new RoomMessages();
   readonly #streams = new Map<string, TextStreamWriter>();
   /** Resolves when the caller can hear: what is said to nobody is lost. */
@@ -99,7 +99,7 @@ class LivekitSession implements TransportLeg, Paced {
     this.#options = options;
     this.#shared = shared;
     this.#outgoing = this.#heard.promise;
-    this.#gate = new MessageGate(shared.clock, () => shared.log('warn', 'a web client sends more messages than are taken'));
+    this.#inbox = new RoomInbox(shared, (text) => this.#audio.emit({ type: 'message', atMs: shared.clock.now(), text }));
     this.#source = new library.AudioSource(OUT_RATE_HZ, 1, NO_QUEUE);
     this.#track = library.LocalAudioTrack.createAudioTrack('agent', this.#source);
     this.#room = new library.Room();
@@ -196,6 +196,7 @@ class LivekitSession implements TransportLeg, Paced {
   #came(participant: RemoteParticipant): void {
     if (this.#ending || !this.#isCaller(participant)) return;
     this.#isCallerHere = true;
+    this.#inbox.setOpen(true);
     this.#timer?.cancel();
     this.#timer = null;
     for (const publication of participant.trackPublications.values()) this.#subscribe(publication, participant);
@@ -207,6 +208,7 @@ class LivekitSession implements TransportLeg, Paced {
   #left(participant: RemoteParticipant): void {
     if (!this.#isCaller(participant)) return;
     this.#isCallerHere = false;
+    this.#inbox.setOpen(false);
     this.#callerGone.resolve();
     if (this.#ending !== null) return;
     this.#timer?.cancel();
@@ -266,8 +268,8 @@ class LivekitSession implements TransportLeg, Paced {
 
   #reconnecting(isReconnecting: boolean): void {
     this.#isReconnecting = isReconnecting;
-    // A server that was started again knows no attributes, and one that was set meanwhile went nowhere.
-    if (!isReconnecting) this.#tellState();
+    // A server that was started again knows no attributes; what changes meanwhile waits, as a state tells the client that data will arrive.
+    this.#tellState();
   }
 
   /** The library has given up reconnecting, or the server has sent us away. */
@@ -278,8 +280,8 @@ class LivekitSession implements TransportLeg, Paced {
   }
 
   #receive(payload: Uint8Array, participant: RemoteParticipant | undefined, topic: string | undefined): void {
-    if (this.#ending || topic !== CLIENT_EVENTS || !this.#isCaller(participant) || !this.#gate.passes(payload.length)) return;
-    this.#audio.emit({ type: 'message', atMs: this.#shared.clock.now(), text: new TextDecoder().decode(payload) });
+    if (this.#ending || topic !== CLIENT_EVENTS) return;
+    this.#inbox.take(payload, participant ? this.#isCaller(participant) : null);
   }
 
   #send(json: string): void {
@@ -301,7 +303,7 @@ class LivekitSession implements TransportLeg, Paced {
   }
 
   #tellState(): void {
-    if (this.#state) this.#deliver(this.#state).catch((error: unknown) => this.#undelivered(error));
+    if (this.#state && !this.#isReconnecting) this.#deliver(this.#state).catch((error: unknown) => this.#undelivered(error));
   }
 
   #undelivered(error: unknown): void {

@@ -4,7 +4,7 @@
  */
 import type { ClientEvent } from '../../config/session-events.ts';
 import { SessionError } from './events.ts';
-import { JOIN_MS, LINGER_MS, type Transport, type TransportListener } from './transport.ts';
+import { JOIN_MS, LINGER_MS, type Transport, type TransportListener, WAITING } from './transport.ts';
 import { type DirectGrant, exchangeOffer, formatClientEvent, parseAgentEvent } from './wire.ts';
 
 const GATHER_MS = 2_000;
@@ -17,8 +17,6 @@ const LISTEN_EVERY_MS = 250;
 /** How long a broken connection is mended before it is given up. */
 const MEND_MS = 60_000;
 
-/** Said once and meant to be heard: it waits for a connection that is being mended. The others are about the moment they are sent in. */
-const WAITING: ReadonlySet<ClientEvent['type']> = new Set(['user.message', 'client_tool.result']);
 const MAX_UNSENT = 256;
 
 /** Makes a connection that is not open yet. */

@@ -2,10 +2,19 @@
  * A LiveKit room with the agent in it (supplement 5): data topics, transcripts as text streams, the agent's state as its participant attribute.
  * It is loaded, with LiveKit's client, when the first session comes with a room.
  */
-import { ConnectionError, ConnectionErrorReason, type RemoteParticipant, Room, RoomEvent, type TextStreamReader, Track } from 'livekit-client';
+import {
+  ConnectionError,
+  ConnectionErrorReason,
+  ConnectionState,
+  type RemoteParticipant,
+  Room,
+  RoomEvent,
+  type TextStreamReader,
+  Track,
+} from 'livekit-client';
 import type { AgentState, ClientEvent } from '../../config/session-events.ts';
 import { SessionError } from './events.ts';
-import { JOIN_MS, LINGER_MS, type Transport, type TransportListener } from './transport.ts';
+import { JOIN_MS, LINGER_MS, type Transport, type TransportListener, WAITING } from './transport.ts';
 import { formatClientEvent, parseAgentEvent, type RoomGrant } from './wire.ts';
 
 const AGENT_EVENTS = 'agent-event';
@@ -44,10 +53,7 @@ class LivekitTransport implements Transport {
       })
       .on(RoomEvent.SignalReconnecting, () => listener.onReconnecting(true))
       .on(RoomEvent.Reconnecting, () => listener.onReconnecting(true))
-      .on(RoomEvent.Reconnected, () => {
-        listener.onReconnecting(false);
-        for (const participant of this.room.remoteParticipants.values()) if (participant.isAgent) this.#tellState(participant.attributes);
-      })
+      .on(RoomEvent.Reconnected, () => void this.#becomeWhole())
       .on(RoomEvent.Disconnected, () => listener.onLost());
     this.room.registerTextStreamHandler(TRANSCRIPTION, (reader, { identity }) => {
       // A stream that breaks off leaves its segment as it was; the final one follows or the session is over.
@@ -63,7 +69,7 @@ class LivekitTransport implements Transport {
     } catch (error) {
       throw failure(error);
     }
-    this.#tellState((await this.#agent()).attributes);
+    this.#tellState((await this.#joinedAgent()).attributes);
   }
 
   async setMicrophone(microphone: MediaStream): Promise<void> {
@@ -73,34 +79,71 @@ class LivekitTransport implements Transport {
     await published.replaceTrack(track);
   }
 
-  /**
-   * What is sent while the agent is not in the room, as after a restart of the room's server, waits for it. One who has told its state has a connection that
-   * carries data; what is sent to one who is merely listed, the server drops.
-   */
   send(event: ClientEvent): void {
+    if (!WAITING.has(event.type) && !this.#reachableAgent()) return;
     const data = new TextEncoder().encode(formatClientEvent(event));
-    this.#sending = this.#sending
-      .then(() => this.#agent(hasState))
-      .then(() => this.room.localParticipant.publishData(data, { reliable: true, topic: CLIENT_EVENTS }))
-      .catch(() => undefined);
+    this.#sending = this.#sending.then(() => this.#deliver(data));
   }
 
   close(): void {
     setTimeout(() => void this.room.disconnect(), LINGER_MS);
   }
 
-  /** The agent, as soon as it is in the room, and is as asked. */
-  #agent(isReady: (agent: RemoteParticipant) => boolean = () => true): Promise<RemoteParticipant> {
+  /** Publishes once the agent can be reached, and again where the connection broke before anything had left. */
+  async #deliver(data: Uint8Array<ArrayBuffer>): Promise<void> {
+    for (;;) {
+      await this.#until(() => this.#reachableAgent());
+      try {
+        return await this.room.localParticipant.publishData(data, { reliable: true, topic: CLIENT_EVENTS });
+      } catch {
+        // On a whole connection it is the message that is refused.
+        if (this.room.state === ConnectionState.Connected) return;
+      }
+    }
+  }
+
+  /** Both sides are back: without the agent the connection is of no use. A colleague's tells no state. */
+  async #becomeWhole(): Promise<void> {
+    const { attributes } = await this.#until(() => (this.room.state === ConnectionState.Connected ? this.#agent() : undefined));
+    this.#tellState(attributes);
+    this.#listener.onReconnecting(false);
+  }
+
+  /** The agent, once it is in the room. */
+  #joinedAgent(): Promise<RemoteParticipant> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new SessionError('connection_failed', 'The agent could not be reached in time')), JOIN_MS);
-      const look = () => {
-        const agent = [...this.room.remoteParticipants.values()].find((participant) => participant.isAgent);
-        if (!agent || !isReady(agent)) return;
+      void this.#until(() => this.#agent()).then((agent) => {
         clearTimeout(timer);
-        this.room.off(RoomEvent.ParticipantConnected, look).off(RoomEvent.ParticipantAttributesChanged, look);
         resolve(agent);
+      });
+    });
+  }
+
+  #agent(): RemoteParticipant | undefined {
+    return [...this.room.remoteParticipants.values()].find((participant) => participant.isAgent);
+  }
+
+  /**
+   * The agent, if what is sent now gets to it. While our own connection is being mended the room still lists who was there before, and what LiveKit's client
+   * is given then is forgotten. To one who is merely listed the server drops what is sent; one who has told its state has a connection that carries data.
+   */
+  #reachableAgent(): RemoteParticipant | undefined {
+    const agent = this.room.state === ConnectionState.Connected ? this.#agent() : undefined;
+    return agent?.attributes[AGENT_STATE] === undefined ? undefined : agent;
+  }
+
+  /** Resolves with what is looked for as soon as the room has it. */
+  #until<Found>(find: () => Found | undefined): Promise<Found> {
+    return new Promise((resolve) => {
+      const events = [RoomEvent.ParticipantConnected, RoomEvent.ParticipantAttributesChanged, RoomEvent.Reconnected] as const;
+      const look = () => {
+        const found = find();
+        if (found === undefined) return;
+        for (const event of events) this.room.off(event, look);
+        resolve(found);
       };
-      this.room.on(RoomEvent.ParticipantConnected, look).on(RoomEvent.ParticipantAttributesChanged, look);
+      for (const event of events) this.room.on(event, look);
       look();
     });
   }
@@ -122,10 +165,6 @@ class LivekitTransport implements Transport {
     }
     if (isFinal()) this.#listener.onEvent({ type: 'transcript', role, segmentId, text, final: true });
   }
-}
-
-function hasState({ attributes }: RemoteParticipant): boolean {
-  return attributes[AGENT_STATE] !== undefined;
 }
 
 function failure(error: unknown): SessionError {

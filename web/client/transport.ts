@@ -26,6 +26,8 @@ export interface Transport {
   readonly room: object | null;
 }
 
+/** Said once and meant to be heard: it waits for a connection that is being mended, and is sent once. The others are about the moment they are sent in. */
+export const WAITING: ReadonlySet<ClientEvent['type']> = new Set(['user.message', 'client_tool.result']);
 /** How long the agent is waited for, ms. */
 export const JOIN_MS = 15_000;
 /** Lets a last message (the hang-up) leave before the connection goes, ms. */

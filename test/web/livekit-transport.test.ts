@@ -1,0 +1,161 @@
+/** When a visitor's messages leave a page whose room, or whose agent, is away: a fake room decides who is back first. */
+import { EventEmitter } from 'node:events';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ClientEvent } from '../../config/session-events.ts';
+
+/** By its path alone: the types of the browser are not those of the tests. */
+const TRANSPORT = '../../web/client/livekit-transport.ts';
+
+/** What of a transport is used here. */
+interface Transport {
+  readonly room: object;
+  connect(microphone: null): Promise<void>;
+  send(event: ClientEvent): void;
+}
+
+/** The room as LiveKit's client for browsers shows it. What is published on a broken connection is forgotten. */
+class FakeRoom extends EventEmitter {
+  state = 'connected';
+  readonly remoteParticipants = new Map<string, { isAgent: boolean; attributes: Record<string, string> }>();
+  readonly arrived: unknown[] = [];
+  /** The next publication fails with this, once it has happened. */
+  failing: (() => Error) | null = null;
+  readonly localParticipant = {
+    publishData: async (data: Uint8Array) => {
+      const failure = this.failing?.();
+      this.failing = null;
+      if (failure) throw failure;
+      if (this.state === 'connected') this.arrived.push(JSON.parse(new TextDecoder().decode(data)).text ?? 'no text');
+    },
+  };
+
+  async connect(): Promise<void> {}
+
+  registerTextStreamHandler(): void {}
+
+  agentComes(attributes: Record<string, string>): void {
+    const agent = { isAgent: true, attributes };
+    this.remoteParticipants.set('agent', agent);
+    this.emit('participantConnected', agent);
+  }
+
+  agentTells(state: string): void {
+    const agent = this.remoteParticipants.get('agent')!;
+    agent.attributes['lk.agent.state'] = state;
+    this.emit('participantAttributesChanged', { 'lk.agent.state': state }, agent);
+  }
+
+  breaks(): void {
+    this.state = 'signalReconnecting';
+    this.emit('signalReconnecting');
+  }
+
+  isBack(): void {
+    this.state = 'connected';
+    this.emit('reconnected');
+  }
+}
+
+vi.mock('livekit-client', () => ({
+  ConnectionError: class extends Error {},
+  ConnectionErrorReason: { NotAllowed: 0 },
+  ConnectionState: { Connected: 'connected' },
+  Room: FakeRoom,
+  RoomEvent: {
+    TrackSubscribed: 'trackSubscribed',
+    DataReceived: 'dataReceived',
+    ParticipantAttributesChanged: 'participantAttributesChanged',
+    ParticipantConnected: 'participantConnected',
+    SignalReconnecting: 'signalReconnecting',
+    Reconnecting: 'reconnecting',
+    Reconnected: 'reconnected',
+    Disconnected: 'disconnected',
+  },
+  Track: { Kind: { Audio: 'audio' }, Source: { Microphone: 'microphone' } },
+}));
+
+const LISTENING = { 'lk.agent.state': 'listening' };
+const message = (text: string): ClientEvent => ({ type: 'user.message', text });
+
+/** Lets everything that is due run: no timer is awaited. */
+const settle = () => new Promise((done) => setImmediate(done));
+
+describe('a page in a LiveKit room', () => {
+  let transport: Transport;
+  let room: FakeRoom;
+  let told: unknown[];
+
+  beforeEach(async () => {
+    told = [];
+    const listener = {
+      onEvent: (event: unknown) => told.push(event),
+      onVoice: () => undefined,
+      onReconnecting: (isReconnecting: boolean) => told.push(isReconnecting ? 'reconnecting' : 'whole'),
+      onLost: () => told.push('lost'),
+    };
+    const { createLivekitTransport } = await import(TRANSPORT);
+    transport = createLivekitTransport({ livekit_url: '', token: '' }, listener) as Transport;
+    room = transport.room as FakeRoom;
+    room.agentComes({ ...LISTENING });
+    await transport.connect(null);
+    told.length = 0;
+  });
+
+  it('keeps what is written while the connection is mended, though the room still lists the agent, and sends it once and in order', async () => {
+    room.breaks();
+    transport.send(message('first'));
+    transport.send(message('second'));
+    await settle();
+    room.isBack();
+    transport.send(message('third'));
+    await settle();
+    expect(room.arrived).toEqual(['first', 'second', 'third']);
+  });
+
+  it('is whole again when the agent has come back, and sends what was written when it has told its state', async () => {
+    room.breaks();
+    room.remoteParticipants.clear();
+    room.isBack();
+    transport.send(message('Who are you?'));
+    await settle();
+    expect([told, room.arrived]).toEqual([['reconnecting'], []]);
+    room.agentComes({});
+    await settle();
+    expect([told, room.arrived]).toEqual([['reconnecting', 'whole'], []]);
+    room.agentTells('listening');
+    await settle();
+    expect([told.at(-1), room.arrived]).toEqual([{ type: 'state', state: 'listening' }, ['Who are you?']]);
+  });
+
+  it('waits for the agent as long as the room lasts, and lets go what was about its moment', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    try {
+      room.remoteParticipants.clear();
+      transport.send(message('Who are you?'));
+      transport.send({ type: 'user.interrupt' });
+      await settle();
+      await vi.advanceTimersByTimeAsync(60_000);
+      room.agentComes({ ...LISTENING });
+      await settle();
+      expect(room.arrived).toEqual(['Who are you?']);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('sends again what a breaking connection refused, and not what was refused for itself', async () => {
+    room.failing = () => {
+      room.breaks();
+      return new Error('the channel is closed');
+    };
+    transport.send(message('Who are you?'));
+    await settle();
+    room.isBack();
+    await settle();
+    room.failing = () => new Error('too large');
+    transport.send(message('a novel'));
+    transport.send(message('Are you there?'));
+    await settle();
+    expect(room.arrived).toEqual(['Who are you?', 'Are you there?']);
+  });
+});
