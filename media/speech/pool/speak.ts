@@ -5,12 +5,12 @@ import type { SpeechChunk, Synthesizer } from '../speech.ts';
 import { type AudioEncoder, createAudioEncoder } from './audio-encoder.ts';
 import { Loudness } from './loudness.ts';
 import type { AudioPiece, Segment, SpeakOptions, TimedText } from './speech-jobs.ts';
-import type { Turns } from './turns.ts';
+import type { TurnOf, Turns } from './turns.ts';
 
 /** How it is spoken, for whom, and whose turn it is on the thread. */
 export interface SpeakTerms {
   readonly options: SpeakOptions;
-  readonly account: string;
+  readonly of: TurnOf;
   readonly turns: Turns;
   readonly signal: AbortSignal;
 }
@@ -21,7 +21,11 @@ export async function* speak(
   segments: AsyncIterable<Segment>,
   terms: SpeakTerms,
 ): AsyncGenerator<AudioPiece> {
-  const { options, account, signal } = terms;
+  const {
+    options,
+    signal,
+    of: { account },
+  } = terms;
   const line = new Line(await createAudioEncoder(options.output), terms);
   let isFirst = true;
   for await (const { text, voiceId } of segments) {
@@ -105,11 +109,11 @@ class Line {
       this.#words.push({ text: this.#text.slice(textStart, textEnd), start: startMs / 1_000, end: endMs / 1_000 });
     }
     this.#loudness.hear(chunk.samples, chunk.sampleRateHz);
-    const { account, turns, signal } = this.#terms;
+    const { of, turns, signal } = this.#terms;
     // A thread serves many streams: no one of them holds it for longer than a second of audio takes.
     for (let at = 0; at < chunk.samples.length; at += chunk.sampleRateHz) {
       const block = chunk.samples.subarray(at, at + chunk.sampleRateHz);
-      yield await turns.take(account, block.length / chunk.sampleRateHz, () => {
+      yield await turns.take(of, block.length / chunk.sampleRateHz, () => {
         signal.throwIfAborted();
         const samples = this.#converter.convert(this.#loudness.level(block), chunk.sampleRateHz);
         this.#samples += samples.length;

@@ -83,8 +83,14 @@ export type JobFailure =
 
 /** To a thread. */
 export type ToThread =
-  /** `account`: whose stream it is; accounts take turns. */
-  | { readonly type: 'speak'; readonly id: number; readonly account: string; readonly options: SpeakOptions }
+  /** `account`: whose stream it is; accounts take turns, and one that must share rests in between. */
+  | {
+      readonly type: 'speak';
+      readonly id: number;
+      readonly account: string;
+      readonly mustShare: boolean;
+      readonly options: SpeakOptions;
+    }
   /** More to say; null ends it. */
   | { readonly type: 'segment'; readonly id: number; readonly segment: Segment | null }
   | { readonly type: 'transcribe'; readonly id: number; readonly audio: Uint8Array<ArrayBuffer>; readonly options: TranscribeOptions }

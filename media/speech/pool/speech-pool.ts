@@ -142,7 +142,13 @@ class ThreadGroup {
     const wanted = leastBusy(usual) ?? leastBusy(threads);
     // Engines take a second to open: who comes meanwhile has a turn on a thread that is open, and the next one finds this open too.
     const open = wanted?.isOpen === false ? leastBusy(threads.filter(({ isOpen }) => isOpen)) : undefined;
-    return (open ?? wanted)?.take(account, { onWork: () => wanted?.open(), onRelease: () => this.#note(account) }) ?? null;
+    return (
+      (open ?? wanted)?.take(account, {
+        hasOthers: () => this.#hasOthers(account),
+        onWork: () => wanted?.open(),
+        onRelease: () => this.#note(account),
+      }) ?? null
+    );
   }
 
   warm(): void {
@@ -205,14 +211,17 @@ class SpeechThread {
     return !this.#isClosed && this.load < this.#options.places;
   }
 
-  /** `onWork` is called when the slot is given work, `onRelease` once. */
-  take(account: string, { onWork, onRelease }: { readonly onWork: () => void; readonly onRelease: () => void }): SpeechSlot {
+  /** `hasOthers` is asked and `onWork` called when the slot is given work, `onRelease` once. */
+  take(
+    account: string,
+    { hasOthers, onWork, onRelease }: { readonly hasOthers: () => boolean; readonly onWork: () => void; readonly onRelease: () => void },
+  ): SpeechSlot {
     this.#add(account, 1);
     let isReleased = false;
     return {
       speak: (options, signal) => {
         onWork();
-        return this.#speak({ account, options }, signal);
+        return this.#speak({ account, mustShare: hasOthers(), options }, signal);
       },
       transcribe: (audio, options, signal) => {
         onWork();
@@ -269,7 +278,7 @@ class SpeechThread {
     await worker.terminate();
   }
 
-  #speak(asked: { readonly account: string; readonly options: SpeakOptions }, signal: AbortSignal): Speaking {
+  #speak(asked: { readonly account: string; readonly mustShare: boolean; readonly options: SpeakOptions }, signal: AbortSignal): Speaking {
     const id = this.#nextId++;
     const pieces = new PieceQueue(() => this.#send({ type: 'taken', id }));
     this.#begin(id, pieces, signal);

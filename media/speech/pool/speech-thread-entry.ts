@@ -70,7 +70,7 @@ const { settings, searchPath } = workerData as SpeechThreadData;
 // Before it starts threads of its own, which inherit it.
 giveWayToLoops();
 const jobs = new Map<number, Job>();
-const turns = new Turns(() => nextRound());
+const turns = new Turns({ clock: systemClock, nextRound: () => nextRound(), workedMs: () => performance.eventLoopUtilization().active });
 const opening = openEngines();
 const decode = createDecoders({ clock: systemClock });
 
@@ -99,8 +99,13 @@ async function run(message: Extract<ToThread, { type: 'speak' | 'transcribe' }>)
       send({ type: 'transcript', id, transcript });
       return;
     }
-    const { account, options } = message;
-    for await (const piece of speak(engines.synthesizerFor, job.segments(), { options, account, turns, signal: job.stop.signal })) {
+    const { account, mustShare, options } = message;
+    for await (const piece of speak(engines.synthesizerFor, job.segments(), {
+      options,
+      of: { account, mustShare },
+      turns,
+      signal: job.stop.signal,
+    })) {
       await job.maySend();
       send({ type: 'piece', id, piece }, whole(piece.bytes));
     }

@@ -1,36 +1,81 @@
-/** Accounts take turns on a thread: what is done of a stream in one go is a second of its audio at most, and whoever has had least goes next. */
+/**
+ * Accounts take turns on a thread: what is done of a stream in one go is a second of its audio at most, and whoever has had least goes next.
+ * While an account must share, the thread rests after its turns: two cores kept busy by one account would hold up every loop of the machine.
+ */
+import type { Clock } from '#config/clock.ts';
 import { FairQueue } from '../fair-queue.ts';
 
 /** Audio of one account that may go before that of others, seconds: most that people ask for in one request is shorter. */
 const HEAD_START_SECONDS = 15;
+/** A thread rests so long for each millisecond it worked for an account that must share: that account has a third of it. */
+const REST = 2;
+const MOST_REST_MS = 500;
+
+/** Whose work it is. */
+export interface TurnOf {
+  readonly account: string;
+  /** Others asked for speech, too, a moment ago. */
+  readonly mustShare: boolean;
+}
+
+/** The thread the turns are taken on. */
+export interface TurnThread {
+  readonly clock: Pick<Clock, 'after'>;
+  /** Lets the thread take what has come for it, so that it has its turn too. */
+  nextRound(): Promise<unknown>;
+  /** Milliseconds its loop has worked so far. */
+  workedMs(): number;
+}
+
+interface Waiting extends TurnOf {
+  begin(): void;
+}
 
 /** The turns of one thread. */
 export class Turns {
-  readonly #queue = new FairQueue<() => void>(HEAD_START_SECONDS);
-  readonly #nextRound: () => Promise<unknown>;
+  readonly #queue = new FairQueue<Waiting>(HEAD_START_SECONDS);
+  readonly #thread: TurnThread;
   #isGoing = false;
+  /** Of the account the thread rests from: another one's work ends the rest. */
+  #resting: { readonly account: string; end(): void } | null = null;
 
-  /** `nextRound` lets the thread take what has come for it, so that it has its turn too. */
-  constructor(nextRound: () => Promise<unknown>) {
-    this.#nextRound = nextRound;
+  constructor(thread: TurnThread) {
+    this.#thread = thread;
   }
 
   /** Does work on so many seconds of audio when it is the account's turn. Throws what it throws. */
-  take<Made>(account: string, seconds: number, work: () => Made): Promise<Made> {
+  take<Made>(of: TurnOf, seconds: number, work: () => Made): Promise<Made> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#queue.add(account, resolve, seconds);
+    this.#queue.add(of.account, { ...of, begin: resolve }, seconds);
     if (!this.#isGoing) void this.#go();
+    else if (this.#resting && this.#resting.account !== of.account) this.#resting.end();
     return promise.then(work);
   }
 
   async #go(): Promise<void> {
+    const { nextRound, workedMs } = this.#thread;
     this.#isGoing = true;
+    let countedMs = workedMs();
     for (;;) {
-      await this.#nextRound();
-      const begin = this.#queue.next();
-      if (!begin) break;
-      begin();
+      await nextRound();
+      const turn = this.#queue.next();
+      if (!turn) break;
+      turn.begin();
+      // The work is done, and what comes before the next turn has begun.
+      await nextRound();
+      const totalMs = workedMs();
+      if (turn.mustShare) await this.#rest(turn.account, Math.min(REST * (totalMs - countedMs), MOST_REST_MS));
+      countedMs = totalMs;
     }
     this.#isGoing = false;
+  }
+
+  async #rest(account: string, ms: number): Promise<void> {
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+    const timer = this.#thread.clock.after(ms, end);
+    this.#resting = { account, end };
+    await isOver;
+    timer.cancel();
+    this.#resting = null;
   }
 }

@@ -1,0 +1,56 @@
+import { setImmediate as nextRound } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { Turns } from '#media/speech/pool/turns.ts';
+import { ManualClock } from '#test/fakes/manual-clock.ts';
+
+/** A thread on which each turn takes 100 ms. */
+function openThread() {
+  const clock = new ManualClock();
+  let worked = 0;
+  const turns = new Turns({ clock, nextRound: () => nextRound(), workedMs: () => worked });
+  const done: string[] = [];
+  return {
+    clock,
+    done,
+    ask: (account: string, mustShare: boolean) =>
+      void turns.take({ account, mustShare }, 1, () => {
+        worked += 100;
+        done.push(account);
+      }),
+  };
+}
+
+async function rounds() {
+  for (let round = 0; round < 10; round++) await nextRound();
+}
+
+describe('turns on a thread of the speech pool', () => {
+  it('an account that is alone has the whole thread', async () => {
+    const { ask, done } = openThread();
+    for (let n = 0; n < 5; n++) ask('ada', false);
+    await rounds();
+    expect(done).toHaveLength(5);
+  });
+
+  it('an account that must share has a third of it', async () => {
+    const { clock, ask, done } = openThread();
+    for (let n = 0; n < 5; n++) ask('ada', true);
+    await rounds();
+    expect(done).toHaveLength(1);
+    await clock.advance(199);
+    await rounds();
+    expect(done).toHaveLength(1);
+    await clock.advance(1);
+    await rounds();
+    expect(done).toHaveLength(2);
+  });
+
+  it('work of another account ends the rest at once, and goes first', async () => {
+    const { ask, done } = openThread();
+    for (let n = 0; n < 20; n++) ask('ada', true);
+    await rounds();
+    ask('bob', true);
+    await rounds();
+    expect(done).toEqual(['ada', 'bob']);
+  });
+});
