@@ -191,9 +191,13 @@ export class Fault extends Error {
   readonly retryAfterSeconds: number | null;
 
   constructor(code: FaultCode, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined);
-    this.name = 'Fault';
     const entry: FaultEntry = FAULTS[code];
+    const { stackTraceLimit } = Error;
+    // Collecting the frames is most of what a refusal costs, and the log prints them of faults of our own only.
+    if (entry.status < 500) Error.stackTraceLimit = 0;
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    Error.stackTraceLimit = stackTraceLimit;
+    this.name = 'Fault';
     this.code = code;
     this.status = entry.status;
     this.reason = entry.reason ?? null;
