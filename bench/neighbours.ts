@@ -4,7 +4,8 @@
  * `npm run bench:neighbours -- 30` measures for thirty seconds each, `-- 30 uploads,speech` with only these of what it does.
  */
 import { fork } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
+import { constants } from 'node:os';
+import { favourProcess } from '#media/thread-priority.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { createMeasuredAgent, runCallLoad } from './call-load.ts';
@@ -172,9 +173,9 @@ function failed(error: unknown): { status: number; body: unknown } {
 /** An account of its own in a process of its own, so that its work is not taken for the product's slowness. */
 async function startGreedy(product: Product, only: readonly string[]): Promise<{ stop(): Promise<GreedyTally> }> {
   const { api_key: key } = await product.ask('POST', '/admin/users', { name: 'Greedy', credit: '1000.00' });
-  const child = fork(new URL('./greedy-tenant-process.ts', import.meta.url), [], { execArgv: [] });
+  const child = fork(new URL('./greedy-tenant-process.ts', import.meta.url), [], { execArgv: [], detached: true });
   // A tenant has machines of its own: here it has what the product, and whoever measures it, leave of this one.
-  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  if (child.pid !== undefined) await favourProcess(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   child.send({ url: product.url, key, sipPort: product.sipPort, number: GREEDY_NUMBER, only } satisfies GreedyJob);
   return {
     stop: async () => {
