@@ -3,6 +3,7 @@
  * The order of checks is fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then 488 where signalling can tell. An admitted call is charged, placed, and planned once its init webhook is done.
  */
 import { Fault, fault } from '#config/errors.ts';
+import { networkOf } from '#config/network-of.ts';
 import { type AdmissionAnswer, type AdmissionRequest, keptHeaders } from '#config/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { loadPublished } from '../agents/publish.ts';
@@ -60,6 +61,7 @@ export async function admitCall(context: Context, request: AdmissionRequest, isA
   const addressee = await findAddressee(context, request);
   switch (addressee.is) {
     case 'nobody':
+      await context.refusals.takeForCall(networkOf(request.source_address));
       return refusal(404);
     case 'source_refused':
       return refuseCall(context, { request, number: addressee.holder }, fault('source_refused'));
@@ -95,12 +97,14 @@ async function admitTo(
   }
 }
 
-function refuseCall(
+/** Refusals go out at a limited pace: callers who try again at once would take the loop from everybody else's calls. */
+async function refuseCall(
   context: Context,
   { request, number }: { request: AdmissionRequest; number: NumberDocument | null },
   reason: Fault,
   headers?: RefusalHeaders,
-): Admission {
+): Promise<Admission> {
+  await context.refusals.takeForCall(number?.user_id ?? networkOf(request.source_address));
   if (!number) return refusal(reason.sipStatus, headers);
   const call = { agentId: number.agent_id, callerNumber: request.from_user, dialedNumber: number.phone_number, sipCallId: request.call_id };
   logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);

@@ -11,6 +11,11 @@ const BURST_SECONDS = 4;
 /** Seconds' worth of refusals that may wait; the connections of further ones are closed. */
 const WAIT_SECONDS = 10;
 
+/** A refused call costs the store several reads and the signalling a transaction: as much as so many refused requests. */
+const CALL_COST = 10;
+/** Signalling waits for an answer a little longer than that. */
+const CALL_WAIT_MS = 2_000;
+
 /** The refusals of one process. */
 export class Refusals {
   readonly #clock: Pick<Clock, 'now' | 'sleep'>;
@@ -36,6 +41,15 @@ export class Refusals {
 
   /** Null when a refusal may go to `client` now. Otherwise resolves when it may, or at once with false when too many wait: the connection should be closed. */
   take(client: string): Promise<boolean> | null {
+    return this.#take(client, 1, WAIT_SECONDS * 1_000);
+  }
+
+  /** Resolves when a call of `client` may be refused; at once when too many refusals wait. */
+  async takeForCall(client: string): Promise<void> {
+    await this.#take(`call ${client}`, CALL_COST, CALL_WAIT_MS);
+  }
+
+  #take(client: string, cost: number, mostMs: number): Promise<boolean> | null {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return null;
     const burst = BURST_SECONDS * this.#perSecond;
     const bucket = this.#buckets.get(client) ?? new TokenBucket(this.#clock, { perSecond: this.#perSecond, burst });
@@ -46,9 +60,9 @@ export class Refusals {
       this.#buckets.delete(other);
     }
     this.#buckets.set(client, bucket);
-    const waitMs = bucket.waitMs(1);
-    if (waitMs > WAIT_SECONDS * 1_000) return Promise.resolve(false);
-    bucket.take(1);
+    const waitMs = bucket.waitMs(cost);
+    if (waitMs > mostMs) return Promise.resolve(false);
+    bucket.take(cost);
     return waitMs === 0 ? null : this.#clock.sleep(waitMs).then(() => true);
   }
 }

@@ -34,6 +34,17 @@ describe('the pace of refusals', () => {
     expect(refusals.takeFor('2001:db8:0:1::1')).toBeNull();
   });
 
+  it('refused calls have a tenth of the pace, and none waits for longer than two seconds', async () => {
+    const refusals = new Refusals(clock, 10);
+    const answered: number[] = [];
+    for (let n = 0; n < 8; n++) void refusals.takeForCall('ada').then(() => answered.push(n));
+    await clock.advance(0);
+    // Four at once, two wait their second, and who would wait for longer is refused now.
+    expect(answered).toEqual([0, 1, 2, 3, 6, 7]);
+    await clock.advance(2_000);
+    expect(answered).toEqual([0, 1, 2, 3, 6, 7, 4, 5]);
+  });
+
   it('clients that have rested are forgotten', async () => {
     const refusals = new Refusals(clock, 1_000);
     for (let n = 0; n < 100; n++) void refusals.take(`client ${n}`);
