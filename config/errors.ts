@@ -132,6 +132,11 @@ const FAULTS = {
     message: 'This account may have at most {limit} bytes of uploads in progress: wait until one is over, or try again in {seconds} s',
     reason: 'too_many_at_once',
   },
+  too_many_bytes_a_second: {
+    status: 429,
+    message: 'This account sends more than {limit} bytes of uploads a second while others ask, too: try again in {seconds} s',
+    reason: 'too_many_at_once',
+  },
   too_many_a_minute: {
     status: 429,
     message: 'This account may have {limit} {what} a minute: try again in {seconds} s',

@@ -20,7 +20,8 @@ import { createAuthentication } from './auth.ts';
 import type { Context } from './context.ts';
 import { describeApi } from './describe-api.ts';
 import { hasMoreValuesThan } from './json-values.ts';
-import { hasTakenTurn, takeRequestPlaces, takeTurn } from './limits/request-places.ts';
+import { takeRequestPlaces } from './limits/request-places.ts';
+import { hasTakenTurn, takeTurn } from './limits/request-turns.ts';
 import { refuseMalformed } from './malformed-http.ts';
 import { InvalidRequest, invalidField, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
 import { traceRequest } from './trace-request.ts';
@@ -113,7 +114,7 @@ function addHooks(app: ApiServer, context: Context): void {
     route.preValidation = [route.preValidation ?? [], turn].flat();
   });
   app.addHook('onSend', async (request, reply) => {
-    if (reply.statusCode < 400 || reply.statusCode >= 500 || hasTakenTurn(context, request)) return;
+    if (reply.statusCode < 400 || reply.statusCode >= 500 || hasTakenTurn(request)) return;
     const { refusals } = context;
     const maySend = request.caller ? refusals.take(request.caller.userId) : refusals.takeFor(request.ip);
     if ((await maySend) === false) request.raw.destroy();

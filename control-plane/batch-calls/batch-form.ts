@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../context.ts';
-import { takeTurn } from '../limits/request-places.ts';
+import { takeTurn } from '../limits/request-turns.ts';
 import { invalidField } from '../problems.ts';
 import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';

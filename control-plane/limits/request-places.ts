@@ -5,11 +5,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
-import { TokenBucket } from '#config/token-bucket.ts';
 import type { Caller } from '../auth.ts';
 import type { Context } from '../context.ts';
+import { announcedBytes, comeBytes, onceLarge, SMALL_BYTES } from './body-size.ts';
 import { requireRate } from './rate.ts';
-import type { Turn } from './turns.ts';
+import { decideFirst, onceOver, REFUSED_MS } from './request-turns.ts';
+import { UploadPaces } from './upload-paces.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -18,19 +19,11 @@ declare module 'fastify' {
   }
 }
 
-/** A smaller body is no upload. */
-const SMALL_BYTES = 256 * 1024;
 /** Most requests are over by then. */
 const BUSY_SECONDS = 1;
 
-/** An answer that waiting or paying would have spared: its request's place stays taken so long, so that whoever asks on regardless takes less of the loop. */
-const REFUSALS: ReadonlySet<number> = new Set([402, 403, 429]);
-const REFUSED_MS = 100;
-/** Bytes of uploads an account may send as fast as they come. */
-const UPLOAD_BURST_BYTES = 8 * 1_048_576;
-/** What an upload of no stated size counts for there, and the most that one counts for: more than that is refused by most routes, unread. */
+/** What an upload of no stated size counts for until it is over. */
 const UNSTATED_BYTES = 16 * 1_048_576;
-const MOST_COUNTED_BYTES = 64 * 1_048_576;
 
 type Parts = Pick<Context, 'clock' | 'ledger' | 'settings' | 'coordination' | 'turns'>;
 
@@ -39,29 +32,22 @@ interface InProgress {
   readonly speech: Map<string, number>;
   readonly uploads: Map<string, number>;
   readonly uploadBytes: Map<string, number>;
-  /** How fast an account's uploads are read while others ask, too. */
-  readonly uploadPaces: Map<string, TokenBucket>;
+  readonly uploadPaces: UploadPaces;
   readonly toolTests: Map<string, number>;
   /** Callers whose request has its speech place already. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
-  /** Uploads whose size was not stated and that wait to hear whether they may go on. */
-  readonly undecided: WeakMap<FastifyRequest, Promise<void>>;
-  /** Requests that have asked for their turn. */
-  readonly waited: WeakSet<FastifyRequest>;
 }
 
 const all = new WeakMap<Context['ledger'], InProgress>();
 
-function inProgress({ ledger }: Parts): InProgress {
+function inProgress({ ledger, clock, settings }: Parts): InProgress {
   const known = all.get(ledger) ?? {
     speech: new Map(),
     uploads: new Map(),
     uploadBytes: new Map(),
-    uploadPaces: new Map(),
+    uploadPaces: new UploadPaces(clock, settings.LIMIT_UPLOAD_BYTES_PER_SECOND),
     toolTests: new Map(),
     admitted: new WeakSet(),
-    undecided: new WeakMap(),
-    waited: new WeakSet(),
   };
   all.set(ledger, known);
   return known;
@@ -74,6 +60,8 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
   const isSpeech = request.routeOptions.config.isSpeech === true;
   if (!caller || !(isSpeech || bytes === null || bytes > SMALL_BYTES)) return;
   const untilAnswered = (release: () => void) => onceOver(reply, release);
+  // Before it has a place of the few there are: what waits for its time takes none.
+  if (isSpeech && bytes !== null) await pace(context, { request, reply, caller, bytes });
   // Refusals take turns, too.
   const turn = context.turns.take(caller.userId);
   untilAnswered(() => turn.leave(0));
@@ -83,21 +71,7 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
       // Its bytes are bounded by the places and by what the route takes.
       untilAnswered(await takeSpeech(context, caller));
       inProgress(context).admitted.add(caller);
-    } else if (bytes === null) {
-      onceLarge(request, (mostBytes) => {
-        // Neither its reader nor its handler goes on before it is known whether it may.
-        request.raw.pause();
-        const decided = takeUpload(context, caller, mostBytes).then(async (release) => {
-          untilAnswered(release);
-          await pace(context, caller, UNSTATED_BYTES);
-          request.raw.resume();
-        });
-        inProgress(context).undecided.set(request, decided);
-        decided.catch((error: unknown) => {
-          if (!reply.sent) reply.header('Connection', 'close').send(error);
-        });
-      });
-    } else untilAnswered(await takeUpload(context, caller, bytes));
+    } else if (bytes !== null) untilAnswered(await takeUpload(context, caller, bytes));
     turn.leave(0);
   } catch (error) {
     turn.leave(REFUSED_MS);
@@ -105,37 +79,22 @@ export async function takeRequestPlaces(context: Parts, request: FastifyRequest,
     if (bytes === null || bytes > SMALL_BYTES) reply.header('Connection', 'close');
     throw error;
   }
-  if (bytes !== null || isSpeech) await pace(context, caller, bytes ?? UNSTATED_BYTES);
-}
-
-/** Waits until the request is one of those of its account that are worked on; once for each request. Throws what `takeRequestPlaces` does, and `too_many_at_once`. */
-export async function takeTurn(context: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const { caller } = request;
-  const { waited, undecided } = inProgress(context);
-  if (!caller || waited.has(request)) return;
-  await undecided.get(request);
-  const turn = turnOf(context, request, caller);
-  waited.add(request);
-  onceOver(reply, () => turn.leave(REFUSALS.has(reply.statusCode) ? REFUSED_MS : 0));
-  await turn.begun;
-}
-
-/** Throws `too_many_at_once`. */
-function turnOf(context: Parts, request: FastifyRequest, caller: Caller): Turn {
-  const bytes = announcedBytes(request) ?? SMALL_BYTES;
-  try {
-    // An upload's bytes are bounded by its place.
-    return context.turns.take(caller.userId, { bytes: bytes > SMALL_BYTES ? 0 : bytes });
-  } catch (error) {
-    // Its refusal may wait, too, and keeps nothing meanwhile.
-    request.body = undefined;
-    throw error;
-  }
-}
-
-/** Whether a request was one of its account's that take turns; what was refused earlier was not. */
-export function hasTakenTurn({ ledger }: Pick<Context, 'ledger'>, request: FastifyRequest): boolean {
-  return all.get(ledger)?.waited.has(request) ?? false;
+  if (bytes === null)
+    onceLarge(request, () => {
+      // Neither its reader nor its handler goes on before it is known whether it may.
+      request.raw.pause();
+      const admit = async () => {
+        if (!isSpeech) untilAnswered(await takeUpload(context, caller, request.routeOptions.bodyLimit ?? SMALL_BYTES));
+        await pace(context, { request, reply, caller, bytes: UNSTATED_BYTES });
+        request.raw.resume();
+      };
+      const decided = admit();
+      decideFirst(request, decided);
+      decided.catch((error: unknown) => {
+        if (!reply.sent) reply.header('Connection', 'close').send(error);
+      });
+    });
+  else if (!isSpeech) await pace(context, { request, reply, caller, bytes });
 }
 
 /** Takes an account's place for a speech request; `release` is called once or more. Throws `speech_busy`, `overdrawn`. */
@@ -188,44 +147,28 @@ async function takeUpload(context: Parts, { userId }: Caller, bytes: number): Pr
   };
 }
 
-/** Calls `then` when a request is answered or given up, which it may be by now; `then` is called once or more. */
-function onceOver({ raw }: FastifyReply, then: () => void): void {
-  raw.once('close', then);
-  if (raw.destroyed || raw.writableFinished) then();
-}
-
-/** How large the body of a request says it is; null when it does not say. */
-function announcedBytes({ method, headers }: FastifyRequest): number | null {
-  if (method === 'GET' || method === 'HEAD') return 0;
-  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
-}
-
-/** Tells once that more than a small body has come, with the most bytes its route takes. */
-function onceLarge({ raw, routeOptions }: FastifyRequest, tell: (mostBytes: number) => void): void {
-  let bytes = 0;
-  const count = (chunk: { readonly length: number }) => {
-    bytes += chunk.length;
-    if (bytes <= SMALL_BYTES) return;
-    raw.off('data', count);
-    tell(routeOptions.bodyLimit ?? SMALL_BYTES);
-  };
-  // Listening alone would start the body before its reader is there.
-  raw.pause();
-  raw.on('data', count);
-}
-
-/** Waits before an upload is read while its account has sent more than it may and others ask, too. */
-async function pace(context: Parts, { userId }: Caller, bytes: number): Promise<void> {
-  const { clock, settings, turns } = context;
-  const { uploadPaces } = inProgress(context);
-  const perSecond = settings.LIMIT_UPLOAD_BYTES_PER_SECOND;
-  if (bytes <= SMALL_BYTES || perSecond === Number.POSITIVE_INFINITY || !turns.hasOthers(userId)) return;
-  for (const [id, rested] of uploadPaces) if (rested.has(UPLOAD_BURST_BYTES)) uploadPaces.delete(id);
-  const bucket = uploadPaces.get(userId) ?? new TokenBucket(clock, { perSecond, burst: UPLOAD_BURST_BYTES });
-  uploadPaces.set(userId, bucket);
-  const waitMs = bucket.waitMs(0);
-  bucket.take(Math.min(bytes, MOST_COUNTED_BYTES));
-  if (waitMs > 0) await clock.sleep(waitMs);
+/**
+ * Waits before an upload is read while its account has sent more than it may and others ask, too. It counts for what is expected of it until it is over.
+ * Throws `too_many_bytes_a_second`, and `bad_request` when the client leaves meanwhile.
+ */
+async function pace(
+  context: Parts,
+  { request, reply, caller, bytes }: { request: FastifyRequest; reply: FastifyReply; caller: Caller; bytes: number },
+): Promise<void> {
+  if (bytes <= SMALL_BYTES || !context.turns.hasOthers(caller.userId)) return;
+  const come = comeBytes(request);
+  const gone = new AbortController();
+  try {
+    const upload = inProgress(context).uploadPaces.begin(caller.userId, bytes);
+    onceOver(reply, () => {
+      upload.end(come.bytes);
+      gone.abort(fault('bad_request', { detail: 'the client is gone' }));
+    });
+    if (upload.waitMs > 0) await context.clock.sleep(upload.waitMs, gone.signal);
+  } catch (error) {
+    reply.header('Connection', 'close');
+    throw error;
+  }
 }
 
 /** Adds to what an account has in progress; returns what takes it off again, once. */

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
+import { type Announcement, Upload } from './upload.ts';
 
 const MIB = 1_048_576;
-const FORM = 'multipart/form-data; boundary=b';
 let api: TestApi;
 let user: TestUser;
 let port: number;
@@ -23,43 +23,24 @@ afterEach(() => {
   for (const socket of open.splice(0)) socket.destroy();
 });
 
-/** An upload that says how much it is going to send, or that it does not know, and sends nothing of it. */
-class Upload {
-  readonly socket: Socket;
-  text = '';
-
-  constructor(path: string, bytes: number | null, key = user.key, type = FORM) {
-    this.socket = connect(port, '127.0.0.1');
-    open.push(this.socket);
-    this.socket.on('data', (chunk) => {
-      this.text += String(chunk);
-    });
-    this.socket.on('error', () => undefined);
-    const length = bytes === null ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes}`;
-    this.socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${type}\r\n${length}\r\n\r\n`);
-  }
-
-  sendChunk(bytes: number): void {
-    this.socket.write(`${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`);
-  }
-
-  get status(): number {
-    return Number(this.text.split(' ')[1] ?? 0);
-  }
+function upload(path: string, bytes: number | null, over: Partial<Announcement> = {}): Upload {
+  const begun = new Upload({ port, key: user.key, path, bytes, ...over });
+  open.push(begun.socket);
+  return begun;
 }
 
 /** Asks for one more upload until its answer comes, or it is plain that none is coming: its place is taken then. */
-async function outcome(upload: Upload): Promise<'taken' | number> {
+async function outcome(asked: Upload): Promise<'taken' | number> {
   // A request that comes after it on another connection has been answered: so would this one have been.
   for (let other = 0; other < 3; other++)
     await fetch(`http://127.0.0.1:${port}/v1/agent/models`, { headers: { authorization: `Bearer ${user.key}` } });
-  return upload.status === 0 ? 'taken' : upload.status;
+  return asked.status === 0 ? 'taken' : asked.status;
 }
 
 describe('uploads in progress', () => {
   it('security 9: are refused beyond their number before any of their body has come, with what to do', async () => {
-    for (let count = 0; count < 3; count++) expect(await outcome(new Upload('/model', MIB))).toBe('taken');
-    const refused = new Upload('/v1/agent/knowledge-sources', MIB);
+    for (let count = 0; count < 3; count++) expect(await outcome(upload('/model', MIB))).toBe('taken');
+    const refused = upload('/v1/agent/knowledge-sources', MIB);
     expect(await outcome(refused)).toBe(429);
     expect(refused.text).toMatch(/retry-after: 1\r\n/i);
     // The rest of it is not read.
@@ -70,30 +51,30 @@ describe('uploads in progress', () => {
   });
 
   it('security 9: of one account leave another its own, and one that is broken off makes room', async () => {
-    const uploads = [new Upload('/model', MIB), new Upload('/model', MIB), new Upload('/model', MIB)];
-    for (const upload of uploads) expect(await outcome(upload)).toBe('taken');
+    const uploads = [upload('/model', MIB), upload('/model', MIB), upload('/model', MIB)];
+    for (const asked of uploads) expect(await outcome(asked)).toBe('taken');
     const other = await api.createUser();
-    expect(await outcome(new Upload('/model', MIB, other.key))).toBe('taken');
+    expect(await outcome(upload('/model', MIB, { key: other.key }))).toBe('taken');
     uploads[0]?.socket.destroy();
-    await expect.poll(async () => outcome(new Upload('/model', MIB))).toBe('taken');
+    await expect.poll(async () => outcome(upload('/model', MIB))).toBe('taken');
   });
 
   it('security 9: may announce only so many bytes together, and one beyond them is told so', async () => {
-    expect(await outcome(new Upload('/model', 6 * MIB))).toBe('taken');
-    const refused = new Upload('/model', 6 * MIB);
+    expect(await outcome(upload('/model', 6 * MIB))).toBe('taken');
+    const refused = upload('/model', 6 * MIB);
     expect(await outcome(refused)).toBe(429);
     expect(refused.text).toContain(`This account may have at most ${10 * MIB} bytes of uploads in progress: wait until one is over`);
-    expect(await outcome(new Upload('/model', 3 * MIB))).toBe('taken');
+    expect(await outcome(upload('/model', 3 * MIB))).toBe('taken');
   });
 
   it('security 9: of no stated size take no place while little of them has come, and one as large as they may be after that', async () => {
-    const chunked = Array.from({ length: 5 }, () => new Upload('/model', null));
-    for (const upload of chunked) expect(await outcome(upload)).toBe('taken');
-    expect(await outcome(new Upload('/model', 6 * MIB))).toBe('taken');
+    const chunked = Array.from({ length: 5 }, () => upload('/model', null));
+    for (const asked of chunked) expect(await outcome(asked)).toBe('taken');
+    expect(await outcome(upload('/model', 6 * MIB))).toBe('taken');
     chunked[0]?.sendChunk(300_000);
     await expect.poll(() => chunked[0]?.status).toBe(429);
     expect(chunked[0]?.text).toContain('bytes of uploads in progress');
-    const json = new Upload('/v1/agent/agents', null, user.key, 'application/json');
+    const json = upload('/v1/agent/agents', null, { type: 'application/json' });
     json.socket.write('e\r\n{"name":"Ada"}\r\n0\r\n\r\n');
     await expect.poll(() => json.status).toBe(201);
   });
@@ -108,7 +89,7 @@ describe('uploads in progress', () => {
       return { ...(await hit.call(api.context.coordination, ...window)), allowed: false };
     };
     try {
-      const json = new Upload('/v1/agent/agents', null, user.key, 'application/json');
+      const json = upload('/v1/agent/agents', null, { type: 'application/json' });
       const body = `${' '.repeat(300_000)}{"name":"Ada"}`;
       json.socket.write(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
       await asked;
@@ -125,42 +106,42 @@ describe('uploads in progress', () => {
 
   it('security 9: are begun only so often in a minute', async () => {
     for (let count = 0; count < 20; count++) {
-      const upload = new Upload('/model', MIB);
-      expect(await outcome(upload)).toBe('taken');
-      upload.socket.destroy();
-      await once(upload.socket, 'close');
+      const begun = upload('/model', MIB);
+      expect(await outcome(begun)).toBe('taken');
+      begun.socket.destroy();
+      await once(begun.socket, 'close');
       await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
     }
-    const refused = new Upload('/model', MIB);
+    const refused = upload('/model', MIB);
     expect(await outcome(refused)).toBe(429);
     expect(refused.text).toContain('This account may have 20 uploads a minute');
   });
 
   it('a small body of known size is no upload', async () => {
-    for (let count = 0; count < 5; count++) expect(await outcome(new Upload('/model', 100_000))).toBe('taken');
+    for (let count = 0; count < 5; count++) expect(await outcome(upload('/model', 100_000))).toBe('taken');
   });
 });
 
 describe('speech requests', () => {
   it('security 9: take their place before the body is read, and give it back when it is broken off', async () => {
-    const asked = Array.from({ length: 5 }, () => new Upload('/v1/asr', 1_000));
-    for (const upload of asked) expect(await outcome(upload)).toBe('taken');
+    const asked = Array.from({ length: 5 }, () => upload('/v1/asr', 1_000));
+    for (const one of asked) expect(await outcome(one)).toBe('taken');
     for (const path of ['/compat/v1/audio/transcriptions', '/v1/tts']) {
-      const refused = new Upload(path, 1_000);
+      const refused = upload(path, 1_000);
       await expect.poll(() => refused.status).toBe(429);
     }
     const closed = once(asked[0]?.socket as Socket, 'close');
     asked[0]?.socket.destroy();
     await closed;
-    await expect.poll(async () => outcome(new Upload('/v1/asr', 1_000))).toBe('taken');
+    await expect.poll(async () => outcome(upload('/v1/asr', 1_000))).toBe('taken');
   });
 
   it('security 9: are as many as the account has paid for, however large their bodies are', async () => {
     await api.context.ledger.post({ userId: user.userId, key: 'paid', kind: 'top_up', amountMicros: 1_000_000_000 });
-    const asked = Array.from({ length: 21 }, () => new Upload('/v1/asr', 300_000));
-    for (const upload of asked) expect(await outcome(upload)).toBe('taken');
+    const asked = Array.from({ length: 21 }, () => upload('/v1/asr', 300_000));
+    for (const one of asked) expect(await outcome(one)).toBe('taken');
     for (const { socket } of asked) socket.write('x'.repeat(300_000));
-    for (const upload of asked) await expect.poll(() => upload.status).toBe(400);
+    for (const one of asked) await expect.poll(() => one.status).toBe(400);
   });
 
   it('security 16: are refused once the account is as far below zero as the operator allows, and not before', async () => {

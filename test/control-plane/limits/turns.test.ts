@@ -98,7 +98,7 @@ describe('turns of accounts', () => {
 describe('turns over HTTP', () => {
   let api: TestApi;
   beforeEach(async () => {
-    api = await openTestApi({ LIMIT_REQUESTS: '1', LIMIT_AGENTS: '1', LIMIT_UPLOAD_BYTES_PER_SECOND: '1000000', OVERDRAFT_LIMIT: '0.50' });
+    api = await openTestApi({ LIMIT_REQUESTS: '1', LIMIT_AGENTS: '1', OVERDRAFT_LIMIT: '0.50' });
   });
   afterEach(() => api.close());
 
@@ -163,41 +163,5 @@ describe('turns over HTTP', () => {
     expect(isAnswered).toBe(false);
     held.leave(0);
     expect((await list).status).toBe(422);
-  });
-
-  it('an upload that says it is larger than any is refused, and the next one does not wait for its time', async () => {
-    const user = await api.createUser();
-    await agents(api.rootKey);
-    const upload = (bytes: string) => api.request('POST', '/v1/agent/agents', { key: user.key, raw: '{}', headers: { 'content-length': bytes } });
-    expect((await upload('50000000000')).status).toBe(413);
-    let isAnswered = false;
-    const next = upload('9000000').finally(() => {
-      isAnswered = true;
-    });
-    for (let request = 0; request < 3; request++) await agents(api.rootKey);
-    expect(isAnswered).toBe(false);
-    await api.clock.advance(60_000);
-    expect((await next).status).toBe(413);
-  });
-
-  it('an upload waits for the time of those before it while another account asks, and is read as it comes otherwise', async () => {
-    const user = await api.createUser();
-    const body = `${' '.repeat(10_000_000)}{"name":"One more"}`;
-    const headers = { 'content-length': String(body.length) };
-    const upload = () => api.request('POST', '/v1/agent/agents', { key: user.key, raw: body, headers });
-    await api.clock.advance(11_000);
-    for (let alone = 0; alone < 3; alone++) expect((await upload()).status).toBe(413);
-    await agents(api.rootKey);
-    // The second one, too: what is there at first is enough for one.
-    for (let first = 0; first < 2; first++) void upload();
-    await agents(api.rootKey);
-    let isAnswered = false;
-    const third = upload().finally(() => {
-      isAnswered = true;
-    });
-    for (let request = 0; request < 5; request++) await agents(api.rootKey);
-    expect(isAnswered).toBe(false);
-    await api.clock.advance(30_000);
-    expect((await third).status).toBe(413);
   });
 });
