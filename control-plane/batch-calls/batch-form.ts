@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../context.ts';
-import { takeTurn } from '../limits/request-turns.ts';
+import { workInTurn } from '../limits/request-turns.ts';
 import { invalidField } from '../problems.ts';
 import { acceptBodies } from '../request-bodies.ts';
 import type { ApiServer } from '../server.ts';
@@ -22,10 +22,8 @@ export function acceptForms(scope: ApiServer, context: Context): void {
   acceptBodies(scope, { kinds: ['multipart'], json: true, mostBytes: LIMITS.batchUploadBytes, mostFieldBytes: LIMITS.batchUploadBytes });
   scope.decorateRequest('recipientList', null);
   scope.addHook('preValidation', async (request, reply) => {
-    // A long list is work, also where it is refused.
-    await takeTurn(context, request, reply);
-    if (request.isMultipart()) await readForm(request);
-    else await readJson(request);
+    // A long list is work, also where it is refused; creating its batch is another turn's.
+    await workInTurn(context, { request, reply }, () => (request.isMultipart() ? readForm(request) : readJson(request)));
   });
 }
 

@@ -23,10 +23,39 @@ export async function takeTurn({ turns }: Pick<Context, 'turns'>, request: Fasti
   const { caller } = request;
   if (!caller || waited.has(request)) return;
   await undecided.get(request);
-  const turn = turnOf(turns, request, caller.userId);
+  const turn = turnOf(turns, { request, userId: caller.userId });
   waited.add(request);
   onceOver(reply, () => turn.leave(REFUSALS.has(reply.statusCode) ? REFUSED_MS : 0));
   await turn.begun;
+}
+
+/**
+ * Does a part of a request's work that comes before its handler, in a turn of its own which lasts as long as the work, also where the client leaves.
+ * Throws as `takeTurn` does, and what `work` throws: that is a refusal.
+ */
+export async function workInTurn(
+  { turns }: Pick<Context, 'turns'>,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  work: () => Promise<void>,
+): Promise<void> {
+  const { caller } = request;
+  if (!caller) return work();
+  await undecided.get(request);
+  const turn = turnOf(turns, { request, userId: caller.userId, isWork: true });
+  let hasBegun = false;
+  onceOver(reply, () => {
+    if (!hasBegun) turn.leave(0);
+  });
+  await turn.begun;
+  hasBegun = true;
+  try {
+    await work();
+  } catch (error) {
+    waited.add(request);
+    turn.leave(REFUSED_MS);
+    throw error;
+  }
+  turn.leave(0);
 }
 
 /** Whether a request was one of its account's that take turns; what was refused earlier was not. */
@@ -41,9 +70,12 @@ export function onceOver({ raw }: FastifyReply, then: () => void): void {
 }
 
 /** Throws `too_many_at_once`. */
-function turnOf(turns: Context['turns'], request: FastifyRequest, userId: string): Turn {
+function turnOf(
+  turns: Context['turns'],
+  { request, userId, isWork = false }: { readonly request: FastifyRequest; readonly userId: string; readonly isWork?: boolean },
+): Turn {
   try {
-    return turns.take(userId, { bytes: keptBytes(request) });
+    return turns.take(userId, { bytes: keptBytes(request), isWork });
   } catch (error) {
     // Its refusal may wait, too, and keeps nothing meanwhile.
     request.body = undefined;

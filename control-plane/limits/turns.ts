@@ -26,6 +26,8 @@ export interface Turn {
 export interface TurnOptions {
   /** Of the body that it keeps while it waits. */
   readonly bytes?: number;
+  /** It is this process's own work, waits for nobody else, and has its place until it is over. */
+  readonly isWork?: boolean;
 }
 
 interface Account {
@@ -59,7 +61,7 @@ export class Turns {
   }
 
   /** Asks for an account's turn. Throws `too_many_at_once` when too many of its requests wait already. */
-  take(id: string, { bytes = 0 }: TurnOptions = {}): Turn {
+  take(id: string, { bytes = 0, isWork = false }: TurnOptions = {}): Turn {
     const account = this.#accounts.get(id) ?? { taken: 0, waiting: new Set(), waitingBytes: 0 };
     if (account.waiting.size >= MOST_WAITING || account.waitingBytes + bytes > MOST_WAITING_BYTES)
       throw fault('too_many_at_once', {
@@ -83,7 +85,7 @@ export class Turns {
       account.taken++;
       account.waitingBytes -= bytes;
       resolve();
-      holding = this.#clock.after(HOLD_MS, () => leave(0));
+      if (!isWork) holding = this.#clock.after(HOLD_MS, () => leave(0));
     };
     const leave = (afterMs: number) => {
       holding?.cancel();

@@ -59,6 +59,18 @@ describe('turns of accounts', () => {
     expect(begun).toEqual(['bob', 'slow', 'b']);
   });
 
+  it('a request that is work of this process keeps its place until it is over', async () => {
+    const { clock, turns, begun, ask, settled } = players(1);
+    ask('bob', 'bob').leave(0);
+    const work = turns.take('ada', { isWork: true });
+    ask('ada', 'b');
+    await clock.advance(9_000);
+    expect(begun).toEqual(['bob']);
+    work.leave(0);
+    await settled();
+    expect(begun).toEqual(['bob', 'b']);
+  });
+
   it('one that is given up while it waits never begins, and nobody waits for it', async () => {
     const { begun, ask, settled } = players(1);
     ask('bob', 'bob').leave(0);
@@ -150,7 +162,7 @@ describe('turns over HTTP', () => {
     expect((await next).status).toBe(402);
   });
 
-  it('a list to call waits for its turn before its rows are checked, and takes one', async () => {
+  it('a list to call waits for its turn before its rows are checked', async () => {
     const [greedy, other] = [await api.createUser(), await api.createUser()];
     await agents(other.key);
     const held = api.context.turns.take(greedy.userId);
@@ -163,5 +175,42 @@ describe('turns over HTTP', () => {
     expect(isAnswered).toBe(false);
     held.leave(0);
     expect((await list).status).toBe(422);
+  });
+
+  it('a list to call keeps its turn for as long as its check takes, and a moment longer where it is refused', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    await agents(other.key);
+    const answered: string[] = [];
+    const body = { recipients: Array.from({ length: 10_000 }, () => 1) };
+    const list = api.request('POST', '/v1/agent/batch-calls', { key: greedy.key, body }).then(() => answered.push('list'));
+    for (let request = 0; request < 2; request++) await agents(other.key);
+    await api.clock.advance(250);
+    const next = agents(greedy.key).then(() => answered.push('next'));
+    await list;
+    for (let request = 0; request < 5; request++) await agents(other.key);
+    expect(answered).toEqual(['list']);
+    await api.clock.advance(100);
+    await next;
+  });
+
+  it('a list that was checked waits for another turn before its batch is created, and has the turn of its check no more', async () => {
+    const [greedy, other] = [await api.createUser(), await api.createUser()];
+    await agents(other.key);
+    const first = api.context.turns.take(greedy.userId);
+    await agents(other.key);
+    let isAnswered = false;
+    const recipients = [{ to_number: '+15550140000' }];
+    const body = { agent_id: 'unknown', phone_number_id: 'unknown', recipients };
+    const list = api.request('POST', '/v1/agent/batch-calls', { key: greedy.key, body }).finally(() => {
+      isAnswered = true;
+    });
+    for (let request = 0; request < 5; request++) await agents(other.key);
+    const second = api.context.turns.take(greedy.userId);
+    first.leave(0);
+    await second.begun;
+    for (let request = 0; request < 5; request++) await agents(other.key);
+    expect(isAnswered).toBe(false);
+    second.leave(0);
+    expect((await list).status).toBe(404);
   });
 });
