@@ -55,9 +55,9 @@ export type SpeechWork = 'synthesis' | 'recognition';
 /** The pool. */
 export interface SpeechPool {
   /**
-   * Takes a place for an account, or returns null when all are taken. While another account has a place for such work, or asked for or had one within 10 s, an
-   * account that has one gets none of the last tenth (one place at least), and half of the threads while they have room: however much it asks for, others find
-   * one that is not at its work.
+   * Takes a place for an account, or returns null when all are taken. Accounts share with each other that have a place for such work, or asked for or had one
+   * within 10 s. One of several gets none of the last tenth (one place at least) once it has its equal share of the places, and half of the threads while they
+   * have room: however much it asks for, others find one that is not at its work.
    */
   take(work: SpeechWork, account: string): SpeechSlot | null;
   /** Starts the threads that would else start with the first request. */
@@ -75,12 +75,10 @@ const STREAMS_PER_THREAD = 20;
 /** A recording is decoded at full speed. */
 const RECORDINGS_PER_THREAD = 4;
 const MOST_THREADS = 4;
-/** One in so many places is for accounts that have none. */
+/** One in so many places is for accounts that have less than their share. */
 const PLACES_OF_A_NEWCOMER = 10;
 /** So long another account that has no place, or none any more, is expected back. */
 const REMEMBERED_MS = 10_000;
-/** Whichever account asks, the other one that was seen last is one of so many: no more need be remembered. */
-const REMEMBERED_ACCOUNTS = 2;
 /** A thread that works is asked for a sign of life so often; it has died when it owes so many. */
 const SIGN_MS = 2_500;
 const MOST_OWED = 4;
@@ -135,8 +133,10 @@ class ThreadGroup {
     this.#note(account);
     const taken = threads.reduce((sum, thread) => sum + thread.load, 0);
     const own = threads.filter((thread) => thread.loadOf(account) > 0);
-    const mustShare = own.length > 0 && this.#hasOthers(account);
-    if (taken >= places - (mustShare ? Math.max(1, Math.floor(places / PLACES_OF_A_NEWCOMER)) : 0)) return null;
+    const accounts = this.#accounts(account);
+    const mustShare = own.length > 0 && accounts > 1;
+    const hasShare = own.reduce((sum, thread) => sum + thread.loadOf(account), 0) >= places / accounts;
+    if (taken >= places - (mustShare && hasShare ? Math.max(1, Math.floor(places / PLACES_OF_A_NEWCOMER)) : 0)) return null;
     const leastBusy = (some: readonly SpeechThread[]) => some.filter((thread) => thread.hasRoom).sort((a, b) => a.load - b.load)[0];
     const usual = mustShare && own.length >= Math.ceil(threads.length / 2) ? own : threads;
     const wanted = leastBusy(usual) ?? leastBusy(threads);
@@ -144,7 +144,7 @@ class ThreadGroup {
     const open = wanted?.isOpen === false ? leastBusy(threads.filter(({ isOpen }) => isOpen)) : undefined;
     return (
       (open ?? wanted)?.take(account, {
-        hasOthers: () => this.#hasOthers(account),
+        hasOthers: () => this.#accounts(account) > 1,
         onWork: () => wanted?.open(),
         onRelease: () => this.#note(account),
       }) ?? null
@@ -159,20 +159,22 @@ class ThreadGroup {
     await Promise.all(this.#options.threads.map((thread) => thread.close()));
   }
 
-  /** Whether another account has a place, or asked for or had one a moment ago. */
-  #hasOthers(account: string): boolean {
+  /** How many accounts there are: this one, and others that have a place, or asked for or had one a moment ago. */
+  #accounts(account: string): number {
     const now = this.#options.clock.now();
-    return (
-      this.#options.threads.some((thread) => thread.load > thread.loadOf(account)) ||
-      [...this.#seen].some(([other, at]) => other !== account && now - at < REMEMBERED_MS)
-    );
+    for (const [other, at] of this.#seen) {
+      if (now - at < REMEMBERED_MS) break;
+      this.#seen.delete(other);
+    }
+    return new Set([account, ...this.#seen.keys(), ...this.#options.threads.flatMap((thread) => thread.accounts)]).size;
   }
 
   #note(account: string): void {
     this.#seen.delete(account);
     this.#seen.set(account, this.#options.clock.now());
     const [oldest] = this.#seen.keys();
-    if (oldest !== undefined && this.#seen.size > REMEMBERED_ACCOUNTS) this.#seen.delete(oldest);
+    // With as many as there are places, one of them is all that anybody's share is.
+    if (oldest !== undefined && this.#seen.size > this.#options.places) this.#seen.delete(oldest);
   }
 }
 
@@ -196,6 +198,10 @@ class SpeechThread {
 
   get load(): number {
     return [...this.#taken.values()].reduce((sum, places) => sum + places, 0);
+  }
+
+  get accounts(): string[] {
+    return [...this.#taken.keys()];
   }
 
   /** Its engines answer. */

@@ -31,11 +31,27 @@ function taken(pool: SpeechPool, work: SpeechWork, account: string, count: numbe
   return Array.from({ length: count }, () => pool.take(work, account)).filter((slot) => slot !== null).length;
 }
 
-it('while several accounts speak, the last tenth of the places is for accounts that have none', () => {
+it('while several accounts speak, the last tenth of the places is not for one that has its equal share', () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
   expect(taken(pool, 'synthesis', 'modest', 1)).toBe(1);
   expect(taken(pool, 'synthesis', 'greedy', 12)).toBe(10);
-  expect([pool.take('synthesis', 'modest'), pool.take('synthesis', 'shy')]).toEqual([null, expect.anything()]);
+  expect([pool.take('synthesis', 'greedy'), pool.take('synthesis', 'shy')]).toEqual([null, expect.anything()]);
+});
+
+it('one that has a place gets the next free one before another that has most of them, and both leave one to a third', () => {
+  const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: new ManualClock() });
+  expect(taken(pool, 'synthesis', 'modest', 1)).toBe(1);
+  const slots = Array.from({ length: 10 }, () => pool.take('synthesis', 'greedy'));
+  expect(taken(pool, 'synthesis', 'shy', 2)).toBe(1);
+  expect(taken(pool, 'synthesis', 'modest', 1)).toBe(0);
+  slots[0]?.release();
+  expect(['greedy', 'modest'].map((account) => taken(pool, 'synthesis', account, 1))).toEqual([0, 1]);
+  for (let more = 1; more <= 3; more++) {
+    slots[more]?.release();
+    expect(taken(pool, 'synthesis', 'greedy', 1)).toBe(0);
+    taken(pool, 'synthesis', 'modest', 1);
+  }
+  expect(['greedy', 'modest', 'shy'].map((account) => taken(pool, 'synthesis', account, 1))).toEqual([0, 0, 1]);
 });
 
 it('an account that is alone has all places; another counts for 10 s after its last', async () => {
@@ -53,7 +69,7 @@ it('an account that is alone has all places; another counts for 10 s after its l
 it('where there are fewer than ten places, one is kept for others', () => {
   const pool = createSpeechPool({ settings: readSettings({}), searchPath: '', cores: 2, clock: systemClock });
   expect([taken(pool, 'recognition', 'modest', 1), taken(pool, 'recognition', 'greedy', 4)]).toEqual([1, 2]);
-  expect([pool.take('recognition', 'modest'), pool.take('recognition', 'shy')]).toEqual([null, expect.anything()]);
+  expect([pool.take('recognition', 'greedy'), pool.take('recognition', 'shy')]).toEqual([null, expect.anything()]);
 });
 
 it.each<[SpeechWork, number]>([
