@@ -36,13 +36,18 @@ export async function findNumber(context: Context, teamId: string, numberId: str
  * Finds the numbers a call may be to, however they were dialled; none where nobody has it. Who has proved it has it alone;
  * of those who have not, whoever imported it first comes first.
  */
-export async function findCalledNumbers(context: Context, dialed: string): Promise<NumberDocument[]> {
+export async function findCalledNumbers(context: Pick<Context, 'models' | 'remembered'>, dialed: string): Promise<readonly NumberDocument[]> {
   const phoneNumber = numberOf(dialed);
   if (phoneNumber === null) return [];
+  return (await context.remembered.calledNumbers(phoneNumber, () => readCalledNumbers(context, phoneNumber))) ?? [];
+}
+
+async function readCalledNumbers({ models }: Pick<Context, 'models'>, phoneNumber: string): Promise<NumberDocument[]> {
   const called = { phone_number: phoneNumber, status: 'active' } as const;
-  const held = await context.models.numbers.find(called).sort({ created_at: 1, _id: 1 }).limit(MOST_HOLDERS).lean<NumberDocument[]>();
-  const proven =
-    held.find(({ is_proven }) => is_proven) ?? (await context.models.numbers.findOne({ ...called, is_proven: true }).lean<NumberDocument>());
+  const held = await models.numbers.find(called).sort({ created_at: 1, _id: 1 }).limit(MOST_HOLDERS).lean<NumberDocument[]>();
+  const isBeyond = held.length === MOST_HOLDERS && !held.some(({ is_proven }) => is_proven);
+  const later = isBeyond ? await models.numbers.findOne({ ...called, is_proven: true }).lean<NumberDocument>() : null;
+  const proven = later ?? held.find(({ is_proven }) => is_proven);
   return proven ? [proven] : held;
 }
 

@@ -1,11 +1,12 @@
 /**
- * Memory of what every creation of a session reads again: the key with its account, the agent, its newest version.
+ * Memory of what every creation of a session reads again: the key with its account, the agent, its newest version, the number that was called.
  * It is kept only where nobody but this process can write (the embedded database), and forgotten before a write to what it was read from
  * begins and again when that has ended: a revoked key is refused from the moment its revocation is answered.
  */
 import type { Model } from 'mongoose';
 import type { AgentDocument } from './models/agent-model.ts';
 import type { KeyDocument } from './models/key-model.ts';
+import type { NumberDocument } from './models/number-model.ts';
 import type { UserDocument } from './models/user-model.ts';
 import type { VersionDocument } from './models/version-model.ts';
 import type { Models } from './models.ts';
@@ -24,18 +25,21 @@ export interface ReadMemories {
   readonly keys: ReadMemory<KnownKey>;
   readonly agents: ReadMemory<AgentDocument>;
   readonly newestVersions: ReadMemory<VersionDocument>;
+  /** Who may be called under a number; nobody, too: whoever scans for numbers asks for thousands. */
+  readonly calledNumbers: ReadMemory<readonly NumberDocument[]>;
 }
 
 /** Entries of one memory; the one read first is forgotten first. */
 const MAX_ENTRIES = 2_000;
 
 /** Makes the memories over the models; `isOnlyWriter` says that no other process can write to their database. */
-export function createReadMemories(models: Pick<Models, 'keys' | 'users' | 'agents' | 'versions'>, isOnlyWriter: boolean): ReadMemories {
-  if (!isOnlyWriter) return { keys: readAlways, agents: readAlways, newestVersions: readAlways };
+export function createReadMemories(models: Pick<Models, 'keys' | 'users' | 'agents' | 'versions' | 'numbers'>, isOnlyWriter: boolean): ReadMemories {
+  if (!isOnlyWriter) return { keys: readAlways, agents: readAlways, newestVersions: readAlways, calledNumbers: readAlways };
   return {
     keys: memoryOf([models.keys, models.users]),
     agents: memoryOf([models.agents]),
     newestVersions: memoryOf([models.versions]),
+    calledNumbers: memoryOf([models.numbers]),
   };
 }
 
