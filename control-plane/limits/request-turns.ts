@@ -6,7 +6,7 @@ import type { Turn } from './turns.ts';
 
 /** An answer that waiting or paying would have spared: its request's place stays taken so long, so that whoever asks on regardless takes less of the loop. */
 const REFUSALS: ReadonlySet<number> = new Set([402, 403, 429]);
-export const REFUSED_MS = 100;
+export const REFUSED_MS = 500;
 
 /** Requests that wait to hear whether they may go on. */
 const undecided = new WeakMap<FastifyRequest, Promise<void>>();

@@ -128,7 +128,7 @@ describe('turns over HTTP', () => {
     });
     expect((await agents(other.key)).status).toBe(200);
     expect(isAnswered).toBe(false);
-    await api.clock.advance(100);
+    await api.clock.advance(500);
     expect((await next).status).toBe(200);
   });
 
@@ -158,7 +158,7 @@ describe('turns over HTTP', () => {
     });
     expect((await agents(other.key)).status).toBe(200);
     expect(isAnswered).toBe(false);
-    await api.clock.advance(100);
+    await api.clock.advance(500);
     expect((await next).status).toBe(402);
   });
 
@@ -189,7 +189,7 @@ describe('turns over HTTP', () => {
     await list;
     for (let request = 0; request < 5; request++) await agents(other.key);
     expect(answered).toEqual(['list']);
-    await api.clock.advance(100);
+    await api.clock.advance(500);
     await next;
   });
 
