@@ -45,6 +45,7 @@ import { openBlobs } from '#media/blobs.ts';
 import { detectLocalRecognition } from '#media/speech/engines.ts';
 import { detectEspeakVoices } from '#media/speech/espeak.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
+import { favourThisThread } from '#media/thread-priority.ts';
 import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
 import { type Part, runPart } from './part.ts';
 import { explainListenError } from './ports.ts';
@@ -54,6 +55,7 @@ const WARM_UP_AFTER_MS = 1_000;
 
 /** Runs the control plane as a process. */
 export async function startControlPlanePart(settings: Settings): Promise<void> {
+  favourThisThread();
   const logger = createLogger({ level: settings.LOG_LEVEL, name: 'control-plane' });
   // Under a supervisor it is the supervisor that holds the data directory.
   if (settings.SUPERVISOR_RUN === undefined) lockDataDir(settings.DATA_DIR);

@@ -28,8 +28,8 @@ export function runThisThreadInRealTime(): void {
 }
 
 /**
- * For the loops a conversation waits for (calls, speech detection), behind the media thread: what they do late is silence on the line,
- * what the control plane, its store or an index do late no conversation notices.
+ * For the loops a conversation or a request waits for (calls, speech detection, the API and its store), behind the media thread:
+ * what a knowledge index or a synthesis of the same process does late is noticed less.
  */
 export function favourThisThread(): void {
   ask(constants.priority.PRIORITY_ABOVE_NORMAL);
@@ -41,18 +41,10 @@ export function treatThisThreadAsOthers(): void {
   ask(constants.priority.PRIORITY_NORMAL);
 }
 
-/** For a thread that works at full speed for a listener: what a loop answers in a moment goes first, and the listener still hears it in time. */
-export function giveWayToLoops(): void {
-  ask(GIVING_WAY);
-}
-
 /** For a thread that works at full speed on what nobody on a call waits for. */
 export function yieldToOtherThreads(): void {
   ask(constants.priority.PRIORITY_BELOW_NORMAL);
 }
-
-/** A third of the weight of others (sched(7)). */
-const GIVING_WAY = 5;
 
 /** For a process whose loops a conversation waits for. */
 export const FAVOURED = constants.priority.PRIORITY_ABOVE_NORMAL;
@@ -69,8 +61,8 @@ export async function favourProcess(pid: number, priority: number): Promise<void
 }
 
 /**
- * From now on each thread of this process collects its young generation alone. V8's helpers run at the usual priority, and a favoured thread that waits for one of
- * them waits for everything else the machine does; there is little to collect, as next to nothing of it lives on.
+ * From now on each thread of this process collects its young generation alone. V8's helpers run at the usual priority, and a thread that waits for one of them
+ * waits for everything else the machine does: beside busy cores a collection took 50 ms instead of 5. There is little to collect, as next to nothing of it lives on.
  */
 function collectAlone(): void {
   setFlagsFromString('--no-parallel-scavenge');

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#config/clock.ts';
 import type { Settings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
-import { giveWayToLoops } from '../../thread-priority.ts';
+import { treatThisThreadAsOthers } from '../../thread-priority.ts';
 import { openSpeechEngines } from '../engines.ts';
 import { SpeechError } from '../speech.ts';
 import { createAudioEncoder } from './audio-encoder.ts';
@@ -68,7 +68,7 @@ class Job {
 
 const { settings, searchPath } = workerData as SpeechThreadData;
 // Before it starts threads of its own, which inherit it.
-giveWayToLoops();
+treatThisThreadAsOthers();
 const jobs = new Map<number, Job>();
 const turns = new Turns({ clock: systemClock, nextRound: () => nextRound(), workedMs: () => performance.eventLoopUtilization().active });
 const opening = openEngines();

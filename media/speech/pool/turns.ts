@@ -1,12 +1,16 @@
 /**
  * Accounts take turns on a thread: what is done of a stream in one go is a second of its audio at most, and whoever has had least goes next.
- * While an account must share, the thread rests after its turns: two cores kept busy by one account would hold up every loop of the machine.
+ * While an account must share, the thread rests after its turns once it has had more than people listen to: two cores kept busy by one account would hold up every
+ * loop of the machine.
  */
 import type { Clock } from '#config/clock.ts';
+import { TokenBucket } from '#config/token-bucket.ts';
 import { FairQueue } from '../fair-queue.ts';
 
 /** Audio of one account that may go before that of others, seconds: most that people ask for in one request is shorter. */
 const HEAD_START_SECONDS = 15;
+/** Audio of an account that must share before the thread rests, and how much of it comes back in a second, seconds. */
+const UNRESTED = { burst: HEAD_START_SECONDS, perSecond: 3 };
 /** A thread rests so long for each millisecond it worked for an account that must share: that account has a third of it. */
 const REST = 2;
 const MOST_REST_MS = 500;
@@ -20,7 +24,7 @@ export interface TurnOf {
 
 /** The thread the turns are taken on. */
 export interface TurnThread {
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
   /** Lets the thread take what has come for it, so that it has its turn too. */
   nextRound(): Promise<unknown>;
   /** Milliseconds its loop has worked so far. */
@@ -28,6 +32,7 @@ export interface TurnThread {
 }
 
 interface Waiting extends TurnOf {
+  readonly seconds: number;
   begin(): void;
 }
 
@@ -35,6 +40,8 @@ interface Waiting extends TurnOf {
 export class Turns {
   readonly #queue = new FairQueue<Waiting>(HEAD_START_SECONDS);
   readonly #thread: TurnThread;
+  /** What accounts that must share have left before the thread rests from them. */
+  readonly #unrested = new Map<string, TokenBucket>();
   #isGoing = false;
   /** Of the account the thread rests from: another one's work ends the rest. */
   #resting: { readonly account: string; end(): void } | null = null;
@@ -46,7 +53,7 @@ export class Turns {
   /** Does work on so many seconds of audio when it is the account's turn. Throws what it throws. */
   take<Made>(of: TurnOf, seconds: number, work: () => Made): Promise<Made> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#queue.add(of.account, { ...of, begin: resolve }, seconds);
+    this.#queue.add(of.account, { ...of, seconds, begin: resolve }, seconds);
     if (!this.#isGoing) void this.#go();
     else if (this.#resting && this.#resting.account !== of.account) this.#resting.end();
     return promise.then(work);
@@ -64,10 +71,19 @@ export class Turns {
       // The work is done, and what comes before the next turn has begun.
       await nextRound();
       const totalMs = workedMs();
-      if (turn.mustShare) await this.#rest(turn.account, Math.min(REST * (totalMs - countedMs), MOST_REST_MS));
+      if (turn.mustShare && this.#isOverdue(turn)) await this.#rest(turn.account, Math.min(REST * (totalMs - countedMs), MOST_REST_MS));
       countedMs = totalMs;
     }
     this.#isGoing = false;
+  }
+
+  #isOverdue({ account, seconds }: Waiting): boolean {
+    for (const [other, rested] of this.#unrested) if (rested.has(UNRESTED.burst)) this.#unrested.delete(other);
+    const left = this.#unrested.get(account) ?? new TokenBucket(this.#thread.clock, UNRESTED);
+    this.#unrested.set(account, left);
+    const isOverdue = !left.has(0);
+    if (!isOverdue) left.take(seconds);
+    return isOverdue;
   }
 
   async #rest(account: string, ms: number): Promise<void> {

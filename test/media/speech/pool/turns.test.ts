@@ -21,7 +21,7 @@ function openThread() {
 }
 
 async function rounds() {
-  for (let round = 0; round < 10; round++) await nextRound();
+  for (let round = 0; round < 60; round++) await nextRound();
 }
 
 describe('turns on a thread of the speech pool', () => {
@@ -32,25 +32,32 @@ describe('turns on a thread of the speech pool', () => {
     expect(done).toHaveLength(5);
   });
 
-  it('an account that must share has a third of it', async () => {
-    const { clock, ask, done } = openThread();
-    for (let n = 0; n < 5; n++) ask('ada', true);
+  it('an account that must share has fifteen seconds of audio at once', async () => {
+    const { ask, done } = openThread();
+    for (let n = 0; n < 15; n++) ask('ada', true);
     await rounds();
-    expect(done).toHaveLength(1);
+    expect(done).toHaveLength(15);
+  });
+
+  it('beyond that it has a third of the thread', async () => {
+    const { clock, ask, done } = openThread();
+    for (let n = 0; n < 30; n++) ask('ada', true);
+    await rounds();
+    expect(done).toHaveLength(17);
     await clock.advance(199);
     await rounds();
-    expect(done).toHaveLength(1);
+    expect(done).toHaveLength(17);
     await clock.advance(1);
     await rounds();
-    expect(done).toHaveLength(2);
+    expect(done).toHaveLength(18);
   });
 
   it('work of another account ends the rest at once, and goes first', async () => {
     const { ask, done } = openThread();
-    for (let n = 0; n < 20; n++) ask('ada', true);
+    for (let n = 0; n < 30; n++) ask('ada', true);
     await rounds();
     ask('bob', true);
     await rounds();
-    expect(done).toEqual(['ada', 'bob']);
+    expect(done.slice(16, 18)).toEqual(['ada', 'bob']);
   });
 });
