@@ -1,5 +1,5 @@
 /**
- * The composition root: reads the environment once, wires the parts of the role it was started as, and obeys signals.
+ * The entry: reads the environment once and starts the process of the role it was given (processes/).
  * Roles: `all` (supervisor of the others; `npm start`), `control-plane`, `signalling`, `worker`.
  */
 import { enableCompileCache } from 'node:module';
@@ -33,10 +33,10 @@ async function run(): Promise<void> {
   }
   const settings = settingsOrExit();
   keepCompiledCode();
-  if (role === 'all') await (await import('./start-all.ts')).startAll(settings);
-  else if (role === 'control-plane') await (await import('./start-control-plane.ts')).startControlPlanePart(settings);
-  else if (role === 'signalling') await (await import('./start-signalling.ts')).startSignallingPart(settings);
-  else await (await import('./start-worker.ts')).startWorkerPart(settings);
+  if (role === 'all') await (await import('#processes/all.ts')).startAll(settings);
+  else if (role === 'control-plane') await (await import('#processes/control-plane.ts')).startControlPlanePart(settings);
+  else if (role === 'signalling') await (await import('#processes/signalling.ts')).startSignallingPart(settings);
+  else await (await import('#processes/worker.ts')).startWorkerPart(settings);
 }
 
 run().catch((error: unknown) => {

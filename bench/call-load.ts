@@ -1,12 +1,13 @@
 /** So many phone calls at once, each with turns and interruptions, measured from one packet capture; CPU and memory of the whole process tree beside it. */
+
+import type { CallOutcome, CallRecord } from '#caller/caller.ts';
+import { startCapture } from '#caller/capture.ts';
+import { type CallMeasures, measureCall } from '#caller/measure.ts';
+import type { CapturedDatagram } from '#caller/pcap.ts';
+import { PhoneCaller } from '#caller/phone-caller.ts';
+import { prepareScene, type Scene, type SceneFile } from '#caller/scene.ts';
 import { cpuSeconds, type Process, residentBytes } from '#test/journeys/process-tree.ts';
 import type { Product } from '#test/journeys/product.ts';
-import type { CallOutcome, CallRecord } from './caller/caller.ts';
-import { startCapture } from './caller/capture.ts';
-import { type CallMeasures, measureCall } from './caller/measure.ts';
-import type { CapturedDatagram } from './caller/pcap.ts';
-import { PhoneCaller } from './caller/phone-caller.ts';
-import { prepareScene, type Scene, type SceneFile } from './caller/scene.ts';
 import { type CallSpan, type CpuCost, type CpuSample, cpuCost } from './cpu-cost.ts';
 import type { TimedSample } from './figures.ts';
 import { type CoresTaken, watchCores } from './load-cpu.ts';

@@ -2,7 +2,7 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { quantile } from './statistics.ts';
+import { quantile } from '#caller/statistics.ts';
 
 const WRITES = 200;
 const WRITE_BYTES = 4_096;

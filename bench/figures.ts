@@ -1,7 +1,7 @@
 /** A figure with its budget (design §8) and verdict, and how figures are kept and printed. */
 import { z } from 'zod';
+import { quantile } from '#caller/statistics.ts';
 import type { MachineStalls } from './machine-stalls.ts';
-import { quantile } from './statistics.ts';
 
 const figure = z.object({
   /** What was measured. */

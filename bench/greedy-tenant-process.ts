@@ -3,11 +3,11 @@ import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { Pool } from 'undici';
+import { PhoneCaller } from '#caller/phone-caller.ts';
+import { prepareScene } from '#caller/scene.ts';
 import { mutate } from '#test/fuzz/sip/mutate.ts';
 import { sipMessages } from '#test/fuzz/sip/sip-corpus.ts';
 import { createRandom } from '#test/simulation/random.ts';
-import { PhoneCaller } from './caller/phone-caller.ts';
-import { prepareScene } from './caller/scene.ts';
 import type { GreedyJob, GreedyTally } from './neighbours.ts';
 
 /** Garbage comes from here, not from where the neighbour's calls come. */

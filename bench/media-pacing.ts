@@ -6,16 +6,16 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { startCapture } from '#caller/capture.ts';
+import type { CapturedDatagram } from '#caller/pcap.ts';
+import { speak } from '#caller/spoken.ts';
+import { quantile } from '#caller/statistics.ts';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import { encodeG711 } from '#media/codecs.ts';
 import type { Leg } from '#media/leg.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { parseRtp, RTP_HEADER_BYTES, unwrap, writeRtpHeader } from '#media/rtp/packet.ts';
-import { speak } from '#test/fakes/spoken.ts';
-import { startCapture } from './caller/capture.ts';
-import type { CapturedDatagram } from './caller/pcap.ts';
-import { quantile } from './statistics.ts';
 
 const FIRST_LEG_PORT = 36_000;
 const FIRST_PEER_PORT = 37_000;

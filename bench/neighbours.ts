@@ -5,13 +5,13 @@
  */
 import { fork } from 'node:child_process';
 import { constants } from 'node:os';
+import { quantile } from '#caller/statistics.ts';
 import { favourProcess } from '#media/thread-priority.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { createMeasuredAgent, runCallLoad } from './call-load.ts';
 import { judged, toText } from './figures.ts';
 import { startStandIns } from './stand-ins.ts';
-import { quantile } from './statistics.ts';
 
 const DEFAULT_SECONDS = 120;
 const NUMBER = '+15550100043';

@@ -3,15 +3,16 @@
  * The wire is a packet capture of this machine, whose wall clock both are told by. A sound is where its stream's own clock has it, as for whoever hears it
  * behind a jitter buffer: how late a packet left is told of the pacing, not of the recording.
  */
+
+import type { CallRecord } from '#caller/caller.ts';
+import { startCapture } from '#caller/capture.ts';
+import { clockOf } from '#caller/measure.ts';
+import type { CapturedDatagram } from '#caller/pcap.ts';
+import { PhoneCaller } from '#caller/phone-caller.ts';
+import { PAYLOAD_PCMU, parseRtp, samplesOf, VOICED_PEAK } from '#caller/rtp.ts';
+import { prepareScene } from '#caller/scene.ts';
+import { readWav } from '#caller/wav.ts';
 import type { Product } from '#test/journeys/product.ts';
-import type { CallRecord } from './caller/caller.ts';
-import { startCapture } from './caller/capture.ts';
-import { clockOf } from './caller/measure.ts';
-import type { CapturedDatagram } from './caller/pcap.ts';
-import { PhoneCaller } from './caller/phone-caller.ts';
-import { PAYLOAD_PCMU, parseRtp, samplesOf, VOICED_PEAK } from './caller/rtp.ts';
-import { prepareScene } from './caller/scene.ts';
-import { readWav } from './caller/wav.ts';
 import { HEARD_LINE } from './stand-ins.ts';
 
 /** What comes after at least this much quiet is a sound of its own. */

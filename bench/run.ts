@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { quantile } from '#caller/statistics.ts';
 import { startProduct } from '#test/journeys/product.ts';
 import { runApiLoad } from './api-load.ts';
 import { callFigures } from './call-figures.ts';
@@ -14,7 +15,6 @@ import { type Figure, judged, type Results, toText } from './figures.ts';
 import { measureRecordings } from './recording-alignment.ts';
 import { measureSimulationCost } from './simulation-cost.ts';
 import { type StandIns, startStandIns } from './stand-ins.ts';
-import { quantile } from './statistics.ts';
 import { measureWorkerDeath, type WorkerDeath } from './worker-death.ts';
 
 const MIB = 1_048_576;

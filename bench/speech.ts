@@ -5,10 +5,10 @@
 import { availableParallelism } from 'node:os';
 import { decode, encode } from '@msgpack/msgpack';
 import WebSocket from 'ws';
+import { quantile } from '#caller/statistics.ts';
 import { openFlite } from '#media/speech/flite.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { type Figure, judged, toText } from './figures.ts';
-import { quantile } from './statistics.ts';
 
 const TEXT = 'Thank you for calling the clinic. Our doctors are in from nine to five. How can I help you today?';
 const RUNS = 20;

@@ -3,12 +3,12 @@
  * Fastify and mongoose over the same collection of the same store, with no checks, no money and no key. Server and callers share one process.
  */
 import Fastify from 'fastify';
+import { quantile } from '#caller/statistics.ts';
 import { encodeCursor } from '#control-plane/lists.ts';
 import type { SessionDocument } from '#control-plane/store/models/session-model.ts';
 import { openTestCalls } from '#test/control-plane/test-calls.ts';
 import { fdatasyncP50Ms } from './disk.ts';
 import { type Figure, judged, toText } from './figures.ts';
-import { quantile } from './statistics.ts';
 
 const SEED_BATCH = 2_000;
 const PROGRESS_MS = 10_000;

@@ -6,10 +6,10 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { quantile } from '#caller/statistics.ts';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import { openDatabase } from '#control-plane/store/database.ts';
-import { quantile } from './statistics.ts';
 
 interface Doc {
   _id: string;

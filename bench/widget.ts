@@ -5,12 +5,12 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
+import { quantile } from '#caller/statistics.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { launchBrowser } from '#test/journeys/talk-page.ts';
 import { demoAgentId } from '#test/journeys/tenant.ts';
 import { Site } from '#test/journeys/widget-page.ts';
 import { type Figure, judged, toText } from './figures.ts';
-import { quantile } from './statistics.ts';
 
 const KIB = 1_024;
 const VISITS = 15;

@@ -1,10 +1,11 @@
 /** Kills the workers in the middle of calls, again and again: how long the callers hear nothing until another one has taken over, and how soon all is settled where none can. */
+
+import type { CallRecord } from '#caller/caller.ts';
+import { startCapture } from '#caller/capture.ts';
+import { timelineOf } from '#caller/measure.ts';
+import { PhoneCaller } from '#caller/phone-caller.ts';
+import { prepareScene } from '#caller/scene.ts';
 import type { Product } from '#test/journeys/product.ts';
-import type { CallRecord } from './caller/caller.ts';
-import { startCapture } from './caller/capture.ts';
-import { timelineOf } from './caller/measure.ts';
-import { PhoneCaller } from './caller/phone-caller.ts';
-import { prepareScene } from './caller/scene.ts';
 import { recordingOffsetsMs } from './recording-alignment.ts';
 
 const PORTS = { first: 42_300, last: 42_399 };

@@ -1,6 +1,6 @@
 /**
  * `Context`: what every route and use case of the control plane is handed, as interfaces that other files implement.
- * Built once by `control-plane.ts`; a test builds its own.
+ * Built once by `processes/control-plane.ts`; a test builds its own.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#config/clock.ts';

@@ -1,6 +1,6 @@
 /** What one call was like, from what the caller heard and what the agent keeps as said. Pure. */
-import type { RoomCall } from '../caller/room-caller.ts';
-import type { Stretch, TimedLine } from '../caller/timeline.ts';
+import type { RoomCall } from '#caller/room-caller.ts';
+import type { Stretch, TimedLine } from '#caller/timeline.ts';
 import { GREETING, LONG_REPLY, replyTo, WORD_MS } from './script.ts';
 
 const BLOCK_MS = 10;

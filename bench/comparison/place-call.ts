@@ -1,6 +1,6 @@
 /** Places one call from a process of its own. */
 import { fork } from 'node:child_process';
-import type { RoomCall } from '../caller/room-caller.ts';
+import type { RoomCall } from '#caller/room-caller.ts';
 import type { CallNews, CallOrder } from './caller-process.ts';
 import type { CuedWord } from './recogniser.ts';
 

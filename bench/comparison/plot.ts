@@ -1,5 +1,5 @@
 /** A plot of every sample: one row per side, a dot per value, a line at the median. */
-import { quantile } from '../statistics.ts';
+import { quantile } from '#caller/statistics.ts';
 
 const LEFT = 130;
 const WIDTH = 620;

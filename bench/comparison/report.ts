@@ -1,5 +1,5 @@
 /** docs/comparison.md, out of one run's results. Pure. */
-import { quantile } from '../statistics.ts';
+import { quantile } from '#caller/statistics.ts';
 import type { Heard } from './judge.ts';
 import type { SETTINGS } from './side.ts';
 
@@ -193,7 +193,7 @@ function seconds(ms: number): string {
 
 const EXPLANATIONS = `## How it is done, and what to know of it
 
-- **Caller.** \`bench/caller/room-caller.ts\`, a participant of LiveKit's own library in a process of its own. Media of a room is encrypted, so times are those at which this process handed over and was handed 10 ms blocks; both directions of the room are in every figure, for both sides alike.
+- **Caller.** \`caller/room-caller.ts\`, a participant of LiveKit's own library in a process of its own. Media of a room is encrypted, so times are those at which this process handed over and was handed 10 ms blocks; both directions of the room are in every figure, for both sides alike.
 - **The other side** is \`bench/comparison/livekit-agent/agent.ts\`: \`AgentSession\` with Silero VAD loaded in \`prewarm\`, \`inference.TurnDetector\` (v1-mini, the end-of-turn model that runs on the machine), the OpenAI and Deepgram plugins, production mode, explicit dispatch. Its refusal of calls above 70 % of the machine's CPU is off, as caller and engines run on the same machine. Its better end-of-turn model and its adaptive interruption need LiveKit Cloud, and are not in this comparison.
 - **Engines.** Each side has its own process with stand-ins that speak the vendors' protocols: 150 ms to the first byte of model and voice, 15 ms per piece, 150 ms for every transcript. The recogniser is told what the scene says and finds it in the audio it is sent; it honours the \`endpointing\` each side asks for (300 ms Parley, 25 ms the framework's plugin). The voice is a tone of 330 ms per word, so that words heard can be counted.
 - **Speech synthesis.** The framework's OpenAI plugin waits for a sentence's whole audio before it plays any of it, and Parley plays it as it arrives. That is part of the difference between the answers; a vendor whose plugin streams would narrow it.

@@ -1,5 +1,5 @@
 /** What is said in the comparison: the scenes, and the replies of the stand-in for a language model. */
-import type { SceneFile } from '../caller/scene.ts';
+import type { SceneFile } from '#caller/scene.ts';
 
 /** Milliseconds of sound per word of the stand-in voice: three words a second, as people speak. */
 export const WORD_MS = 330;

@@ -1,6 +1,7 @@
 /** `Side`: one of the agents that are compared, as the comparison sees it. */
+
+import type { RoomGrant } from '#caller/room-caller.ts';
 import type { Process } from '#test/journeys/process-tree.ts';
-import type { RoomGrant } from '../caller/room-caller.ts';
 import type { Engines } from './engines.ts';
 
 /** What both are set to. */

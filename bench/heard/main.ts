@@ -1,4 +1,7 @@
 /** `npm run bench:heard`: how well the estimate of what was heard knows Flite's voices, and eSpeak's where it is installed. Chance is seeded, so the figures are the code's alone. */
+
+import { speak } from '#caller/spoken.ts';
+import { quantile } from '#caller/statistics.ts';
 import { systemClock } from '#config/clock.ts';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
 import { RateConverter } from '#media/pcm.ts';
@@ -6,9 +9,7 @@ import { createEspeak, detectEspeakVoices } from '#media/speech/espeak.ts';
 import type { SpokenWord } from '#media/speech/speech.ts';
 import { VoicePace } from '#runtime/turn/heard.ts';
 import { speakable } from '#runtime/turn/speakable-text.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { createRandom } from '#test/simulation/random.ts';
-import { quantile } from '../statistics.ts';
 import { bias, joined, partWithin, type VoicedSentence, type WordsOff, wordsOff } from './estimate.ts';
 import { SENTENCES } from './sentences.ts';
 

@@ -1,9 +1,10 @@
 /** Are the tracks of a recording where the call was? The time between the agent's first sound and the caller's, in the recording and on the wire. */
+
+import { PACKET_SAMPLES, VOICED_PEAK } from '#caller/rtp.ts';
+import { CALLER_RATE_HZ } from '#caller/scene.ts';
+import type { Stretch } from '#caller/timeline.ts';
+import { readWav } from '#caller/wav.ts';
 import type { Product } from '#test/journeys/product.ts';
-import { PACKET_SAMPLES, VOICED_PEAK } from '../caller/rtp.ts';
-import { CALLER_RATE_HZ } from '../caller/scene.ts';
-import type { Stretch } from '../caller/timeline.ts';
-import { readWav } from '../caller/wav.ts';
 
 /** What was on the wire. */
 interface OnWire {

@@ -1,5 +1,5 @@
 /** The scenes: what callers do to a voice agent, and on which lines they do it. Played by `main.ts`, each as often as it is asked. */
-import type { SceneFile } from '../caller/scene.ts';
+import type { SceneFile } from '#caller/scene.ts';
 
 /** Stands around the reply in an agent's prompt; the stand-in model says what is between. */
 export const REPLY_MARK = '<<reply>>';

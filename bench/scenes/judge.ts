@@ -1,5 +1,5 @@
 /** What went well and what did not in one played scene, from what was heard on the line and what the session says of itself. Pure. */
-import type { Stretch, TimedLine, Timeline } from '../caller/timeline.ts';
+import type { Stretch, TimedLine, Timeline } from '#caller/timeline.ts';
 
 /** After this much of an interruption the agent should be silent, ms. */
 const STOP_WITHIN_MS = 1_500;

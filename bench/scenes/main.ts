@@ -6,8 +6,8 @@
  * `-- --only <part of a name>` plays some and writes nothing; `--repeat <times>`, `--lanes <calls at a time>`, `--verbose`.
  */
 import { parseArgs } from 'node:util';
+import { prepareScene } from '#caller/scene.ts';
 import { startProduct } from '#test/journeys/product.ts';
-import { prepareScene } from '../caller/scene.ts';
 import { SCENES, type SceneCase } from './catalogue.ts';
 import { judgeCase, type Observed, playCase, type Stage } from './play.ts';
 import { type SceneResult, summaryText, writeReport } from './report.ts';

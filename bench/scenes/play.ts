@@ -1,13 +1,13 @@
 /** Plays one scene to the product, over SIP or WebRTC; and judges it, which is for later, as it takes the processor from calls under way. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startCapture } from '#caller/capture.ts';
+import { spokenAt, timelineOf } from '#caller/measure.ts';
+import { PhoneCaller } from '#caller/phone-caller.ts';
+import type { Line, Scene } from '#caller/scene.ts';
+import type { Timeline } from '#caller/timeline.ts';
+import { callOverWeb } from '#caller/web-caller.ts';
 import type { Product } from '#test/journeys/product.ts';
-import { startCapture } from '../caller/capture.ts';
-import { spokenAt, timelineOf } from '../caller/measure.ts';
-import { PhoneCaller } from '../caller/phone-caller.ts';
-import type { Line, Scene } from '../caller/scene.ts';
-import type { Timeline } from '../caller/timeline.ts';
-import { callOverWeb } from '../caller/web-caller.ts';
 import { alignmentMs } from './alignment.ts';
 import { GREETING_TEXT, REPLY_MARK, RESPONSE_WAIT_MS, type SceneCase } from './catalogue.ts';
 import { judgeScene, type SessionView, type Verdict } from './judge.ts';

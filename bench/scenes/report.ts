@@ -1,7 +1,7 @@
 /** The scenes' figures as a table, as plots (SVG) and as JSON, and their place in docs/turn-taking.md. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
-import { quantile } from '../statistics.ts';
+import { quantile } from '#caller/statistics.ts';
 import { FIRST_TOKEN_MS, type SceneCase, SPECULATION_PAIR } from './catalogue.ts';
 import type { Verdict } from './judge.ts';
 import type { Played } from './play.ts';

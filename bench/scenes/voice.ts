@@ -1,6 +1,7 @@
 /** The stand-in's voice: Flite at 24 kHz, with the true times of its words, by which the product's estimate of what was heard is judged. */
-import { speak } from '#test/fakes/spoken.ts';
-import { VOICED_PEAK } from '../caller/rtp.ts';
+
+import { VOICED_PEAK } from '#caller/rtp.ts';
+import { speak } from '#caller/spoken.ts';
 
 const RATE_HZ = 24_000;
 /** How far the first sound lies in its packet of 20 ms on average, and the last one's packet goes on after it has begun: what is heard between is longer by the difference. */

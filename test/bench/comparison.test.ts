@@ -1,13 +1,13 @@
 /** The comparison's own instruments: what it makes of a call, and the recogniser that hears what a scene says. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { RoomCall } from '#bench/caller/room-caller.ts';
-import type { Meaning } from '#bench/caller/scene.ts';
-import { addVoice } from '#bench/caller/timeline.ts';
 import { judgeCall, ownWords } from '#bench/comparison/judge.ts';
 import { startCuedRecogniser } from '#bench/comparison/recogniser.ts';
 import { toMarkdown } from '#bench/comparison/report.ts';
 import { GREETING, LONG_REPLY, WORD_MS } from '#bench/comparison/script.ts';
+import type { RoomCall } from '#caller/room-caller.ts';
+import type { Meaning } from '#caller/scene.ts';
+import { addVoice } from '#caller/timeline.ts';
 
 const WORDS = LONG_REPLY.split(' ').length;
 const LONG_MS = WORDS * WORD_MS;

@@ -4,9 +4,9 @@
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { encodeBlock, ULAW_SILENCE } from '#bench/caller/g711.ts';
-import { isVoiced, PACKET_SAMPLES, parseRtp, writeRtp } from '#bench/caller/rtp.ts';
-import { header, parseSip, type SipMessage, writeSip } from '#bench/caller/sip-message.ts';
+import { encodeBlock, ULAW_SILENCE } from '#caller/g711.ts';
+import { isVoiced, PACKET_SAMPLES, parseRtp, writeRtp } from '#caller/rtp.ts';
+import { header, parseSip, type SipMessage, writeSip } from '#caller/sip-message.ts';
 
 export interface KnownAgentOptions {
   readonly ringMs: number;

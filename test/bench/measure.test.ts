@@ -1,12 +1,12 @@
 /** What is read from a capture, on captures made by hand: every distance is known to the microsecond. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CallRecord } from '#bench/caller/caller.ts';
-import { decodeUlaw, encodeUlaw, ULAW_SILENCE } from '#bench/caller/g711.ts';
-import { measureCall, spokenAt } from '#bench/caller/measure.ts';
-import { type CapturedDatagram, readPcap } from '#bench/caller/pcap.ts';
-import { parseRtp, writeRtp } from '#bench/caller/rtp.ts';
-import { parseSip } from '#bench/caller/sip-message.ts';
+import type { CallRecord } from '#caller/caller.ts';
+import { decodeUlaw, encodeUlaw, ULAW_SILENCE } from '#caller/g711.ts';
+import { measureCall, spokenAt } from '#caller/measure.ts';
+import { type CapturedDatagram, readPcap } from '#caller/pcap.ts';
+import { parseRtp, writeRtp } from '#caller/rtp.ts';
+import { parseSip } from '#caller/sip-message.ts';
 
 const CALLER = { signalling: 1000, media: 1002 };
 const AGENT_PORT = 2000;

@@ -1,9 +1,9 @@
 /** Where a sound of a call is on the wire, which its recording is held against, on streams made by hand. */
 import { describe, expect, it } from 'vitest';
-import { encodeUlaw, ULAW_SILENCE } from '#bench/caller/g711.ts';
-import type { CapturedDatagram } from '#bench/caller/pcap.ts';
-import { writeRtp } from '#bench/caller/rtp.ts';
 import { soundsOf } from '#bench/recording-alignment.ts';
+import { encodeUlaw, ULAW_SILENCE } from '#caller/g711.ts';
+import type { CapturedDatagram } from '#caller/pcap.ts';
+import { writeRtp } from '#caller/rtp.ts';
 
 /** Packets of 20 ms of one worker's stream from `atMs` on, voiced or silent as `pattern` says (`#` or `.`), each late by its entry of `lateMs`. */
 function stream(ssrc: number, atMs: number, pattern: string, lateMs: Readonly<Record<number, number>> = {}): CapturedDatagram[] {

@@ -1,8 +1,8 @@
 /** How a scene is judged: each fault is found where it happened, and only there. */
 import { describe, expect, it } from 'vitest';
-import type { Timeline } from '#bench/caller/timeline.ts';
 import { judgeScene, type SessionView } from '#bench/scenes/judge.ts';
 import { piecesOf, wordsHeard } from '#bench/scenes/voice.ts';
+import type { Timeline } from '#caller/timeline.ts';
 
 const REPLY = 'We are open from noon until ten in the evening.';
 const expected = { reply: REPLY, longestWaitMs: 1_500, isInterruptible: true, wordsHeard: () => 4 };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { API_TYPES, apiTypes } from '../../docs/console-types.ts';
+import { API_TYPES, apiTypes } from '#scripts/console-types.ts';
 
 it('the console’s types are those of the routes (npm run console:types writes them)', async () => {
   expect(readFileSync(API_TYPES, 'utf8')).toBe(await apiTypes());

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readWav, writeWav } from '#bench/caller/wav.ts';
+import { readWav, writeWav } from '#caller/wav.ts';
 import { systemClock } from '#config/clock.ts';
 import { resample } from '#media/pcm.ts';
 import { freeUdpPort } from '../free-port.ts';

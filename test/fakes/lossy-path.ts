@@ -4,7 +4,7 @@
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { seededRandom } from '#bench/caller/scene.ts';
+import { seededRandom } from '#caller/scene.ts';
 
 /** Of the losses, the share that takes the next packet with it. */
 const BURST_SHARE = 1 / 3;

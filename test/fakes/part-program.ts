@@ -1,15 +1,15 @@
 /** A program for the supervisor's tests: lives as the part its argument names, and does what `BEHAVIOUR_<role>` tells it. */
 import { appendFileSync } from 'node:fs';
 import { createLogger } from '#config/log.ts';
-import { givenDoing } from '../../doing.ts';
-import { type Part, runPart } from '../../part.ts';
-import { openSessionTurns } from '../../session-turns.ts';
+import { type ManagedProcess, runProcess } from '#processes/child-process.ts';
+import { givenDoing } from '#processes/doing.ts';
+import { openSessionTurns } from '#processes/session-turns.ts';
 
 const role = process.argv[2] ?? '';
 const behaviour = process.env[`BEHAVIOUR_${role.replace('-', '_')}`] ?? '';
 
 if (behaviour === 'fail') process.exit(3);
-const part: Part = {
+const part: ManagedProcess = {
   facts: { pid: process.pid, role, outlivesDrain: role === 'control-plane' },
   lines: [],
   drain: async () => undefined,
@@ -21,7 +21,7 @@ const logger = createLogger({ level: 'silent', name: role });
 /** The session it hangs in, and one whose work is over by then. */
 const { HANG_IN, HANG_AFTER } = process.env;
 const hasTurns = HANG_IN !== undefined || HANG_AFTER !== undefined;
-void runPart(logger, async (doing) => {
+void runProcess(logger, async (doing) => {
   if (behaviour === 'hang' && !hasTurns) doing('POST /v1/agent/tools (request 0123)');
   return part;
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { parseAgentFile } from '#cli/agent-file.ts';
 import { chunkText } from '#config/knowledge-chunks.ts';
 import { parseJson } from '#config/parse-json.ts';
 import { placeholderProblem } from '#config/placeholders.ts';
@@ -17,7 +18,6 @@ import { soundsOf } from '#runtime/turn/word-sounds.ts';
 import { toFault, toTwilioFailure } from '#telephony/carriers/twilio-failure.ts';
 import { decodeBencode } from '#telephony/relay/bencode.ts';
 import { isAnswerable } from '#telephony/sdp.ts';
-import { parseAgentFile } from '../../deploy/cli/agent-file.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS, USUAL_CHARS } from './tokens.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readWav, type Wav } from '#bench/caller/wav.ts';
+import { readWav, type Wav } from '#caller/wav.ts';
 import { freeUdpPort } from '#test/free-port.ts';
 import { recordWav, type Utterance } from './microphone.ts';
 

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { build } from 'vite';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { writeWav } from '#bench/caller/wav.ts';
+import { writeWav } from '#caller/wav.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser } from './talk-page.ts';

@@ -6,9 +6,9 @@ import { OpenRouter } from '@openrouter/sdk';
 import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { toWav } from '#media/speech/wav.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { type Product, startProduct } from './product.ts';
 
 // Threads start and engines warm up: a loaded machine may take its time.

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { voicedSeconds } from '#bench/caller/voiced.ts';
+import { voicedSeconds } from '#caller/voiced.ts';
 import { answerPhone, dial, type Phone } from '#test/fakes/baresip.ts';
 import { DRACHTIO_PROGRAM, type DrachtioServer, startDrachtioServer } from '#test/fakes/drachtio-server.ts';
 import { callTool, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CapturedDatagram } from '#bench/caller/pcap.ts';
-import { PAYLOAD_PCMU, parseRtp, samplesOf } from '#bench/caller/rtp.ts';
-import { writeWav } from '#bench/caller/wav.ts';
+import type { CapturedDatagram } from '#caller/pcap.ts';
+import { PAYLOAD_PCMU, parseRtp, samplesOf } from '#caller/rtp.ts';
+import { writeWav } from '#caller/wav.ts';
 
 const PHONE_RATE_HZ = 8_000;
 

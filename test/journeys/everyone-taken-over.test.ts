@@ -4,8 +4,8 @@
  * joined with a person who is gone as well, and talking with a colleague.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { voicedSeconds } from '#bench/caller/voiced.ts';
-import { readWav } from '#bench/caller/wav.ts';
+import { voicedSeconds } from '#caller/voiced.ts';
+import { readWav } from '#caller/wav.ts';
 import { systemClock } from '#config/clock.ts';
 import { answerPhone, dial, type Phone } from '#test/fakes/baresip.ts';
 import { type BrowserPeer, Browsers } from '#test/fakes/browser-peer.ts';

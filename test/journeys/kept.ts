@@ -1,7 +1,7 @@
 /** What must be kept of every conversation that is over: a waterfall that adds up, and a recording of both sides. */
 import { expect } from 'vitest';
-import { voicedSeconds } from '#bench/caller/voiced.ts';
-import { readWav } from '#bench/caller/wav.ts';
+import { voicedSeconds } from '#caller/voiced.ts';
+import { readWav } from '#caller/wav.ts';
 import type { Product } from './product.ts';
 
 const PARTS = ['endpoint_ms', 'transcript_ms', 'first_token_ms', 'first_sentence_ms', 'first_audio_ms', 'playout_ms'];

@@ -1,7 +1,7 @@
 /** A phone that a test speaks with for as long as it likes: INVITE and BYE by the neutral caller, its audio by a plain RTP far end. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { addressOf, SipCall } from '#bench/caller/sip-call.ts';
+import { addressOf, SipCall } from '#caller/sip-call.ts';
 import { decodeG711 } from '#media/codecs.ts';
 import type { LossyPath } from '#test/fakes/lossy-path.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';

@@ -1,7 +1,7 @@
 /** Microphones for callers who are not ours: a recording of someone who listens, asks, and listens again. */
-import { encodeBlock } from '#bench/caller/g711.ts';
-import { writeWav } from '#bench/caller/wav.ts';
-import { speak } from '#test/fakes/spoken.ts';
+import { encodeBlock } from '#caller/g711.ts';
+import { speak } from '#caller/spoken.ts';
+import { writeWav } from '#caller/wav.ts';
 
 /** What callers ask the demo agent. */
 export const QUESTION = 'What are your opening hours?';

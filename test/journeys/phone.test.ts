@@ -1,6 +1,6 @@
 /** Journey: phones that are not ours call the number the product prints, hear the demo agent, ask, and hear an answer to what they asked. */
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { voicedSeconds } from '#bench/caller/voiced.ts';
+import { voicedSeconds } from '#caller/voiced.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { callWithBaresip } from './baresip-caller.ts';
 import { transcribe } from './ear.ts';

@@ -1,6 +1,6 @@
 /** Journey: the product with an rtpengine in front of its workers (docs/rtpengine.md): a caller asks, is understood and answered, and is joined with a person; every leg's audio goes through the relay. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { voicedSeconds } from '#bench/caller/voiced.ts';
+import { voicedSeconds } from '#caller/voiced.ts';
 import { answerPhone, dial, type Phone } from '#test/fakes/baresip.ts';
 import { callTool, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { type Rtpengine, startRtpengine } from '#test/fakes/rtpengine.ts';

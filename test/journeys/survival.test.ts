@@ -1,8 +1,8 @@
 /** Journey: the control plane dies in the middle of a call and comes back; the caller notices nothing, and nothing of the call is missing afterwards. */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { PhoneCaller } from '#bench/caller/phone-caller.ts';
-import { prepareScene } from '#bench/caller/scene.ts';
-import { voicedSeconds } from '#bench/caller/voiced.ts';
+import { PhoneCaller } from '#caller/phone-caller.ts';
+import { prepareScene } from '#caller/scene.ts';
+import { voicedSeconds } from '#caller/voiced.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { transcribe } from './ear.ts';
 import { type Product, startProduct } from './product.ts';

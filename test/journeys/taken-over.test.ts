@@ -1,7 +1,7 @@
 /** Journey: a worker dies in mid-sentence; another one takes its calls over, phones and browsers, says so, answers what is asked next, and it stays one call with one price. */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { PhoneCaller } from '#bench/caller/phone-caller.ts';
-import { prepareScene } from '#bench/caller/scene.ts';
+import { PhoneCaller } from '#caller/phone-caller.ts';
+import { prepareScene } from '#caller/scene.ts';
 import { parseMoney, perMinute } from '#config/money.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { transcribe } from './ear.ts';

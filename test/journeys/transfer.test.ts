@@ -3,8 +3,8 @@
  * Caller and person are real phones; what each of them hears is measured, and so is the person's track of the recording.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { voicedSeconds } from '#bench/caller/voiced.ts';
-import { readWav } from '#bench/caller/wav.ts';
+import { voicedSeconds } from '#caller/voiced.ts';
+import { readWav } from '#caller/wav.ts';
 import { answerPhone, dial, type Phone } from '#test/fakes/baresip.ts';
 import { callTool, type OpenaiServer, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';

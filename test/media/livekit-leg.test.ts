@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { systemClock } from '#config/clock.ts';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
@@ -9,7 +10,6 @@ import { startMediaThread } from '#media/media-thread.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 
 const NEEDS = ['livekit-server'];

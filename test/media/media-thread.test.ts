@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import { decodeG711, encodeG711 } from '#media/codecs.ts';
@@ -9,7 +10,6 @@ import { startMediaThread } from '#media/media-thread.ts';
 import { resample } from '#media/pcm.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { power } from '#test/fakes/tone.ts';
 
 const tone = (ms: number, hz = 440) => Int16Array.from({ length: ms * 8 }, (_, n) => 8000 * Math.sin((2 * Math.PI * hz * n) / 8000));

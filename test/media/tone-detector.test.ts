@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { decodeG711, encodeG711 } from '#media/codecs.ts';
 import { type Tone, ToneDetector } from '#media/tone-detector.ts';
 import { fillKeyTone } from '#media/tones.ts';
 import { createRandom } from '#test/simulation/random.ts';
-import { speak } from '../fakes/spoken.ts';
 
 const RATE_HZ = 8_000;
 const samplesOf = (ms: number) => (RATE_HZ * ms) / 1_000;

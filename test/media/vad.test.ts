@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Spoken, speak } from '#caller/spoken.ts';
 import { systemClock } from '#config/clock.ts';
 import { EchoPath } from '#media/echo-path.ts';
 import type { LegEvent } from '#media/leg.ts';
@@ -6,7 +7,6 @@ import { LevelGate } from '#media/level-gate.ts';
 import { levelDb } from '#media/pcm.ts';
 import { emptyMemory, loadSilero, type SpeechModel, type VoiceRateHz, windowSamples } from '#media/silero.ts';
 import { SpeechDetector } from '#media/vad.ts';
-import { type Spoken, speak } from '#test/fakes/spoken.ts';
 
 const windows = (spoken: Spoken, length: number) =>
   Array.from({ length: Math.floor(spoken.samples.length / length) }, (_, n) => spoken.samples.subarray(n * length, (n + 1) * length));

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { mutate } from '#test/fuzz/sip/mutate.ts';
 import { createRandom } from '#test/simulation/random.ts';
 

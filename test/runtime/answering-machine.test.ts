@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import type { DurableReport } from '#config/worker-link.ts';
@@ -8,7 +9,6 @@ import { startMediaThread } from '#media/media-thread.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
 import { type Call, startCall } from '#runtime/call.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { tone } from '#test/fakes/tone.ts';
 import { testPlan } from './test-plan.ts';
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { agentConfig } from '#config/agent-config.ts';
 import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
 import { systemClock } from '#config/clock.ts';
@@ -20,7 +21,6 @@ import { answerPhone } from '#test/fakes/baresip.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 import { type PhoneManner, type SippPhone, startSippPhone } from '#test/fakes/sipp-phone.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { power, tone } from '#test/fakes/tone.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { testPlan } from './test-plan.ts';

@@ -1,6 +1,6 @@
 import type { SrvRecord } from 'node:dns';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '#bench/caller/scene.ts';
+import { seededRandom } from '#caller/scene.ts';
 import { systemClock } from '#config/clock.ts';
 import { nextHops } from '#telephony/next-hops.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { toWav } from '#media/speech/wav.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { describedRoutes, type Route } from '../described-routes.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 import { postForm } from './compat-client.ts';

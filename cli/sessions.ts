@@ -1,0 +1,216 @@
+/** `parley sessions`, `parley call` and `parley logs`: calls that are over, one that is placed now, and all of them as they happen. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { findAgentId } from './agent-sync.ts';
+import { type Api, CommandError, EXIT } from './api.ts';
+import { countUpTo } from './arguments.ts';
+import type { Common } from './command-context.ts';
+import { printFacts, printTable, show } from './output.ts';
+import { type Item, itemLine, waterfall } from './timeline.ts';
+
+const POLL_MS = 1_000;
+const MOST_LISTED = 10_000;
+const ALL_STATUSES = 'pending,active,unknown,completed,failed';
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of the API, whose schemas are the API's own
+type Session = any;
+
+/** Adds the commands. */
+export function addSessionCommands(program: Command, common: Common): void {
+  const sessions = program.command('sessions').description('calls and web conversations');
+  sessions
+    .command('list')
+    .description('newest first')
+    .option('--agent <agent>', 'of this agent, by id or name')
+    .option('--status <statuses>', `of ${ALL_STATUSES}`)
+    .option('--end-reason <reasons>')
+    .option('--direction <direction>', 'inbound or outbound')
+    .option('--caller <number>')
+    .option('--after <time>', 'created after this time, such as 2026-11-21T00:00:00Z')
+    .option('--before <time>', 'created before it')
+    .option('--limit <count>', 'how many at most', countUpTo(MOST_LISTED), 20)
+    .action(async (options: ListOptions) => {
+      const api = common.api();
+      const rows: Session[] = [];
+      for await (const row of api.list(`/v1/agent/sessions?${await listQuery(api, options)}`, 'sessions')) {
+        rows.push(row);
+        if (rows.length === options.limit) break;
+      }
+      show(rows, common, () =>
+        printTable(
+          ['ID', 'CREATED', 'STATUS', 'ENDED BY', 'SECONDS', 'FROM', 'TO', 'AGENT'],
+          rows.map((row: Session) => [
+            row.session_id,
+            row.created_at,
+            row.status,
+            row.end_reason,
+            row.duration_seconds,
+            row.caller_number ?? row.source,
+            row.dialed_number,
+            row.agent_name,
+          ]),
+        ),
+      );
+    });
+  sessions
+    .command('show <session>')
+    .description('what was said, as heard, and where the time of each turn went')
+    .action(async (id: string) => {
+      const session = await common.api().get(`/v1/agent/sessions/${encodeURIComponent(id)}`);
+      show(session, common, () => printSession(session));
+    });
+  sessions
+    .command('end <session>')
+    .description('end a live session')
+    .action(async (id: string) => {
+      await common.api().post(`/v1/agent/sessions/${encodeURIComponent(id)}/end`);
+      show({ session_id: id }, common, () => console.log(`Told session ${id} to end`));
+    });
+
+  program
+    .command('call <number>')
+    .description(`phone somebody, follow the call to its end, print what was said; Ctrl-C hangs up; exit ${EXIT.notRight} when nobody answered`)
+    .option('--agent <agent>', 'who talks, by id or name; the agent of --from when left out')
+    .option('--from <number>', 'the number to call from; one that can call out when left out')
+    .action(async (number: string, options: { agent?: string; from?: string }) => placeCall(common, number, options));
+
+  program
+    .command('logs')
+    .description('live sessions and what is said in them')
+    .option('-f, --follow', 'go on as it happens, until Ctrl-C')
+    .action(async (options: { follow?: boolean }) => followAll(common, options.follow === true));
+}
+
+interface ListOptions {
+  readonly agent?: string;
+  readonly status?: string;
+  readonly endReason?: string;
+  readonly direction?: string;
+  readonly caller?: string;
+  readonly after?: string;
+  readonly before?: string;
+  readonly limit: number;
+}
+
+async function listQuery(api: Api, options: ListOptions): Promise<URLSearchParams> {
+  const given = {
+    status: options.status ?? ALL_STATUSES,
+    end_reason: options.endReason,
+    direction: options.direction,
+    caller_number: options.caller,
+    created_after: options.after,
+    created_before: options.before,
+    agent_id: options.agent === undefined ? undefined : await findAgentId(api, options.agent),
+  };
+  return new URLSearchParams(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+function printSession(session: Session): void {
+  printFacts({
+    Session: session.session_id,
+    Agent: session.agent_name,
+    Status: session.status + (session.end_reason === null ? '' : `, ${session.end_reason}`),
+    From: session.caller_number ?? session.source,
+    To: session.dialed_number,
+    Started: session.started_at,
+    Seconds: session.duration_seconds,
+  });
+  printBlock(session.items.map((item: Item) => itemLine(item, session.started_at)));
+  printBlock(waterfall(session.turns));
+  if (session.analysis?.summary) printBlock([session.analysis.summary]);
+}
+
+function printBlock(lines: readonly string[]): void {
+  if (lines.length > 0) console.log(`\n${lines.join('\n')}`);
+}
+
+async function placeCall(common: Common, number: string, options: { readonly agent?: string; readonly from?: string }): Promise<void> {
+  const api = common.api();
+  const from = await callingNumber(api, options.from);
+  const agentId = options.agent === undefined ? from.agent_id : await findAgentId(api, options.agent);
+  if (agentId === null) throw new CommandError(`no agent answers ${from.phone_number}: name one with --agent`);
+  const say = (line: string) => {
+    if (!common.json) console.log(line);
+  };
+  const { session_id: id } = await api.post('/v1/agent/phone-calls', { agent_id: agentId, phone_number_id: from.phone_number_id, to_number: number });
+  say(`Calling ${number} from ${from.phone_number} (session ${id})`);
+  // Whoever is done watching does not leave somebody on the phone, at their cost; a second Ctrl-C does.
+  process.once('SIGINT', () => {
+    say('Hanging up');
+    void api.post(`/v1/agent/sessions/${id}/end`).catch((error: unknown) => console.error((error as Error).message));
+  });
+  const seen = newWatch();
+  let session: Session;
+  do {
+    if (session) await sleep(POLL_MS);
+    session = await api.get(`/v1/agent/sessions/${id}`);
+    for (const line of seen.news(session)) say(line);
+  } while (isLive(session));
+  if (common.json) console.log(JSON.stringify(session));
+  else printBlock(waterfall(session.turns));
+  if (session.status !== 'completed') process.exitCode = EXIT.notRight;
+}
+
+async function callingNumber(api: Api, wanted: string | undefined) {
+  const numbers = await api.all('/v1/agent/phone-numbers', 'phone_numbers');
+  const found = numbers.find(({ phone_number, status, supports_outbound }) =>
+    wanted === undefined ? status === 'active' && supports_outbound : phone_number === wanted,
+  );
+  if (!found)
+    throw new CommandError(
+      wanted === undefined ? 'no number can call out: get one first (POST /v1/agent/phone-numbers)' : `${wanted} is not one of your numbers`,
+    );
+  return found;
+}
+
+async function followAll(common: Common, isEndless: boolean): Promise<void> {
+  const api = common.api();
+  const watched = new Map<string, ReturnType<typeof newWatch>>();
+  const tell = async (id: string) => {
+    const watch = watched.get(id) ?? newWatch();
+    watched.set(id, watch);
+    const session = await api.get(`/v1/agent/sessions/${id}`);
+    for (const line of watch.news(session)) {
+      if (common.json) console.log(JSON.stringify({ session_id: id, line }));
+      else console.log(`${id.slice(0, 8)}  ${line}`);
+    }
+    if (!isLive(session)) watched.delete(id);
+  };
+  const tellLive = async () => {
+    const { sessions } = await api.get('/v1/agent/sessions?status=pending,active,unknown&page_size=100');
+    for (const id of new Set<string>([...watched.keys(), ...sessions.map(({ session_id }: Session) => session_id)])) await tell(id);
+  };
+  if (!isEndless) return tellLive();
+  for (;;) {
+    // Whatever happened between two streams is found by looking once more at the start of each.
+    for await (const event of api.events('/v1/agent/events')) await (event.name === 'session' ? tell(event.data.session_id) : tellLive());
+    await sleep(POLL_MS);
+  }
+}
+
+/** Remembers what of a session has been told. */
+function newWatch() {
+  let told = '';
+  let items = 0;
+  return {
+    news(session: Session): string[] {
+      const state = [session.status, session.dial_status, session.end_reason].filter((part) => part !== null).join(', ');
+      const hasEnded = !isLive(session);
+      const lines = session.items.slice(items).map((item: Item) => itemLine(item, session.started_at));
+      items = session.items.length;
+      const head =
+        state === told
+          ? []
+          : [
+              `${state}${told === '' ? `, ${session.direction}, ${session.agent_name}` : ''}${hasEnded ? `, ${session.duration_seconds ?? 0} s` : ''}`,
+            ];
+      told = state;
+      // The end comes after what was said before it, every other state before what is said in it.
+      return hasEnded ? [...lines, ...head] : [...head, ...lines];
+    },
+  };
+}
+
+function isLive({ status }: Session): boolean {
+  return status !== 'completed' && status !== 'failed';
+}

@@ -1,0 +1,198 @@
+/** `npm start`: the whole product on one machine. Locks DATA_DIR, chooses ports, starts the parts under the supervisor and says where everything is. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { systemClock } from '#config/clock.ts';
+import { loadCredentials } from '#config/credentials.ts';
+import { lockDataDir } from '#config/data-dir-lock.ts';
+import { publicUrl, type Settings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { hostPort } from '#config/public-address.ts';
+import { onStopSignal } from './child-process.ts';
+import { freePort, requireListenable } from './ports.ts';
+import { Supervisor } from './supervisor.ts';
+
+/** The smallest range settings may name (config/env.ts), so that a slice is a valid range too; one more for an odd first port. */
+const MIN_PORTS_OF_A_WORKER = 12;
+
+/**
+ * A heap of ours is small and grows slowly, for which V8 allows it 10 MB beyond what is in use; its young generation alone is larger, so that the next full
+ * collection begins as soon as one is over: in a worker one every 3 to 5 s with twelve calls, each a pause of all of them, in a control plane one a second or two
+ * with sixty. With this many MB there is one in minutes.
+ *
+ * The young generation is kept from growing to the 128 MB V8 allows it: it is collected when it is full, and a worker's holds until then the audio whose views lie in it.
+ * `start:worker` and `start:control-plane` in package.json say the same.
+ */
+const WORKER_OPTIONS = ['--initial-old-space-size=256', '--max-semi-space-size=8'];
+const CONTROL_PLANE_OPTIONS = ['--initial-old-space-size=256', '--max-semi-space-size=16'];
+
+/** What the parts tell when they are ready; printed for people. */
+interface Known {
+  port: number;
+  sipPort: number | null;
+  demoNumber: string | null;
+  engines: readonly string[];
+}
+
+/** Starts everything; returns once the processes are being started. Ends the process when told to stop. */
+export async function startAll(settings: Settings): Promise<void> {
+  const startedMs = systemClock.now();
+  lockDataDir(settings.DATA_DIR);
+  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'supervisor' });
+  const credentials = loadCredentials(settings);
+  const { port, usesEmbeddedSignalling, sipPort, sipTlsPort, drachtio } = await takePorts(settings);
+  const workers = countWorkers(settings);
+  // With TLS the parts of this machine talk to the control plane beside it: its certificate names the public host, not the loopback address.
+  const internalPort = settings.TLS_CERT === undefined ? null : await freePort('127.0.0.1');
+  const controlPlaneUrl = internalPort === null ? httpUrl(reachable(settings.HOST), port) : httpUrl('127.0.0.1', internalPort);
+  const shared = {
+    DATA_DIR: settings.DATA_DIR,
+    PORT: String(port),
+    SIP_PORT: String(sipPort),
+    SIP_TLS_PORT: String(sipTlsPort),
+    SUPERVISOR_RUN: randomUUID(),
+    WORKER_TOKEN: credentials.workerToken,
+    CONTROL_PLANE_URL: settings.CONTROL_PLANE_URL ?? controlPlaneUrl,
+    DRACHTIO_HOST: drachtio.host,
+    DRACHTIO_PORT: String(drachtio.port),
+    DRACHTIO_SECRET: drachtio.secret,
+  };
+
+  const known: Known = { port, sipPort: usesEmbeddedSignalling ? sipPort : null, demoNumber: null, engines: [] };
+  const waitingFor = new Set([
+    'control-plane',
+    ...(usesEmbeddedSignalling ? ['signalling'] : []),
+    ...range(workers).map((index) => `worker-${index}`),
+  ]);
+  const supervisor = new Supervisor({
+    clock: systemClock,
+    logger,
+    program: new URL('../main.ts', import.meta.url).pathname,
+    baseEnvironment: process.env,
+    onReady: ({ name, facts }) => {
+      if (typeof facts['demoNumber'] === 'string') known.demoNumber = facts['demoNumber'];
+      if (Array.isArray(facts['engines'])) known.engines = facts['engines'].map(String);
+      if (waitingFor.delete(name) && waitingFor.size === 0) announce(settings, known, { credentialsFile: credentials.file, startedMs });
+    },
+    onStartFailed: (name) => {
+      console.error(`${name} could not start; see the lines above`);
+      supervisor.kill();
+      process.exit(1);
+    },
+  });
+  onStopSignal({
+    first: () => {
+      supervisor.stop(settings.DRAIN_SECONDS * 1000).then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+    },
+    second: () => {
+      supervisor.kill();
+      process.exit(1);
+    },
+  });
+
+  const internal = internalPort === null ? {} : { INTERNAL_PORT: String(internalPort) };
+  const controlPlane = { role: 'control-plane', nodeOptions: CONTROL_PLANE_OPTIONS } as const;
+  supervisor.start({ name: 'control-plane', ...controlPlane, environment: () => ({ ...shared, ...internal }) });
+  if (usesEmbeddedSignalling) supervisor.start({ name: 'signalling', role: 'signalling', environment: () => ({ ...shared, ...WITHHELD }) });
+  for (const index of range(workers)) {
+    const own = workerEnvironment(settings, index, workers);
+    const worker = { name: `worker-${index}`, role: 'worker', nodeOptions: WORKER_OPTIONS } as const;
+    supervisor.start({ ...worker, environment: (instanceId) => ({ ...shared, ...own, WORKER_INSTANCE: instanceId }) });
+  }
+}
+
+/** Where the outside and our own parts find this product. */
+async function takePorts(settings: Settings) {
+  const port = await ownPort(settings.PORT, { setting: 'HOST, PORT', host: settings.HOST, isUdpToo: false });
+  const usesEmbeddedSignalling = settings.DRACHTIO_HOST === undefined;
+  const sip = { host: settings.SIP_HOST, isUdpToo: true };
+  const sipPort = usesEmbeddedSignalling ? await ownPort(settings.SIP_PORT, { ...sip, setting: 'SIP_HOST, SIP_PORT' }) : settings.SIP_PORT;
+  const usesSipTls = usesEmbeddedSignalling && settings.SIP_TLS_CERT !== undefined;
+  const sipTlsPort = usesSipTls
+    ? await ownPort(settings.SIP_TLS_PORT, { ...sip, setting: 'SIP_HOST, SIP_TLS_PORT', isUdpToo: false })
+    : settings.SIP_TLS_PORT;
+  const drachtio = {
+    host: settings.DRACHTIO_HOST ?? '127.0.0.1',
+    port: usesEmbeddedSignalling ? await freePort('127.0.0.1') : settings.DRACHTIO_PORT,
+    secret: usesEmbeddedSignalling ? randomBytes(16).toString('hex') : settings.DRACHTIO_SECRET,
+  };
+  return { port, usesEmbeddedSignalling, sipPort, sipTlsPort, drachtio };
+}
+
+function announce(settings: Settings, known: Known, start: { readonly credentialsFile: string; readonly startedMs: number }): void {
+  const url = publicUrl(settings, known.port);
+  const number = known.demoNumber;
+  console.log(`Talk to it   ${url}/`);
+  console.log(`Console      ${url}/console`);
+  console.log(`API docs     ${url}/docs`);
+  console.log(`API key      in ${start.credentialsFile} (root_api_key)`);
+  if (number !== null && known.sipPort !== null)
+    console.log(`Dial         sip:${number}@${hostPort(reachable(settings.SIP_HOST), known.sipPort)} (UDP or TCP; the demo agent answers)`);
+  for (const line of known.engines) console.log(`Engines      ${line}`);
+  console.log(`Started in   ${((systemClock.now() - start.startedMs) / 1000).toFixed(1)} s`);
+  console.log(`ready ${JSON.stringify({ port: known.port, sipPort: known.sipPort, number })}`);
+}
+
+/** Secrets of the control plane that no other process of the machine is given; an empty setting is an unset one. */
+const WITHHELD = Object.fromEntries(
+  [
+    ['ROOT_API_KEY', 'MONGODB_URL', 'REDIS_URL', 'TLS_CERT', 'TLS_KEY', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
+    ['LIVEKIT_URL', 'LIVEKIT_API_KEY', 'LIVEKIT_API_SECRET'],
+    ['SIP_TRUNK_USERNAME', 'SIP_TRUNK_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
+  ].flatMap((names) => names.map((name) => [name, ''])),
+);
+
+/** One worker for each core but one, and none without ports to talk on. */
+function countWorkers(settings: Settings): number {
+  const ports = settings.RTP_PORT_MAX - settings.RTP_PORT_MIN + 1;
+  return Math.max(1, Math.min(availableParallelism() - 1, Math.floor(ports / MIN_PORTS_OF_A_WORKER)));
+}
+
+/** An address of this machine that reaches what listens on `host`. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}
+
+function httpUrl(host: string, port: number): string {
+  return `http://${hostPort(host, port)}`;
+}
+
+/** With two or more workers, web and phone calls are kept apart: a crash in a native WebRTC add-on must not take phone calls with it. */
+function workerKinds(index: number, workers: number): string {
+  if (workers === 1) return 'phone,web,analysis';
+  return index === 0 ? 'web,analysis' : 'phone,analysis';
+}
+
+/** What one worker is given beyond what all parts are. */
+function workerEnvironment(settings: Settings, index: number, workers: number): Record<string, string> {
+  const kinds = { WORKER_KINDS: workerKinds(index, workers) };
+  return { ...WITHHELD, SIP_TLS_KEY: '', SIP_TLS_CERT: '', ...rtpSlice(settings, index, workers), ...kinds };
+}
+
+/** A disjoint slice of the RTP ports, starting at an even one (RFC 3550 §11). */
+function rtpSlice(settings: Settings, index: number, workers: number): { RTP_PORT_MIN: string; RTP_PORT_MAX: string } {
+  const size = Math.floor((settings.RTP_PORT_MAX - settings.RTP_PORT_MIN + 1) / workers / 2) * 2;
+  const first = settings.RTP_PORT_MIN + (settings.RTP_PORT_MIN % 2) + index * size;
+  return { RTP_PORT_MIN: String(first), RTP_PORT_MAX: String(Math.min(first + size - 1, settings.RTP_PORT_MAX)) };
+}
+
+/** The settings of a port, where it is listened on, and whether UDP is spoken there too. */
+interface PortSetting {
+  readonly setting: string;
+  readonly host: string;
+  readonly isUdpToo: boolean;
+}
+
+/** A port as it is set, which nobody else may have; 0 takes a free one. */
+async function ownPort(port: number, at: PortSetting): Promise<number> {
+  if (port === 0) return freePort(at.host);
+  await requireListenable({ ...at, port });
+  return port;
+}
+
+function range(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}

@@ -1,0 +1,184 @@
+/** Composes the control plane of one process: store, coordination, money, sessions, the worker link, deliveries, and the server over them. */
+import { randomUUID } from 'node:crypto';
+import { availableParallelism, hostname } from 'node:os';
+import { systemClock } from '#config/clock.ts';
+import { loadCredentials } from '#config/credentials.ts';
+import { lockDataDir } from '#config/data-dir-lock.ts';
+import { createEgressGuard } from '#config/egress.ts';
+import { publicUrl, type Settings } from '#config/env.ts';
+import { createLogger, type Logger } from '#config/log.ts';
+import { platformModels } from '#config/platform-models.ts';
+import { openTracing } from '#config/tracing.ts';
+import { startTestRunner } from '#control-plane/agent-tests/test-runner.ts';
+import { startAnalysisRunner } from '#control-plane/analysis/analysis-runner.ts';
+import { startBatchRunner } from '#control-plane/batch-calls/batch-runner.ts';
+import { createBell } from '#control-plane/bell.ts';
+import { createReportSink } from '#control-plane/calls/settle-call.ts';
+import type { Context } from '#control-plane/context.ts';
+import { startControlPlane } from '#control-plane/control-plane.ts';
+import { countPosting, createMetrics } from '#control-plane/health/metrics.ts';
+import { Refusals } from '#control-plane/limits/refusals.ts';
+import { Turns } from '#control-plane/limits/turns.ts';
+import { startRoomKeeper } from '#control-plane/livekit/keep-rooms.ts';
+import { openRooms } from '#control-plane/livekit/rooms.ts';
+import { startNumberKeeper } from '#control-plane/numbers/keep-numbers.ts';
+import { startRetention } from '#control-plane/privacy/retention.ts';
+import { createDataKeys, createSecretBox } from '#control-plane/secrets/secret-box.ts';
+import { openPulse } from '#control-plane/sessions/pulse.ts';
+import { startSweeper } from '#control-plane/sessions/sweep.ts';
+import { createMemoryCoordination } from '#control-plane/store/coordination.ts';
+import { type Database, openDatabase } from '#control-plane/store/database.ts';
+import { migrate } from '#control-plane/store/migrations.ts';
+import { buildIndexes, defineModels } from '#control-plane/store/models.ts';
+import { createReadMemories } from '#control-plane/store/read-memory.ts';
+import { enrol } from '#control-plane/store/replica-roll.ts';
+import { connectSharedCoordination } from '#control-plane/store/shared.ts';
+import { createLedger } from '#control-plane/wallet/ledger.ts';
+import { startDeliverer } from '#control-plane/webhooks/deliver.ts';
+import { serveInternal } from '#control-plane/workers/internal-listener.ts';
+import { joinReplicas, type OtherReplicas } from '#control-plane/workers/other-replicas.ts';
+import { startLinkWatch } from '#control-plane/workers/watch-links.ts';
+import { WorkerHub } from '#control-plane/workers/worker-hub.ts';
+import { serveWorkerLink } from '#control-plane/workers/worker-link-server.ts';
+import { addWorkerMetrics } from '#control-plane/workers/worker-metrics.ts';
+import { openBlobs } from '#media/blobs.ts';
+import { detectLocalRecognition } from '#media/speech/engines.ts';
+import { detectEspeakVoices } from '#media/speech/espeak.ts';
+import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
+import { favourThisThread } from '#media/thread-priority.ts';
+import { chooseCarrier } from '#telephony/carriers/choose-carrier.ts';
+import { type ManagedProcess, runProcess } from './child-process.ts';
+import { explainListenError } from './ports.ts';
+
+/** The first speech request is a while off. */
+const WARM_UP_AFTER_MS = 1_000;
+
+/** Runs the control plane as a process. */
+export async function startControlPlanePart(settings: Settings): Promise<void> {
+  favourThisThread();
+  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'control-plane' });
+  // Under a supervisor it is the supervisor that holds the data directory.
+  if (settings.SUPERVISOR_RUN === undefined) lockDataDir(settings.DATA_DIR);
+  await runProcess(logger, (doing) => compose(settings, logger, doing));
+}
+
+async function compose(settings: Settings, logger: Logger, doing: Context['doing']): Promise<ManagedProcess> {
+  const clock = systemClock;
+  const credentials = loadCredentials(settings);
+  const database = await openDatabase({
+    mongodbUrl: settings.MONGODB_URL,
+    dataDir: settings.DATA_DIR,
+    clock,
+    logger,
+    onFatal: (error) => {
+      logger.fatal({ err: error }, 'the database is gone');
+      process.exit(1);
+    },
+  });
+  let others: OtherReplicas | null = null;
+  const hub = new WorkerHub({ clock, logger, sink: () => sink, others: () => others });
+  let url = '';
+  const context = await buildContext(settings, { clock, logger, credentials, database, dispatch: hub, doing, publicUrl: () => url });
+  // The data directory is locked: whoever comes back to it is the same replica again.
+  const enrolled = await enrol(context, { id: `${hostname()}:${settings.DATA_DIR}`, isShared: settings.REDIS_URL !== undefined });
+  const sink = createReportSink(context);
+  // What an earlier process left is put in order before anything new is created or a worker comes back.
+  const sweeper = startSweeper(context, openPulse(settings.DATA_DIR));
+  await sweeper.idle();
+  if (settings.REDIS_URL !== undefined) others = await joinReplicas({ coordination: context.coordination, clock, logger, own: hub });
+  const server = await startControlPlane({
+    context,
+    onListening: (port) => {
+      url = publicUrl(settings, port);
+    },
+  }).catch((error: unknown) => {
+    throw explainListenError(error, { setting: 'HOST, PORT', host: settings.HOST, port: settings.PORT });
+  });
+  // Behind the word that it is ready: the parts of the machine need its cores until then.
+  const warmUp = clock.after(WARM_UP_AFTER_MS, () => context.speech.warm());
+  const chores = [
+    sweeper,
+    startDeliverer(context),
+    startAnalysisRunner(context),
+    startTestRunner(context),
+    startBatchRunner(context),
+    startNumberKeeper(context),
+    startRoomKeeper(context),
+    startRetention(context),
+    ...(others ? [startLinkWatch(context, { isHeld: (id) => hub.isHeld(id), lost: (id) => sink.workerLost(id) })] : []),
+  ];
+  addWorkerMetrics(context.metrics.registry, hub);
+  const internal = settings.INTERNAL_PORT === undefined ? null : await serveInternal(settings.INTERNAL_PORT, server.handle);
+  const links = [server.server, ...(internal ? [internal] : [])].map((http) => serveWorkerLink(http, hub, credentials.workerToken));
+  return {
+    facts: { outlivesDrain: true, port: server.port, demoNumber: server.seeded.demoNumber },
+    lines: [
+      `Console      ${url}/console`,
+      `API docs     ${url}/docs`,
+      `Credentials  in ${credentials.file} (root_api_key; worker_token for the workers)`,
+      ...(settings.REDIS_URL === undefined ? ['Replicas     this one only: more than one control plane needs REDIS_URL (and MONGODB_URL)'] : []),
+      `ready ${JSON.stringify({ port: server.port })}`,
+    ],
+    workerDied: ({ instanceId, ...how }) => {
+      hub.workerDied(instanceId, how).catch((error: unknown) => logger.error({ err: error }, 'sessions of a dead worker'));
+    },
+    drain: async () => hub.drain(),
+    async close() {
+      warmUp.cancel();
+      await Promise.all(links.map((link) => link.close()));
+      internal?.close();
+      await others?.close();
+      await server.close();
+      await Promise.all(chores.map((chore) => chore.close()));
+      await Promise.all([context.coordination.close(), context.egress.close(), context.speech.close()]);
+      await context.tracing?.close();
+      await enrolled.close();
+      await database.close();
+    },
+  };
+}
+
+async function buildContext(
+  settings: Settings,
+  parts: Pick<Context, 'clock' | 'logger' | 'credentials' | 'dispatch' | 'doing' | 'publicUrl'> & { readonly database: Database },
+): Promise<Context> {
+  const { clock, logger, credentials, database } = parts;
+  const models = defineModels(database.connection);
+  await migrate(database.connection, new Date(clock.wallTime()));
+  await buildIndexes(models);
+  const metrics = createMetrics();
+  const s3 = { accessKeyId: process.env['AWS_ACCESS_KEY_ID'], secretAccessKey: process.env['AWS_SECRET_ACCESS_KEY'] };
+  return {
+    ...parts,
+    settings,
+    models,
+    remembered: createReadMemories(models, database.kind === 'embedded'),
+    coordination:
+      settings.REDIS_URL === undefined
+        ? createMemoryCoordination(clock)
+        : await connectSharedCoordination({ url: settings.REDIS_URL, clock, logger }),
+    secretBox: createSecretBox(credentials.masterKey),
+    dataKeys: createDataKeys(credentials.masterKey),
+    blobs: openBlobs(
+      settings.BLOBS_URL,
+      s3.accessKeyId !== undefined && s3.secretAccessKey !== undefined
+        ? { accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey }
+        : undefined,
+    ),
+    turns: new Turns(clock, settings.LIMIT_REQUESTS),
+    refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
+    ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
+    bell: createBell(),
+    egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
+    platform: platformModels(settings, {
+      localRecognition: detectLocalRecognition({ dataDir: settings.DATA_DIR, searchPath: process.env['PATH'] ?? '' }),
+      localVoices: detectEspeakVoices(),
+    }),
+    rooms: openRooms(settings, logger),
+    speech: createSpeechPool({ settings, searchPath: process.env['PATH'] ?? '', cores: availableParallelism(), clock }),
+    carrier: await chooseCarrier(settings, logger),
+    metrics,
+    tracing: await openTracing(settings, { name: 'control-plane', instance: randomUUID() }, { clock, logger }),
+    database,
+  };
+}

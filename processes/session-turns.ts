@@ -1,0 +1,51 @@
+/**
+ * Whose turn of the event loop it is. The loop writes the session's name to memory it shares with a thread (`processes/session-turns-thread-entry.ts`), which is no more than a few writes;
+ * once the loop stands still, the thread tells the supervisor (`processes/doing.ts`).
+ */
+import { Worker } from 'node:worker_threads';
+import type { Logger } from '#config/log.ts';
+import { nameless, type Within } from '#runtime/within.ts';
+
+/** The shared memory: how often the name has changed, and the name, filled up with zeros. */
+export const COUNT_BYTES = 4;
+export const NAME_BYTES = 124;
+
+/** What the thread is started with. */
+export interface SessionTurnsData {
+  readonly memory: SharedArrayBuffer;
+  readonly fd: number;
+}
+
+/** Starts the thread, which tells through `fd` and lives as long as the process; null: nobody asks. What is returned makes what runs work in the name of a session. */
+export function openSessionTurns(fd: number | null, logger: Logger): (sessionId: string) => Within {
+  if (fd === null) return () => nameless;
+  const memory = new SharedArrayBuffer(COUNT_BYTES + NAME_BYTES);
+  const count = new Int32Array(memory, 0, 1);
+  const named = new Uint8Array(memory, COUNT_BYTES, NAME_BYTES);
+  const encoder = new TextEncoder();
+  const nobody = new Uint8Array(NAME_BYTES);
+  let current = nobody;
+  const turnTo = (name: Uint8Array<ArrayBuffer>) => {
+    current = name;
+    named.set(name);
+    Atomics.add(count, 0, 1);
+  };
+  const workerData: SessionTurnsData = { memory, fd };
+  const thread = new Worker(new URL('./session-turns-thread-entry.ts', import.meta.url), { execArgv: [], name: 'turns', workerData });
+  thread.on('error', (error) => logger.error({ err: error }, 'nobody can tell any more in which session this worker stands still'));
+  thread.unref();
+  return (sessionId) => {
+    const name = new Uint8Array(NAME_BYTES);
+    encoder.encodeInto(sessionId, name);
+    return (work) => {
+      const before = current;
+      if (before === name) return work();
+      turnTo(name);
+      try {
+        return work();
+      } finally {
+        turnTo(before);
+      }
+    };
+  };
+}

@@ -1,0 +1,55 @@
+/** Composes the embedded signalling of one process: the SIP server, and admission asked of the control plane. */
+import { systemClock } from '#config/clock.ts';
+import type { Settings } from '#config/env.ts';
+import { createLogger } from '#config/log.ts';
+import { readPem } from '#config/pem.ts';
+import { startEmbeddedSignalling } from '#telephony/embedded/server.ts';
+import type { SipTls } from '#telephony/embedded/transport.ts';
+import { createHttpAdmission } from '#telephony/http-admission.ts';
+import { type ManagedProcess, runProcess } from './child-process.ts';
+import { explainListenError } from './ports.ts';
+
+/** Runs the embedded signalling as a process; told by the supervisor where the control plane is. */
+export async function startSignallingPart(settings: Settings): Promise<void> {
+  const { CONTROL_PLANE_URL, WORKER_TOKEN } = settings;
+  if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
+    throw new Error('CONTROL_PLANE_URL, WORKER_TOKEN: must be set for the signalling');
+  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'signalling' });
+  await runProcess(logger, async (doing): Promise<ManagedProcess> => {
+    const server = await startEmbeddedSignalling({
+      sipHost: settings.SIP_HOST,
+      sipPort: settings.SIP_PORT,
+      publicIp: settings.SIP_PUBLIC_IP,
+      tls: sipTls(settings),
+      appHost: settings.DRACHTIO_HOST ?? '127.0.0.1',
+      appPort: settings.DRACHTIO_PORT,
+      secret: settings.DRACHTIO_SECRET,
+      clock: systemClock,
+      logger,
+      doing,
+      admit: createHttpAdmission(CONTROL_PLANE_URL, WORKER_TOKEN),
+    }).catch((error: unknown) => {
+      throw explainListenError(error, { setting: 'SIP_HOST, SIP_PORT, SIP_TLS_PORT', host: settings.SIP_HOST, port: settings.SIP_PORT });
+    });
+    // New calls are refused by admission while the program drains; running ones still need their BYE.
+    return {
+      facts: { outlivesDrain: true, sipPort: server.sipPort },
+      lines: [
+        `Signalling   ${settings.SIP_HOST} port ${server.sipPort}, UDP and TCP${server.tlsPort === null ? '' : `; port ${server.tlsPort}, TLS`}`,
+      ],
+      drain: async () => undefined,
+      close: () => server.close(),
+    };
+  });
+}
+
+/** TLS for SIP; null without a certificate. */
+function sipTls({ SIP_TLS_PORT, SIP_TLS_CERT, SIP_TLS_KEY, SIP_TLS_CA }: Settings): SipTls | null {
+  if (SIP_TLS_CERT === undefined || SIP_TLS_KEY === undefined) return null;
+  return {
+    port: SIP_TLS_PORT,
+    certificate: readPem('SIP_TLS_CERT', SIP_TLS_CERT),
+    key: readPem('SIP_TLS_KEY', SIP_TLS_KEY),
+    authorities: SIP_TLS_CA === undefined ? null : readPem('SIP_TLS_CA', SIP_TLS_CA),
+  };
+}

@@ -1,0 +1,266 @@
+/**
+ * The supervisor of `npm start`: starts the control plane, the embedded signalling and the workers as processes of their own,
+ * restarts what dies, kills what hangs, and stops everything in order. It carries no call and no request itself, so that nothing it supervises can take it down.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { execArgv } from 'node:process';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+import { BEHIND_FAVOURED, FAVOURED, favourProcess } from '#media/thread-priority.ts';
+import { closeDoing, doingEnvironment, openDoing, readDoing, sessionIn } from './doing.ts';
+import { HangDetector, processorWaitMs } from './hang-detector.ts';
+
+/** The processes of one machine. */
+export type Role = 'control-plane' | 'signalling' | 'worker';
+
+/** Child → supervisor. */
+export type ChildMessage =
+  | { readonly type: 'ready'; readonly facts: Readonly<Record<string, unknown>> }
+  /** Sent every half second from the child's event loop: proof that it turns. */
+  | { readonly type: 'alive' };
+
+/** Supervisor → child. */
+export type SupervisorMessage =
+  | ({ readonly type: 'worker_died' } & WorkerDeath)
+  /** Take no new call; end the live ones within `DRAIN_SECONDS`, then exit 0. */
+  | { readonly type: 'drain' };
+
+/** What the control plane is told of a worker that ended. */
+export interface WorkerDeath {
+  readonly instanceId: string;
+  /** False where its successors fail again and again before they are ready: nobody is to wait for the next one. */
+  readonly isReplaced: boolean;
+  /** The session it was at when it was killed for standing still; null where it ended otherwise, or was at none. */
+  readonly stoodIn: string | null;
+}
+
+/** A process standing still this long is killed; design.md §2. Time in which the machine did not let it run does not count. */
+const HANG_MS = 2_000;
+/** A supervisor that was itself late by this much judges nobody in that round. */
+const OWN_LATENESS_MS = 300;
+const CHECK_MS = 500;
+const BACKOFF_FIRST_MS = 100;
+const BACKOFF_MAX_MS = 5_000;
+/** A process that ran this long starts again with the shortest backoff. */
+const STABLE_MS = 10_000;
+/** So many starts in a row that never became ready are no accident. */
+const HOPELESS_STARTS = 2;
+/** What a worker needs beyond its drain: a goodbye, the hang-up, its last reports. */
+const GOODBYE_MS = 13_000;
+/** A child that has not become ready after this long never will. */
+const START_MS = 60_000;
+
+/** One process to keep running. `environment` is asked anew at each start. */
+export interface ChildSpec {
+  readonly name: string;
+  readonly role: Role;
+  /** Options of Node beyond the supervisor's own. */
+  readonly nodeOptions?: readonly string[];
+  environment(instanceId: string): Readonly<Record<string, string>>;
+}
+
+/** What the supervisor is handed. */
+export interface SupervisorDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The program to fork, with the role as its argument. */
+  readonly program: string;
+  readonly baseEnvironment: NodeJS.ProcessEnv;
+  /** A child became ready, the first time or again. */
+  onReady(child: { readonly name: string; readonly role: Role; readonly facts: Readonly<Record<string, unknown>> }): void;
+  /** A child ended by itself before it ever became ready: the start has failed. */
+  onStartFailed(name: string): void;
+  /** What the main thread of a process has waited for a processor in its life, ms; null where nobody tells. The system's own account unless a test says otherwise. */
+  readonly processorWaitMs?: (pid: number) => Promise<number | null>;
+}
+
+interface Child {
+  readonly spec: ChildSpec;
+  process: ChildProcess | null;
+  instanceId: string;
+  isReady: boolean;
+  wasEverReady: boolean;
+  /** Starts in a row that ended before they were ready. */
+  failedStarts: number;
+  startedMs: number;
+  hangDetector: HangDetector;
+  /** File in which the process says what it is doing. */
+  doing: number | null;
+  /** The session it was killed in for standing still. */
+  stoodIn: string | null;
+  backoffMs: number;
+}
+
+type DeadWorker = Omit<WorkerDeath, 'isReplaced'> & { readonly child: Child };
+
+/** Keeps the processes of one machine running. */
+export class Supervisor {
+  readonly #deps: SupervisorDeps;
+  readonly #children: Child[] = [];
+  readonly #deadWorkers: DeadWorker[] = [];
+  readonly #timers = new Set<Timer>();
+  #isStopping = false;
+  #lastCheckMs: number;
+
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+    this.#lastCheckMs = deps.clock.now();
+    this.#timers.add(deps.clock.every(CHECK_MS, () => this.#check()));
+  }
+
+  /** Starts one process and keeps it running. */
+  start(spec: ChildSpec): void {
+    const now = this.#deps.clock.now();
+    const child: Child = {
+      spec,
+      process: null,
+      instanceId: '',
+      isReady: false,
+      wasEverReady: false,
+      failedStarts: 0,
+      startedMs: now,
+      hangDetector: new HangDetector(now),
+      doing: null,
+      stoodIn: null,
+      backoffMs: BACKOFF_FIRST_MS,
+    };
+    this.#children.push(child);
+    this.#spawn(child);
+  }
+
+  /** Instances of workers that ended in this run, whose spools a successor adopts. */
+  get deadWorkers(): readonly string[] {
+    return this.#deadWorkers.map(({ instanceId }) => instanceId);
+  }
+
+  /**
+   * Asks workers to drain first, then ends the signalling and the control plane, which must outlive them to take their reports.
+   * Resolves when all have ended; whatever is left after `drainMs` and a moment is killed.
+   */
+  async stop(drainMs: number): Promise<void> {
+    this.#isStopping = true;
+    const ofRole = (role: Role) => this.#children.filter((child) => child.spec.role === role);
+    for (const child of this.#children) {
+      if (child.isReady) this.#tell(child, { type: 'drain' });
+      // It has nothing to drain, and may be waiting for another part.
+      else child.process?.kill('SIGTERM');
+    }
+    await this.#ended(ofRole('worker'), drainMs + GOODBYE_MS);
+    for (const child of [...ofRole('signalling'), ...ofRole('control-plane')]) child.process?.kill('SIGTERM');
+    await this.#ended([...ofRole('signalling'), ...ofRole('control-plane')], 10_000);
+    for (const timer of this.#timers) timer.cancel();
+  }
+
+  /** Kills everything at once. */
+  kill(): void {
+    this.#isStopping = true;
+    for (const child of this.#children) child.process?.kill('SIGKILL');
+  }
+
+  #spawn(child: Child): void {
+    const { clock, logger, program, baseEnvironment } = this.#deps;
+    child.instanceId = `${child.spec.name}-${randomUUID().slice(0, 8)}`;
+    child.isReady = false;
+    child.startedMs = clock.now();
+    child.hangDetector = new HangDetector(child.startedMs);
+    child.doing = openDoing();
+    child.stoodIn = null;
+    const process = fork(program, [child.spec.role], {
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.doing ?? 'ignore'],
+      execArgv: [...execArgv, ...(child.spec.nodeOptions ?? [])],
+      env: { ...baseEnvironment, ...child.spec.environment(child.instanceId), ...doingEnvironment(child.doing) },
+      // A terminal's Ctrl-C reaches the supervisor alone, which then stops the others in order.
+      detached: true,
+    });
+    child.process = process;
+    if (process.pid !== undefined) void favourProcess(process.pid, child.spec.role === 'control-plane' ? BEHIND_FAVOURED : FAVOURED);
+    process.on('message', (message) => this.#receive(child, message as ChildMessage));
+    process.on('error', (error) => {
+      logger.error({ err: error, name: child.spec.name }, 'process could not be started or reached');
+      // Without a process there will be no exit either.
+      if (process.pid === undefined) this.#exited(child, process, { code: null, signal: null });
+    });
+    process.on('exit', (code, signal) => this.#exited(child, process, { code, signal }));
+  }
+
+  #receive(child: Child, message: ChildMessage): void {
+    child.hangDetector.alive(this.#deps.clock.now());
+    if (message.type !== 'ready') return;
+    child.isReady = true;
+    child.wasEverReady = true;
+    child.failedStarts = 0;
+    if (child.spec.role === 'control-plane') for (const dead of this.#deadWorkers) this.#tellOfDeath(child, dead);
+    this.#deps.onReady({ name: child.spec.name, role: child.spec.role, facts: message.facts });
+  }
+
+  #exited(child: Child, process: ChildProcess, how: { readonly code: number | null; readonly signal: NodeJS.Signals | null }): void {
+    if (child.process !== process) return;
+    const { clock, logger } = this.#deps;
+    child.process = null;
+    if (child.doing !== null) closeDoing(child.doing);
+    child.doing = null;
+    if (!child.isReady) child.failedStarts += 1;
+    if (child.spec.role === 'worker') {
+      const dead = { instanceId: child.instanceId, stoodIn: child.stoodIn, child };
+      this.#deadWorkers.push(dead);
+      for (const other of this.#children) if (other.spec.role === 'control-plane') this.#tellOfDeath(other, dead);
+    }
+    if (this.#isStopping) return;
+    if (!child.wasEverReady) {
+      this.#deps.onStartFailed(child.spec.name);
+      return;
+    }
+    logger.error({ name: child.spec.name, ...how }, 'process ended; starting it again');
+    if (clock.now() - child.startedMs > STABLE_MS) child.backoffMs = BACKOFF_FIRST_MS;
+    const timer = clock.after(child.backoffMs, () => {
+      this.#timers.delete(timer);
+      if (!this.#isStopping) this.#spawn(child);
+    });
+    this.#timers.add(timer);
+    child.backoffMs = Math.min(child.backoffMs * 2, BACKOFF_MAX_MS);
+  }
+
+  #check(): void {
+    const now = this.#deps.clock.now();
+    const ownLatenessMs = now - this.#lastCheckMs - CHECK_MS;
+    this.#lastCheckMs = now;
+    for (const child of this.#children) {
+      // The whole machine stood still; nobody is to blame.
+      if (ownLatenessMs > OWN_LATENESS_MS) child.hangDetector.skip(now);
+      else if (child.process) void this.#judge(child, child.process);
+    }
+  }
+
+  /** Signs of life that wait to be read are read before the verdict, which comes after an answer of the system. */
+  async #judge(child: Child, process: ChildProcess): Promise<void> {
+    const { clock, logger, processorWaitMs: readWaitMs = processorWaitMs } = this.#deps;
+    const waitedMs = process.pid === undefined ? null : await readWaitMs(process.pid);
+    if (child.process !== process) return;
+    const stoodMs = child.hangDetector.sample(clock.now(), waitedMs);
+    if (stoodMs < (child.isReady ? HANG_MS : START_MS)) return;
+    const doing = (child.doing === null ? null : readDoing(child.doing)) ?? 'nothing it had told of';
+    logger.error(
+      { name: child.spec.name, stoodMs: Math.round(stoodMs), doing },
+      `${child.spec.name} stood still for ${Math.round(stoodMs).toLocaleString('en')} ms in ${doing}; killing it`,
+    );
+    child.stoodIn = sessionIn(doing);
+    process.kill('SIGKILL');
+  }
+
+  #tellOfDeath(controlPlane: Child, { child, ...dead }: DeadWorker): void {
+    this.#tell(controlPlane, { type: 'worker_died', ...dead, isReplaced: !this.#isStopping && child.failedStarts < HOPELESS_STARTS });
+  }
+
+  #tell(child: Child, message: SupervisorMessage): void {
+    if (child.process?.connected) child.process.send(message, () => undefined);
+  }
+
+  async #ended(children: readonly Child[], ms: number): Promise<void> {
+    const deadline = this.#deps.clock.now() + ms;
+    while (children.some((child) => child.process !== null)) {
+      if (this.#deps.clock.now() >= deadline) for (const child of children) child.process?.kill('SIGKILL');
+      await this.#deps.clock.sleep(20);
+    }
+  }
+}

@@ -1,0 +1,247 @@
+/** Composes one worker: media thread, engines, models, tools, spool, signalling, and the link to the control plane. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { AgentTestJob } from '#config/agent-test.ts';
+import { attentiveClock } from '#config/attentive-clock.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import { type Clock, systemClock } from '#config/clock.ts';
+import { createEgressGuard, type EgressGuard } from '#config/egress.ts';
+import type { Settings } from '#config/env.ts';
+import { createLogger, type Logger } from '#config/log.ts';
+import { hostPort } from '#config/public-address.ts';
+import { openTracing } from '#config/tracing.ts';
+import type { JobKind } from '#config/worker-link.ts';
+import type { MediaHost, Transport } from '#media/media-host.ts';
+import { startMediaThread } from '#media/media-thread.ts';
+import { openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
+import { favourThisThread } from '#media/thread-priority.ts';
+import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
+import { analyse } from '#runtime/analysis.ts';
+import type { CallDeps, ToolsLink } from '#runtime/call.ts';
+import { createKnowledgeSearch } from '#runtime/knowledge/knowledge-search.ts';
+import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
+import { startLagMeter } from '#runtime/loop-lag.ts';
+import { dialJob } from '#runtime/outbound-calls.ts';
+import { takeInvite } from '#runtime/phone-calls.ts';
+import { resumeJob } from '#runtime/resumed-calls.ts';
+import { adoptSpools, openSpool } from '#runtime/spool.ts';
+import { createClientTools } from '#runtime/tools/client-tool.ts';
+import { createToolRunner } from '#runtime/tools/tool-runner.ts';
+import { askForTransfer } from '#runtime/transfer-permission.ts';
+import { createUploads } from '#runtime/uploads.ts';
+import { Worker, type WorkerDeps, type WorkerIdentity } from '#runtime/worker.ts';
+import { createSrvLookUp } from '#telephony/next-hops.ts';
+import { dialOutboundCall } from '#telephony/outbound-call.ts';
+import { createMediaRelay } from '#telephony/relay/media-relay.ts';
+import { createNgClient } from '#telephony/relay/ng-client.ts';
+import { relayedSignalling } from '#telephony/relay/relayed-signalling.ts';
+import { connectSignalling, type Signalling } from '#telephony/signalling.ts';
+import { type ManagedProcess, runProcess } from './child-process.ts';
+import { givenDoing } from './doing.ts';
+import { openSessionTurns } from './session-turns.ts';
+
+/** Slots of a worker whose number of calls nobody set; the event loop's lag closes it earlier. */
+const DEFAULT_CAPACITY = 200;
+/** A worker says that it is ready once the control plane has it, or after this long all the same: it goes on trying. */
+const CONNECT_MS = 5_000;
+/** What a first call would wait for is loaded this long after the worker is ready, when the other parts of the machine have started too. */
+const WARM_UP_AFTER_MS = 300;
+/** The control plane gives an analysis up after two minutes. */
+const ANALYSIS_MS = 110_000;
+
+/** Runs one worker as a process. */
+export async function startWorkerPart(settings: Settings): Promise<void> {
+  const { CONTROL_PLANE_URL, WORKER_TOKEN } = settings;
+  if (CONTROL_PLANE_URL === undefined || WORKER_TOKEN === undefined)
+    throw new Error(
+      'CONTROL_PLANE_URL, WORKER_TOKEN: must be set for a worker of its own (the token is in the credentials.json of the control plane’s DATA_DIR)',
+    );
+  favourThisThread();
+  const logger = createLogger({ level: settings.LOG_LEVEL, name: 'worker' });
+  const within = openSessionTurns(givenDoing(process.env), logger);
+  await runProcess(logger, () => compose(settings, logger, { controlPlaneUrl: CONTROL_PLANE_URL, token: WORKER_TOKEN, within }));
+}
+
+async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps, 'controlPlaneUrl' | 'token' | 'within'>): Promise<ManagedProcess> {
+  const clock = systemClock;
+  const vendorClock = attentiveClock(clock);
+  const instanceId = settings.WORKER_INSTANCE ?? `worker-${randomUUID().slice(0, 8)}`;
+  const spoolRoot = join(settings.DATA_DIR, 'spool');
+  const takesPhoneCalls = settings.WORKER_KINDS.includes('phone') && settings.DRACHTIO_HOST !== undefined;
+  const [media, speech, signalling, spool, tracing] = await Promise.all([
+    startMedia(settings, logger),
+    openSpeechEngines({ settings, searchPath: process.env['PATH'] ?? '', clock: vendorClock, logger }),
+    takesPhoneCalls ? connect(settings, instanceId, logger) : null,
+    openSpool(spoolRoot, instanceId),
+    openTracing(settings, { name: 'worker', instance: instanceId }, { clock, logger }),
+  ]);
+  const adopted = await adoptSpools(spoolRoot);
+  const egress = createEgressGuard({ allow: settings.EGRESS_ALLOW, clock });
+  const knowledge = createKnowledgeSearch({ clock, logger });
+  const phone = { clock, logger, media, egress, ...phoneSettings(settings) };
+  const worker = new Worker({
+    identity: identityOf(settings, instanceId, signalling !== null),
+    ...link,
+    clock,
+    logger,
+    random: Math.random,
+    spool,
+    adopted,
+    uploads: createUploads({ url: link.controlPlaneUrl, token: link.token, clock, logger }),
+    media,
+    tracing,
+    drainMs: settings.DRAIN_SECONDS * 1000,
+    hasSignalling: () => signalling?.isConnected === true,
+    loopLagMs: startLagMeter(),
+    equip: (plan) => ({
+      ...equip(plan, { settings, speech, egress, vendorClock, logger }),
+      knowledge: knowledge.open(plan),
+      mayTransfer: () => askForTransfer({ url: link.controlPlaneUrl, token: link.token, clock, logger }, plan.session_id),
+      placeCall: signalling ? (request, signal) => dialOutboundCall({ ...phone, signalling }, request, signal) : null,
+    }),
+    dial(job, plan) {
+      // Offers of phone calls are declined without signalling.
+      if (signalling && plan.transport.type === 'sip_outbound') void dialJob({ ...phone, worker, signalling }, job, plan, plan.transport);
+    },
+    resume(job, plan, handover) {
+      if (signalling) void resumeJob({ ...phone, worker, signalling }, job, plan, handover);
+    },
+    testAgent: (job) => testAgent(job, { settings, egress, logger }),
+    analyse: (job, within) => {
+      const model = createLanguageModel({ settings, plan: job.plan, egress, clock, logger });
+      return analyse(job, model, { clock, within, signal: AbortSignal.timeout(ANALYSIS_MS) });
+    },
+  });
+  signalling?.onInvite((invite) => takeInvite({ ...phone, worker, invite }));
+  const isConnected = await worker.connected(CONNECT_MS);
+  // Behind the word that it is ready, which must not wait for it.
+  const warmUp = clock.after(WARM_UP_AFTER_MS, () => media.warmUp(transportsOf(worker.kinds)));
+  return {
+    facts: { engines: speech.describe() },
+    lines: [
+      ...speech.describe().map((line) => `Engines      ${line}`),
+      ...describeWork(worker.kinds, link.controlPlaneUrl, isConnected),
+      ...describeRelays(settings),
+    ],
+    drain: () => worker.drain(),
+    async close() {
+      warmUp.cancel();
+      signalling?.close();
+      await worker.close();
+      await tracing?.close();
+      await speech.close();
+      await knowledge.close();
+    },
+  };
+}
+
+/** What carries calls of these kinds. */
+function transportsOf(kinds: readonly JobKind[]): Transport[] {
+  return [...(kinds.includes('phone') ? (['rtp'] as const) : []), ...(kinds.includes('web') ? (['webrtc'] as const) : [])];
+}
+
+function describeWork(kinds: readonly JobKind[], controlPlaneUrl: string, isConnected: boolean): string[] {
+  return [
+    `Takes        ${kinds.join(', ')}${kinds.includes('phone') ? '' : ' (phone calls too where DRACHTIO_HOST is set)'}`,
+    `Works for    ${controlPlaneUrl}${isConnected ? '' : ' (not reached yet; trying on)'}`,
+  ];
+}
+
+function describeRelays({ RTPENGINE }: Settings): string[] {
+  const addresses = RTPENGINE.map(({ host, port }) => hostPort(host, port)).join(', ');
+  return addresses === '' ? [] : [`Phone audio  through rtpengine at ${addresses}`];
+}
+
+function startMedia(settings: Settings, logger: Logger): Promise<MediaHost> {
+  return startMediaThread({
+    rtpPortMin: settings.RTP_PORT_MIN,
+    rtpPortMax: settings.RTP_PORT_MAX,
+    publicIp: settings.MEDIA_PUBLIC_IP,
+    iceServers: settings.ICE_SERVERS,
+    clock: systemClock,
+    logger,
+  });
+}
+
+function testAgent(job: AgentTestJob, parts: { readonly settings: Settings; readonly egress: EgressGuard; readonly logger: Logger }) {
+  const modelFor = (llm: CallPlan['config']['llm']) =>
+    createLanguageModel({ ...parts, plan: { ...job.plan, config: { ...job.plan.config, llm } }, clock: systemClock });
+  return runMeteredTest(job, { modelFor, egress: parts.egress, clock: systemClock });
+}
+
+function phoneSettings({ SIP_HOST, SIP_PUBLIC_IP, SIP_SRTP, RTPENGINE }: Settings) {
+  // Where a relay stands between them, the other side is given the relay's address, and the relay this machine's.
+  const sipPublicIp = RTPENGINE.length > 0 ? undefined : SIP_PUBLIC_IP;
+  return {
+    sipHost: SIP_HOST,
+    sipPublicIp,
+    relayHost: RTPENGINE[0]?.host,
+    offersSrtp: SIP_SRTP !== 'off',
+    random: Math.random,
+    lookUpSrv: createSrvLookUp(),
+  };
+}
+
+function identityOf(settings: Settings, instanceId: string, hasSignalling: boolean): WorkerIdentity {
+  return {
+    instanceId,
+    supervisorRun: settings.SUPERVISOR_RUN ?? null,
+    kinds: kindsOf(settings, hasSignalling),
+    sipTag: hasSignalling ? instanceId : null,
+    capacity: settings.WORKER_MAX_CALLS ?? DEFAULT_CAPACITY,
+  };
+}
+
+/** Agent tests are text for a model, as analyses are: whoever takes the one takes the other. */
+function kindsOf(settings: Settings, hasSignalling: boolean): JobKind[] {
+  const kinds = settings.WORKER_KINDS.filter((kind) => kind !== 'phone' || hasSignalling);
+  return kinds.includes('analysis') ? [...kinds, 'agent_test'] : kinds;
+}
+
+async function connect(settings: Settings, tag: string, logger: Logger): Promise<Signalling> {
+  const signalling = await connectSignalling({
+    host: settings.DRACHTIO_HOST ?? '127.0.0.1',
+    port: settings.DRACHTIO_PORT,
+    secret: settings.DRACHTIO_SECRET,
+    tag,
+    logger,
+  });
+  if (settings.RTPENGINE.length === 0) return signalling;
+  const relays = settings.RTPENGINE.map((address) => createNgClient(address, { clock: systemClock, cookie: randomUUID }));
+  const interfaces = settings.RTPENGINE_INTERFACES ?? null;
+  const relay = createMediaRelay({ relays, interfaces, clock: systemClock, logger, callId: randomUUID });
+  // Calls are refused as long as none answers, and one may come later.
+  void relay.check();
+  return relayedSignalling(signalling, relay);
+}
+
+/** What one plan needs: recogniser, synthesiser, model and tools. */
+function equip(
+  plan: CallPlan,
+  parts: {
+    readonly settings: Settings;
+    readonly speech: SpeechEngines;
+    readonly egress: EgressGuard;
+    readonly vendorClock: Clock;
+    readonly logger: Logger;
+  },
+): Pick<CallDeps, 'recognizer' | 'synthesizer' | 'model' | 'createTools'> {
+  const { settings, speech, egress, vendorClock, logger } = parts;
+  return {
+    recognizer: speech.callRecognizer(plan.config.asr.model),
+    synthesizer: speech.callSynthesizer(plan.config.voice.voice_id, plan.config.voice.speaking_language),
+    model: createLanguageModel({ settings, plan, egress, clock: vendorClock, logger }),
+    createTools(link: ToolsLink) {
+      const clientTools = plan.channel === 'web_voice' ? createClientTools((event) => link.send(event)) : null;
+      const runner = createToolRunner({
+        tools: plan.tools,
+        variables: () => link.variables(),
+        systemVariables: plan.system_variables,
+        egress,
+        clientTools,
+        clock: systemClock,
+      });
+      return { runner, settle: clientTools ? (result) => clientTools.settle(result) : null };
+    },
+  };
+}

@@ -1,0 +1,223 @@
+/**
+ * `npm run docs:screenshots`: takes the pictures of the documentation from the real pages of a product it starts, after calls that were really had:
+ * the talk page, every page of the console (in the dark and on a phone too), the API reference, and the widget on a page of its own. Needs Chromium, and port 5060 free.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { openWebhookReceiver } from '#test/fakes/webhook-receiver.ts';
+import { ConsolePage } from '#test/journeys/console-page.ts';
+import { recordWav } from '#test/journeys/microphone.ts';
+import { type Product, startProduct } from '#test/journeys/product.ts';
+import { launchBrowser, TalkPage } from '#test/journeys/talk-page.ts';
+import { demoAgentId } from '#test/journeys/tenant.ts';
+import { takeWidget } from './widget-pictures.ts';
+
+const IMAGES = join(import.meta.dirname, '../docs/images');
+const VIEWPORT = { width: 1200, height: 760 };
+const PHONE = { width: 390, height: 780 };
+/** Transitions of the page are over. */
+const STILL_MS = 700;
+/** Time the product gets for what follows a call, on a slow machine too. */
+const WAIT_MS = 90_000;
+/** What the caller of the pictured call says, and when. */
+const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
+
+async function run(): Promise<void> {
+  mkdirSync(join(IMAGES, 'console'), { recursive: true });
+  const folder = mkdtempSync(join(tmpdir(), 'screenshots-'));
+  const microphone = join(folder, 'microphone.wav');
+  writeFileSync(microphone, recordWav(MICROPHONE, 48_000));
+  const [product, browser, receiver] = await Promise.all([
+    startProduct({ environment: { SIP_PORT: '5060' } }),
+    launchBrowser(microphone),
+    openWebhookReceiver(),
+  ]);
+  try {
+    const places = await seed(product, `${receiver.url}/calls`);
+    const callId = await haveSpokenCall(browser, product);
+    await takeTalk(browser, product);
+    await takeConsole(browser, product, { ...places, callId });
+    await takeApi(browser, product);
+    await takeWidget(browser, product, take);
+  } finally {
+    await browser.close();
+    await product.close();
+    await receiver.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+interface Places {
+  readonly agentId: string;
+  readonly batchId: string;
+  readonly toolId: string;
+}
+
+/** What an account that is in use has: tools, knowledge, numbers, tests, a list to be called, a refused call. */
+async function seed(product: Product, webhookUrl: string): Promise<Places> {
+  const agentId = await demoAgentId(product);
+  const tool = await product.ask('POST', '/v1/agent/tools', {
+    name: 'Find booking',
+    description: 'Looks a booking up by the name it was made under.',
+    url: webhookUrl,
+    arguments: [{ name: 'guest', description: 'Name the table was booked under' }],
+    body_template: '{"guest": "{{guest}}"}',
+  });
+  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
+    webhooks: { post_call: [{ url: webhookUrl, secret: 'a secret for the picture' }] },
+    tools: { tool_ids: [tool.tool_id] },
+    analysis: {
+      data_fields: [{ name: 'party_size', type: 'number', description: 'How many people want to come' }],
+      criteria: [{ name: 'question_answered', description: 'The caller got an answer to what was asked' }],
+    },
+  });
+  await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, { version_title: 'Tells bookings' });
+  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, { conversation: { eagerness: 'eager', response_wait_ms: 450 } });
+  for (const [name, description] of [
+    ['Night line', 'Takes messages when nobody is in.'],
+    ['Reservations', 'Books tables and changes bookings.'],
+  ])
+    await product.ask('POST', '/v1/agent/agents', { name, description });
+  const form = new FormData();
+  form.set('source', new File(['# Opening hours\n\nEvery day from noon until ten in the evening.\n'], 'opening-hours.md', { type: 'text/markdown' }));
+  await fetch(`${product.url}/v1/agent/knowledge-sources`, { method: 'POST', headers: { authorization: `Bearer ${product.rootKey}` }, body: form });
+  const number = await product.ask('POST', '/v1/agent/phone-numbers', {
+    provider: 'managed',
+    phone_number: '+15550100042',
+    label: 'Nobody answers here yet',
+  });
+  await product.ask('POST', '/v1/agent/tests', {
+    name: 'Tells the opening hours',
+    test_type: 'next_reply',
+    agent_ids: [agentId],
+    conversation: [{ role: 'user', text: 'What are your opening hours?' }],
+    expectation: 'Tells from when until when the restaurant is open.',
+  });
+  await product.ask('POST', `/v1/agent/agents/${agentId}/tests/run`, {});
+  await product.ask('POST', '/v1/keys', { name: 'Booking server' });
+  // Refused, for the page that tells why: this agent was never published.
+  const { agents } = await product.ask('GET', '/v1/agent/agents?search=Night');
+  await product.api('POST', '/v1/agent/sessions', { agent_id: agents[0].agent_id });
+  const batch = await product.ask('POST', '/v1/agent/batch-calls', {
+    name: 'Remind guests of Saturday',
+    agent_id: agentId,
+    phone_number_id: number.phone_number_id,
+    recipients: ['+14155550123', '+14155550124', '+14155550125'].map((to_number) => ({ to_number })),
+    schedule: { start_at: '2099-01-01T10:00:00Z' },
+    disclosure: 'This is an automated call.',
+  });
+  return { agentId, batchId: batch.batch_call_id, toolId: tool.tool_id };
+}
+
+/** A call by voice, over; returns its session. */
+async function haveSpokenCall(browser: Browser, product: Product): Promise<string> {
+  const visitor = await TalkPage.open(browser, product);
+  await visitor.press('Start talking');
+  await visitor.line('Agent', 'We are open every day');
+  await visitor.status('Listening');
+  await visitor.type('Who are you?');
+  await visitor.line('Agent', 'I am the Parley demo');
+  await visitor.status('Listening');
+  const sessionId = await visitor.sessionId();
+  await visitor.press('Hang up');
+  await visitor.close();
+  const path = `/v1/agent/sessions/${sessionId}`;
+  await product.until('the call is analysed', async () => (await product.ask('GET', path)).analysis?.status === 'completed', WAIT_MS);
+  await product.until(
+    'it was told',
+    async () => {
+      const { deliveries } = await product.ask('GET', `${path}/deliveries`);
+      return deliveries.length >= 2 && deliveries.every(({ state }: { state: string }) => state === 'delivered');
+    },
+    WAIT_MS,
+  );
+  return sessionId;
+}
+
+/** In the middle of a conversation, while the agent speaks. */
+async function takeTalk(browser: Browser, product: Product): Promise<void> {
+  const visitor = await TalkPage.open(browser, product, { viewport: VIEWPORT });
+  await visitor.press('Type instead');
+  await visitor.line('Agent', 'or ask what I can do.');
+  await visitor.type('What are your opening hours?');
+  await visitor.line('Agent', 'Would you like to book a table?');
+  await visitor.status('Listening');
+  await visitor.type('Yes, book a table for four people');
+  await visitor.status('Speaking');
+  await take(visitor.page, 'talk');
+  await visitor.close();
+}
+
+async function takeConsole(
+  browser: Browser,
+  product: Product,
+  { agentId, batchId, toolId, callId }: Places & { readonly callId: string },
+): Promise<void> {
+  const pages: Readonly<Record<string, string>> = {
+    overview: '',
+    agents: '/agents',
+    'agent-prompt': `/agents/${agentId}`,
+    'agent-voice': `/agents/${agentId}/voice`,
+    'agent-tools': `/agents/${agentId}/tools`,
+    'agent-conversation': `/agents/${agentId}/conversation`,
+    'agent-phone': `/agents/${agentId}/phone`,
+    'agent-analysis': `/agents/${agentId}/analysis`,
+    'agent-test-call': `/agents/${agentId}/test`,
+    'agent-versions': `/agents/${agentId}/versions`,
+    'agent-access': `/agents/${agentId}/access`,
+    tools: '/tools',
+    tool: `/tools/${toolId}`,
+    knowledge: '/knowledge',
+    numbers: '/numbers',
+    calls: '/calls',
+    call: `/calls/${callId}`,
+    'batch-calls': '/batch-calls',
+    'batch-call': `/batch-calls/${batchId}`,
+    analytics: '/analytics',
+    webhooks: '/webhooks',
+    'refused-calls': '/refusals',
+    'agent-tests': `/agent-tests?agent_id=${agentId}`,
+    wallet: '/wallet',
+    keys: '/keys',
+  };
+  const visits = [
+    { suffix: '', names: Object.keys(pages), options: { viewport: VIEWPORT } },
+    { suffix: '-dark', names: Object.keys(pages), options: { viewport: VIEWPORT, colorScheme: 'dark' } },
+    { suffix: '-phone', names: Object.keys(pages), options: { viewport: PHONE } },
+  ] as const;
+  for (const { suffix, names, options } of visits) {
+    const person = await ConsolePage.open(browser, product, { key: product.rootKey, ...options });
+    for (const name of names) {
+      await person.go(pages[name] ?? '');
+      if (name === 'call') await person.page.getByRole('slider', { name: 'Position in the recording' }).waitFor();
+      if (name === 'agent-prompt') await person.see('of 4000 tokens');
+      // The call's page is all of it; the others show what a window shows.
+      await take(person.page, `console/${name}${suffix}`, name === 'call');
+    }
+    await person.close();
+  }
+  const visitor = await ConsolePage.open(browser, product, { viewport: VIEWPORT });
+  await visitor.go('');
+  await take(visitor.page, 'console/sign-in');
+  await visitor.close();
+}
+
+async function takeApi(browser: Browser, product: Product): Promise<void> {
+  const page = await browser.newPage({ viewport: VIEWPORT });
+  await page.goto(`${product.url}/docs`);
+  await page.locator('.opblock-summary-path').first().waitFor();
+  await take(page, 'api');
+}
+
+async function take(page: Page, name: string, isWhole = false): Promise<void> {
+  const size = page.viewportSize() ?? VIEWPORT;
+  // A window as high as the page, so that what stands still in a window reaches the picture's foot as well.
+  if (isWhole) await page.setViewportSize({ ...size, height: await page.evaluate<number>('document.documentElement.scrollHeight') });
+  await page.waitForTimeout(STILL_MS);
+  await page.screenshot({ path: join(IMAGES, `${name}.png`) });
+  await page.setViewportSize(size);
+}
+
+await run();

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { agentFileText, diffOf, fillSecrets, overlay, parseAgentFile, type StoredFile } from '#cli/agent-file.ts';
+import { growthOf, MOST_GROWTH, repeated } from '../hostile/growth.ts';
+
+const EMPTY: StoredFile = { parley: 1, tools: [], knowledge: [] };
+const read = (text: string) => parseAgentFile(`parley: 1\nagent: { name: Bakery }\n${text}`, 'bakery.yaml');
+
+describe('an agent file', () => {
+  it.each([
+    ['agent: { name: Bakery }', 'parley'],
+    ['parley: 2\nagent: { name: Bakery }', 'must be 1, the version of this format'],
+    ['parley: 1\nagent: { name: Bakery }\ntolls: []', 'tolls'],
+    ['parley: 1\nagent: {', 'bakery.yaml'],
+  ])('is refused with what is wrong: %j', (text, said) => {
+    expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow(said);
+  });
+
+  it('aliases that multiply, keys that come twice, __proto__ and depth are refused in one line', () => {
+    const bomb = Array.from(
+      { length: 9 },
+      (_, level) =>
+        `a${level}: &a${level} [${Array(10)
+          .fill(level === 0 ? 'x' : `*a${level - 1}`)
+          .join(', ')}]`,
+    ).join('\n');
+    for (const [text, said] of [
+      [bomb, 'aliases'],
+      ['a: 1\nb: 2\na: 3', 'unique'],
+      ['config: { __proto__: { polluted: 1 } }', '__proto__ at line 3'],
+      [`tools: ${'['.repeat(20_000)}`, 'bakery.yaml'],
+    ] as const)
+      expect(() => read(text)).toThrow(said);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it.each(['[', '{a: ', '- ', '? '])('levels of %j are at most a hundred, and refused in time linear in their number', (token) => {
+    const run = (text: string) => expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
+    run(repeated(token, 101 * token.length));
+    expect(() => parseAgentFile(`${token.repeat(100)}\n`, 'bakery.yaml')).not.toThrow('more than 100');
+    expect(growthOf({ make: (size) => repeated(token, size), run, longest: 240_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
+  });
+
+  it.each([
+    [']', '['],
+    ['}', '{a: '],
+  ])('%j before anything is begun makes no room for more levels of %j, however often it comes', (end, start) => {
+    const run = (text: string) => expect(() => parseAgentFile(text, 'bakery.yaml')).toThrow('more than 100 lists or maps');
+    run(end.repeat(101) + start.repeat(101));
+    const make = (size: number) => end.repeat(size) + repeated(start, size);
+    expect(growthOf({ make, run, longest: 120_000 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
+  });
+
+  it('as many lists and maps stand beside each other as one likes', () => {
+    const items = Array.from({ length: 300 }, (_, index) => `    k${index}: [{ a: 1 }, "]{[-"]`).join('\n');
+    expect(() => read(`config:\n  more:\n${items}\n  list:\n${'  - - a\n'.repeat(300)}`)).not.toThrow();
+  });
+
+  it('a file of many keys is read in time linear in their number', () => {
+    const make = (keys: number) =>
+      `config:\n  variables:\n    defaults:\n${Array.from({ length: keys }, (_, index) => `      k${index}: 1`).join('\n')}`;
+    expect(growthOf({ make, run: read, longest: 8_192 }).ratio).toBeLessThanOrEqual(MOST_GROWTH);
+  });
+
+  it('a secret stands in the environment, never in the file', () => {
+    const named = read(`config: { llm: { custom: { base_url: "https://llm.example.com", model: m, api_key: "\${KEY}" } } }`);
+    expect(fillSecrets(named, { KEY: 'k-1' }).config.llm?.custom?.api_key).toBe('k-1');
+    expect(() => fillSecrets(named, {})).toThrow('llm.custom: set KEY in the environment');
+    const plain = read('tools: [{ name: t, headers: [{ name: Authorization, kind: authorization_bearer, value: abc }] }]');
+    expect(() => fillSecrets(plain, {})).toThrow(`a secret does not belong in a file: write value: \${NAME}`);
+  });
+});
+
+describe('a file on top of what is stored', () => {
+  const stored: StoredFile = {
+    ...read(`config:
+  prompt: { system_prompt: Old., first_message_mode: prompt }
+  analysis: { criteria: [{ name: polite, description: Says please. }, { name: quick, description: "" }] }
+  webhooks: { post_call: [{ url: "https://a.example.com", has_secret: true }] }
+  variables: { defaults: { a: 1, b: 2 } }
+tools: [{ name: order, description: Orders., headers: [] }]`),
+  };
+
+  it('what the file leaves out stays; lists and variables are replaced, their entries known by name', () => {
+    const file = read('config: { prompt: { system_prompt: New. }, analysis: { criteria: [{ name: polite }] }, variables: { defaults: { a: 3 } } }');
+    const { wanted } = overlay(stored, file);
+    expect(wanted.config).toMatchObject({
+      prompt: { system_prompt: 'New.', first_message_mode: 'prompt' },
+      analysis: { criteria: [{ name: 'polite', description: 'Says please.' }] },
+      webhooks: { post_call: [{ url: 'https://a.example.com', has_secret: true }] },
+    });
+    expect(wanted.config['variables']).toEqual({ defaults: { a: 3 } });
+    expect(wanted.tools).toEqual(stored.tools);
+  });
+
+  it('what is stored, laid on itself, is no change', () => {
+    const itself = parseAgentFile(agentFileText(stored), 'x');
+    expect(diffOf(stored, overlay(stored, itself).wanted)).toBe('');
+  });
+
+  it('security 20: a credential is named as missing when the file moves its tool or its model to another host', () => {
+    const at = (host: string) =>
+      read(`config: { llm: { custom: { base_url: "https://${host}/v1", model: m, has_secret: true } } }
+tools: [{ name: order, url: "https://${host}/order", headers: [{ name: Authorization, kind: authorization_bearer, has_secret: true }] }]`);
+    expect(overlay(at('a.example.com'), at('a.example.com')).missing).toEqual([]);
+    expect(overlay(at('a.example.com'), at('b.example.com')).missing).toEqual(['llm.custom', 'tool order, header Authorization']);
+  });
+
+  it('a stored secret stays while its endpoint does; one the file speaks of and nobody has is missed', () => {
+    const file = read('config: { webhooks: { post_call: [{ url: "https://a.example.com" }, { url: "https://b.example.com", has_secret: true }] } }');
+    const { wanted, missing } = overlay(stored, file);
+    expect(wanted.config.webhooks?.post_call).toEqual([{ url: 'https://a.example.com', has_secret: true }, { url: 'https://b.example.com' }]);
+    expect(missing).toEqual(['webhooks.post_call https://b.example.com']);
+  });
+
+  it('the diff shows what changes and never a secret', () => {
+    const file = fillSecrets(read(`config: { webhooks: { post_call: [{ url: "https://b.example.com", secret: "\${S}" }] } }`), { S: 'hidden-value' });
+    const { full, wanted } = overlay(EMPTY, file);
+    expect(full.config.webhooks?.post_call?.[0]?.secret).toBe('hidden-value');
+    const diff = diffOf(EMPTY, wanted);
+    expect(diff).toContain('+        has_secret: true');
+    expect(diff).not.toContain('hidden-value');
+  });
+});

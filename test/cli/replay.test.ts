@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Api } from '#cli/api.ts';
+import { addReplayCommands } from '#cli/replay.ts';
+import { settingsOf } from '#cli/replay-run.ts';
+import { simulateCall } from '../simulation/simulate-call.ts';
+
+describe('--set', () => {
+  it('takes settings by the names of the API', () => {
+    expect(settingsOf(['conversation.eagerness=eager', 'response_max_wait_ms=null', 'conversation.hangup_after_seconds=30'])).toEqual({
+      eagerness: 'eager',
+      responseMaxWaitMs: null,
+      hangupAfterMs: 30_000,
+    });
+  });
+
+  it('says what it takes, and what a setting takes', () => {
+    expect(() => settingsOf(['voice.speed=2'])).toThrow(/names: response_wait_ms/);
+    expect(() => settingsOf(['conversation.eagerness=keen'])).toThrow(/eagerness=keen/);
+    expect(() => settingsOf(['eager'])).toThrow(/conversation\.<name>=<value>/);
+  });
+});
+
+describe('a call that is over', () => {
+  let server: Server;
+  let printed: string[];
+
+  beforeAll(async () => {
+    const agents = [{ agent_id: 'a1', name: 'Ann' }];
+    const sessions = Array.from({ length: 3 }, (_, index) => ({ session_id: String(index + 1) }));
+    server = createServer(async ({ url = '' }, response) => {
+      const [, id] = /sessions\/(\d+)\/flight-log/.exec(url) ?? [];
+      if (id) response.end(Buffer.concat([...(await simulateCall(Number(id))).flightLog]));
+      else response.end(JSON.stringify(url.includes('/agents') ? { ...agents[0], agents, next_cursor: null } : { sessions, next_cursor: null }));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(() => server.close());
+
+  async function parley(...args: string[]): Promise<string> {
+    printed = [];
+    const print = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
+    const program = new Command('parley').exitOverride();
+    const { port } = server.address() as AddressInfo;
+    addReplayCommands(program, { api: () => new Api({ url: `http://127.0.0.1:${port}`, key: 'key' }), json: false });
+    try {
+      await program.parseAsync(args, { from: 'user' });
+    } finally {
+      print.mockRestore();
+    }
+    return printed.join('\n');
+  }
+
+  it('is shown as it was, input by input', async () => {
+    expect(await parley('replay', '2')).toMatch(/0\.000 {2}call\.started[\s\S]*call\.connected[\s\S]*→ hangUp/);
+  });
+
+  it('is compared with what another setting would have done', async () => {
+    const told = await parley('replay', '1', '--set', 'conversation.hangup_after_seconds=10');
+    expect(told).toMatch(/^As it was +\d+\.\d{3} s {2}\w+[\s\S]*^Would have been +\d+\.\d{3} s {2}\w+[\s\S]*\d+ % of the call was the same/m);
+  });
+
+  it('tunes an agent together with its other calls', async () => {
+    const told = await parley('tune', 'Ann');
+    expect(told).toMatch(/SETTINGS +CUT OFF +SAVED/);
+    expect(told).toMatch(/3 calls, \d+ % of their pauses judged/);
+    expect(told).toMatch(/Recommended: /);
+  });
+});

@@ -1,0 +1,164 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '#config/clock.ts';
+import { createLogger } from '#config/log.ts';
+import { type Role, Supervisor, type SupervisorDeps } from '#processes/supervisor.ts';
+
+const program = new URL('../fakes/part-program.ts', import.meta.url).pathname;
+
+describe('supervisor', () => {
+  let supervisor: Supervisor;
+  const directory = mkdtempSync(join(tmpdir(), 'parley-supervisor-'));
+  const toldFile = join(directory, 'told');
+  afterEach(() => {
+    supervisor.kill();
+    rmSync(toldFile, { force: true });
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  /** Each instance the control plane was told of; it may be told again after a restart. */
+  const told = () => [...new Set(readFileSync(toldFile, 'utf8').trim().split('\n'))];
+
+  interface Started {
+    readonly ready: { readonly name: string; readonly facts: Readonly<Record<string, unknown>> }[];
+    readonly failed: string[];
+  }
+
+  function start(
+    roles: readonly Role[],
+    environment: (role: Role, starts: number) => Record<string, string> = () => ({}),
+    over: Partial<Pick<SupervisorDeps, 'processorWaitMs' | 'logger'>> = {},
+  ): Started {
+    const started: Started = { ready: [], failed: [] };
+    const starts = new Map<Role, number>();
+    supervisor = new Supervisor({
+      clock: systemClock,
+      logger: createLogger({ level: 'silent', name: 'test' }),
+      program,
+      baseEnvironment: { ...process.env, TOLD_FILE: toldFile },
+      onReady: ({ name, facts }) => started.ready.push({ name, facts }),
+      onStartFailed: (name) => started.failed.push(name),
+      ...over,
+    });
+    for (const role of roles) {
+      supervisor.start({
+        name: role,
+        role,
+        environment: () => {
+          starts.set(role, (starts.get(role) ?? 0) + 1);
+          return environment(role, starts.get(role) ?? 0);
+        },
+      });
+    }
+    return started;
+  }
+
+  const pids = (started: Started, name: Role) =>
+    started.ready.filter((entry) => entry.name === name && entry.facts['pid'] !== undefined).map((entry) => Number(entry.facts['pid']));
+
+  it('starts again what was killed, and tells the control plane which worker died', async () => {
+    const started = start(['control-plane', 'worker']);
+    await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
+    process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
+    await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 10_000 });
+    await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-/)]), { timeout: 10_000 });
+    expect(supervisor.deadWorkers).toHaveLength(1);
+  });
+
+  it('a control plane that comes back is told of every worker that died meanwhile', async () => {
+    const started = start(['control-plane', 'worker']);
+    await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
+    process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
+    process.kill(pids(started, 'control-plane')[0]!, 'SIGKILL');
+    await vi.waitFor(() => expect(pids(started, 'control-plane')).toHaveLength(2), { timeout: 10_000 });
+    await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(/^worker-/)]), { timeout: 10_000 });
+  });
+
+  it('tells of a worker that cannot start any more that nobody is to wait for its successor', async () => {
+    const started = start(['control-plane', 'worker'], (role, starts) => (role === 'worker' && starts > 1 ? { BEHAVIOUR_worker: 'fail' } : {}));
+    await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
+    process.kill(pids(started, 'worker')[0]!, 'SIGKILL');
+    await vi.waitFor(() => expect(told().length).toBeGreaterThanOrEqual(3), { timeout: 10_000 });
+    expect(
+      told()
+        .slice(0, 3)
+        .map((line) => line.endsWith(' for good')),
+    ).toEqual([false, false, true]);
+  });
+
+  it('security 3: kills a process whose event loop stands still, says what it was at, and starts it again', async () => {
+    const errors: string[] = [];
+    const silent = createLogger({ level: 'silent', name: 'test' });
+    const logger = Object.assign(Object.create(silent), { error: (_: object, text: string) => errors.push(text) });
+    const started = start(['worker'], (_, starts) => ({ BEHAVIOUR_worker: 'hang', ...(starts === 1 ? { HANG_ONCE: '1' } : {}) }), { logger });
+    // Time in which a busy machine does not let it run is not counted against it.
+    await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 60_000 });
+    expect(errors[0]).toMatch(/^worker stood still for \d,\d{3} ms in POST \/v1\/agent\/tools \(request 0123\); killing it$/);
+  }, 70_000);
+
+  it.each([
+    ['which session a worker stood still in, whatever it was at before', { HANG_AFTER: '0123', HANG_IN: '4567' }, / in 4567$/],
+    ['of no session where none was at work', { HANG_AFTER: '0123' }, /^worker-\w+$/],
+  ])(
+    'security 3: tells the control plane %s',
+    async (_what, hangs, expected) => {
+      const hanging = { BEHAVIOUR_worker: 'hang', HANG_ONCE: '1', ...hangs };
+      start(['control-plane', 'worker'], (role, starts) => (role === 'worker' && starts === 1 ? (hanging as Record<string, string>) : {}));
+      // Time in which a busy machine does not let it run is not counted against it.
+      await vi.waitFor(() => expect(told()).toEqual([expect.stringMatching(expected)]), { timeout: 60_000 });
+    },
+    70_000,
+  );
+
+  it('security 3: a part that another program starts leaves the descriptors of that program alone', async () => {
+    const file = join(directory, 'theirs');
+    writeFileSync(file, 'theirs');
+    const fd = openSync(file, 'r+');
+    const env = { ...process.env, BEHAVIOUR_worker: 'hang' };
+    const part = fork(program, ['worker'], { stdio: ['inherit', 'inherit', 'inherit', 'ipc', fd], env });
+    // Its first sign of life comes after what it tells of itself.
+    await once(part, 'message');
+    part.kill('SIGKILL');
+    closeSync(fd);
+    expect(readFileSync(file, 'utf8')).toBe('theirs');
+  });
+
+  it('leaves a process alone that the machine does not let run', async () => {
+    // It stands for 4 s, in which a busy machine would have let it run hardly ever.
+    const processorWaitMs = async () => performance.now() * 0.9;
+    const started = start(['worker'], () => ({ BEHAVIOUR_worker: 'hang', HANG_MS: '4000' }), { processorWaitMs });
+    await vi.waitFor(() => expect(started.ready).toHaveLength(1), { timeout: 15_000 });
+    await expect.poll(() => existsSync(toldFile), { timeout: 20_000 }).toBe(true);
+    expect(readFileSync(toldFile, 'utf8')).toBe('hung\n');
+    expect(supervisor.deadWorkers).toEqual([]);
+  });
+
+  it('what carries calls goes before the control plane where the system shares its cores among sessions', async () => {
+    const started = start(['control-plane', 'worker']);
+    await vi.waitFor(() => expect(started.ready).toHaveLength(2), { timeout: 10_000 });
+    const groupOf = (role: Role) => `/proc/${pids(started, role)[0]}/autogroup`;
+    const niceOf = (role: Role) => Number(readFileSync(groupOf(role), 'utf8').split('nice ')[1]);
+    // Not every system has such groups, and not every user may favour one.
+    try {
+      writeFileSync(groupOf('control-plane'), '-1');
+    } catch {
+      return;
+    }
+    await expect.poll(() => niceOf('worker'), { timeout: 10_000 }).toBeLessThan(niceOf('control-plane'));
+  });
+
+  it('a process that never becomes ready makes the start fail', async () => {
+    const started = start(['signalling'], () => ({ BEHAVIOUR_signalling: 'fail' }));
+    await vi.waitFor(() => expect(started.failed).toEqual(['signalling']), { timeout: 10_000 });
+  });
+
+  it('stops the workers first and the control plane last, each by itself', async () => {
+    const started = start(['control-plane', 'signalling', 'worker']);
+    await vi.waitFor(() => expect(started.ready).toHaveLength(3), { timeout: 10_000 });
+    await supervisor.stop(1_000);
+    for (const { facts } of started.ready) expect(() => process.kill(Number(facts['pid']), 0)).toThrow();
+  });
+});
