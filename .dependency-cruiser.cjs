@@ -11,7 +11,7 @@ const mayImport = {
   caller: ['telephony', 'media', 'config'],
   // The command line: the API over HTTP; of the program only what reads settings, locks, blobs and the keys of a backup, the engines and relays the doctor tries out,
   // and the turn machine calls are replayed on.
-  cli: ['caller', 'media/speech', 'media/blobs', 'runtime/(replay|replay-settings|what-if|tuning|flight-log|turn/turn-config).ts', 'telephony/relay/ng-client.ts', 'control-plane/backup/withheld-keys.ts', 'control-plane/secrets/secret-box.ts', 'config'],
+  cli: ['caller', 'media/speech', 'media/blobs', 'runtime/(replay|replay-settings|what-if|tuning|flight-log|turn/turn-config).ts', 'telephony/relay/ng-client.ts', 'control-plane/operations/backup/withheld-keys.ts', 'control-plane/platform/secrets/secret-box.ts', 'config'],
 };
 const layers = Object.keys(mayImport);
 const only = (name, library, home) => ({ name, severity: 'error', from: { pathNot: `^(${home}|test/|bench/|scripts/)` }, to: { path: `node_modules/${library}/` } });
@@ -29,14 +29,14 @@ module.exports = {
       to: { path: within(...layers, 'test', 'bench', 'scripts'), pathNot: `^(${[`${layer}/`, ...mayImport[layer]].join('|')})` },
     })),
     { name: 'web-takes-only-types-from-config', severity: 'error', from: { path: '^web/' }, to: { path: within('media', 'telephony', 'runtime', 'control-plane', 'processes', 'caller', 'cli', 'scripts', 'test', 'bench') } },
-    only('mongoose-stays-in-store', 'mongoose', 'control-plane/store/'),
-    only('ioredis-stays-in-shared-store', 'ioredis', 'control-plane/store/shared.ts'),
+    only('mongoose-stays-in-store', 'mongoose', 'control-plane/platform/store/'),
+    only('ioredis-stays-in-shared-store', 'ioredis', 'control-plane/platform/store/shared.ts'),
     only('drachtio-srf-stays-in-signalling', 'drachtio-srf', 'telephony/signalling.ts'),
     only('twilio-stays-in-its-carrier', 'twilio', 'telephony/carriers/twilio(-callbacks)?.ts'),
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc-leg.ts'),
     only('rtc-node-stays-in-livekit-leg', '@livekit/rtc-node', 'media/livekit-leg.ts|caller/room-caller.ts'),
     only('opentelemetry-stays-in-tracing', '@opentelemetry', 'config/tracing.ts'),
-    only('livekit-server-sdk-stays-in-rooms', 'livekit-server-sdk', 'control-plane/livekit/rooms.ts'),
+    only('livekit-server-sdk-stays-in-rooms', 'livekit-server-sdk', 'control-plane/platform/rooms.ts'),
   ],
   options: {
     parser: 'swc',

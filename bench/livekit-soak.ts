@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { systemClock } from '#config/clock.ts';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
-import { agentIdentity, callerIdentity, openRooms, type Rooms } from '#control-plane/livekit/rooms.ts';
+import { agentIdentity, callerIdentity, openRooms, type Rooms } from '#control-plane/platform/rooms.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';

@@ -4,8 +4,8 @@
  */
 import Fastify from 'fastify';
 import { quantile } from '#caller/statistics.ts';
-import { encodeCursor } from '#control-plane/lists.ts';
-import type { SessionDocument } from '#control-plane/store/models/session-model.ts';
+import { encodeCursor } from '#control-plane/platform/http/lists.ts';
+import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { openTestCalls } from '#test/control-plane/test-calls.ts';
 import { fdatasyncP50Ms } from './disk.ts';
 import { type Figure, judged, toText } from './figures.ts';

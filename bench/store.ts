@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { quantile } from '#caller/statistics.ts';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import { openDatabase } from '#control-plane/store/database.ts';
+import { openDatabase } from '#control-plane/platform/store/database.ts';
 
 interface Doc {
   _id: string;

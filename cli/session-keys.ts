@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { deploymentOf, masterKeyIn } from '#config/credentials.ts';
 import { parseJson } from '#config/parse-json.ts';
-import { keysIn, type WrappedKeys } from '#control-plane/backup/withheld-keys.ts';
+import { keysIn, type WrappedKeys } from '#control-plane/operations/backup/withheld-keys.ts';
 import { type Api, CommandError } from './api.ts';
 
 const keyLine = z.object({ session_id: z.string(), wrapped_key: z.base64().nullable() });

@@ -2,10 +2,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readPem } from '#config/pem.ts';
-import type { Context } from './context.ts';
+import { type Seeded, seedDemo, seedOperator } from './operations/seed.ts';
+import type { Context } from './platform/context.ts';
+import { createServer } from './platform/http/server.ts';
 import { registerRoutes } from './routes.ts';
-import { type Seeded, seedDemo, seedOperator } from './seed.ts';
-import { createServer } from './server.ts';
+import { compatAnswersOf } from './speech/compat/compat-examples.ts';
 
 /** What the control plane is started with. */
 export interface ControlPlaneDeps {
@@ -30,12 +31,12 @@ export interface ControlPlane {
 /** Starts serving the API; rejects when the port is taken. */
 export async function startControlPlane(deps: ControlPlaneDeps): Promise<ControlPlane> {
   const { settings } = deps.context;
-  const app = await createServer(
-    deps.context,
-    settings.TLS_CERT !== undefined && settings.TLS_KEY !== undefined
+  const app = await createServer(deps.context, {
+    compatAnswersOf,
+    ...(settings.TLS_CERT !== undefined && settings.TLS_KEY !== undefined
       ? { tls: { cert: readPem('TLS_CERT', settings.TLS_CERT), key: readPem('TLS_KEY', settings.TLS_KEY) } }
-      : {},
-  );
+      : {}),
+  });
   await registerRoutes(app, deps.context);
   await seedOperator(deps.context);
   await app.ready();

@@ -1,4 +1,4 @@
-/** A Vite plugin: beside every built file of text its Brotli and gzip forms, which the server hands out as they are (control-plane/site). */
+/** A Vite plugin: beside every built file of text its Brotli and gzip forms, which the server hands out as they are (control-plane/operations/site). */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { EXAMPLE_IDS } from '#control-plane/example-of.ts';
+import { EXAMPLE_IDS } from '#control-plane/platform/http/example-of.ts';
 import { describedRoutes, encoded, type Media, type Route } from './described-routes.ts';
 import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 

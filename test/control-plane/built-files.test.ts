@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ApiServer, createServer } from '#control-plane/server.ts';
-import { registerSiteRoutes } from '#control-plane/site/site-routes.ts';
+import { registerSiteRoutes } from '#control-plane/operations/site/site-routes.ts';
+import { type ApiServer, createServer } from '#control-plane/platform/http/server.ts';
 import { openTestApi, type TestApi } from './test-api.ts';
 
 const SCRIPT = `customElements.define('voice-agent', class extends HTMLElement {});\n`.repeat(40);

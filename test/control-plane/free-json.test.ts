@@ -1,7 +1,7 @@
 /** Free JSON of tenants and visitors, through the API and back, whatever its keys are called. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { buildIndexes, defineModels } from '#control-plane/store/models.ts';
+import { buildIndexes, defineModels } from '#control-plane/platform/store/models.ts';
 import { onEveryDatabase } from './store/on-every-database.ts';
 import type { TestUser } from './test-api.ts';
 import { openTestCalls, type TestCalls } from './test-calls.ts';

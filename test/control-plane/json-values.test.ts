@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { hasMoreValuesThan } from '#control-plane/json-values.ts';
+import { hasMoreValuesThan } from '#control-plane/platform/http/json-values.ts';
 
 /** Lists, objects and commas of a value, counted in the value. */
 function marks(value: unknown): number {

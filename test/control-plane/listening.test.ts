@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Context } from '#control-plane/context.ts';
 import { type ControlPlane, startControlPlane } from '#control-plane/control-plane.ts';
+import type { Context } from '#control-plane/platform/context.ts';
 import { openTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seedDemo, seedOperator } from '#control-plane/seed.ts';
+import { seedDemo, seedOperator } from '#control-plane/operations/seed.ts';
 import { openTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;

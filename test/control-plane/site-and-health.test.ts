@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Context } from '#control-plane/context.ts';
-import { createServer } from '#control-plane/server.ts';
-import { registerSiteRoutes } from '#control-plane/site/site-routes.ts';
+import { registerSiteRoutes } from '#control-plane/operations/site/site-routes.ts';
+import type { Context } from '#control-plane/platform/context.ts';
+import { createServer } from '#control-plane/platform/http/server.ts';
 import { openTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;

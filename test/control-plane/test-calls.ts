@@ -1,8 +1,9 @@
 /** The API with everything calls need, for tests: real store, ledger, outbox and routes; workers pretended, time under control. */
 import type { DurableReport } from '#config/worker-link.ts';
-import type { ReportOutcome, ReportSink } from '#control-plane/calls/report-sink.ts';
-import { createReportSink } from '#control-plane/calls/settle-call.ts';
-import type { Context } from '#control-plane/context.ts';
+import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
+import { jobsOfCalls } from '#control-plane/jobs/of-calls.ts';
+import type { Context } from '#control-plane/platform/context.ts';
+import type { ReportOutcome, ReportSink } from '#control-plane/platform/report-sink.ts';
 import { FakeDispatch } from '#test/fakes/fake-dispatch.ts';
 import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 import type { TestStore } from './test-store.ts';
@@ -29,7 +30,7 @@ export async function openTestCalls(
 ): Promise<TestCalls> {
   const dispatch = new FakeDispatch();
   const api = await openTestApi({ EGRESS_ALLOW: '127.0.0.1', ...environment }, { dispatch, ...over }, stored);
-  const sink = createReportSink(api.context);
+  const sink = createReportSink(api.context, jobsOfCalls(api.context));
   return {
     ...api,
     dispatch,

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import { type Database, openDatabase } from '#control-plane/store/database.ts';
-import { buildIndexes, defineModels, type Models } from '#control-plane/store/models.ts';
+import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
+import { buildIndexes, defineModels, type Models } from '#control-plane/platform/store/models.ts';
 
 /** An open store. */
 export interface TestStore {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '#config/clock.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#config/sip-admission.ts';
-import { drachtioQuery, readDrachtioQuestion } from '#control-plane/calls/drachtio-question.ts';
+import { drachtioQuery, readDrachtioQuestion } from '#control-plane/calls/admission/drachtio-question.ts';
 import { freeTcpPort } from '../free-port.ts';
 import { openRawCaller, type RawCaller } from '../telephony/embedded/raw-caller.ts';
 

@@ -5,7 +5,7 @@ import { type FaultCode, fault } from '#config/errors.ts';
 import type { ReplayOutcome, ReplaySettings } from '#config/replay.ts';
 import type { EndReason } from '#config/session-record.ts';
 import type { AnalysisJob, Handover, ParticipantChange } from '#config/worker-link.ts';
-import type { Dispatch, HeardSoFar, JobOffer, JoiningParticipant, Placement, WorkerSlots } from '#control-plane/workers/dispatch.ts';
+import type { Dispatch, HeardSoFar, JobOffer, JoiningParticipant, Placement, WorkerSlots } from '#control-plane/platform/dispatch.ts';
 
 type Key = { readonly sessionId: string; readonly epoch: number };
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbeddedDatabase } from '#control-plane/store/embedded/embedded-database.ts';
-import { frameReply, MessageSplitter, parseMessage } from '#control-plane/store/embedded/wire.ts';
+import { startEmbeddedDatabase } from '#control-plane/platform/store/embedded/embedded-database.ts';
+import { frameReply, MessageSplitter, parseMessage } from '#control-plane/platform/store/embedded/wire.ts';
 
 /** A running stand-in. */
 export interface MongodbServer {

@@ -1,6 +1,6 @@
 /** Values for a JSON schema of the API's description: mostly what it asks for, here and there something hostile in its place. */
 import fc from 'fast-check';
-import type { JsonSchema } from '#control-plane/example-of.ts';
+import type { JsonSchema } from '#control-plane/platform/http/example-of.ts';
 
 /** Stands in every hostile text: no refusal may repeat it. It is no name, as the unknown fields a refusal tells of are. */
 export const MARK = 'sk planted/5f3a';

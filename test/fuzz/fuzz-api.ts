@@ -5,7 +5,7 @@
 import { Agent, request as httpRequest } from 'node:http';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { errorBody, validationEntry } from '#control-plane/problems.ts';
+import { errorBody, validationEntry } from '#control-plane/platform/http/problems.ts';
 import { ENDLESS, type Route, routesOf } from '#test/control-plane/described-routes.ts';
 import { MARK } from './arbitrary-of.ts';
 import { type HostileRequest, hostileRequest } from './hostile-request.ts';

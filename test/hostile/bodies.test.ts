@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '#config/errors.ts';
 import { atOnce, inTurns } from '#config/in-turns.ts';
-import { readingUrlencoded } from '#control-plane/urlencoded.ts';
+import { readingUrlencoded } from '#control-plane/platform/http/urlencoded.ts';
 import { turnsDuring } from '#test/turns-until.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readRecipientList } from '#control-plane/batch-calls/recipient-list.ts';
-import { InvalidRequest } from '#control-plane/problems.ts';
+import { readRecipientList } from '#control-plane/jobs/batch-calls/recipient-list.ts';
+import { InvalidRequest } from '#control-plane/platform/http/problems.ts';
 import { MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';
 

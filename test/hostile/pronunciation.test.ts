@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pronounce, pronouncing } from '#control-plane/speech/pronunciation.ts';
+import { pronounce, pronouncing } from '#control-plane/speech/requests/pronunciation.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 
 /** One entry. */

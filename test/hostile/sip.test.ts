@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readDrachtioQuestion } from '#control-plane/calls/drachtio-question.ts';
+import { readDrachtioQuestion } from '#control-plane/calls/admission/drachtio-question.ts';
 import { parameter, parseUri, uriOf } from '#telephony/embedded/message.ts';
 import { readMessage } from '#telephony/embedded/read-message.ts';
 import { parseVia } from '#telephony/embedded/via.ts';

@@ -1,5 +1,5 @@
 /** The text fields of a request body, as the API's description has them. */
-import type { JsonSchema } from '#control-plane/example-of.ts';
+import type { JsonSchema } from '#control-plane/platform/http/example-of.ts';
 import { USUAL_CHARS } from './tokens.ts';
 
 /** A field that takes any text. */

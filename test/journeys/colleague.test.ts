@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
-import { openRooms } from '#control-plane/livekit/rooms.ts';
+import { openRooms } from '#control-plane/platform/rooms.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';

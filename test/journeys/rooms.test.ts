@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
 import { parseMoney, perMinute } from '#config/money.ts';
-import { openRooms } from '#control-plane/livekit/rooms.ts';
+import { openRooms } from '#control-plane/platform/rooms.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { type LivekitServer, startLivekitServer } from '#test/fakes/livekit-server.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';

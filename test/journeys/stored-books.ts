@@ -2,11 +2,11 @@
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import { perMinute } from '#config/money.ts';
-import { openDatabase } from '#control-plane/store/database.ts';
-import type { LedgerDocument } from '#control-plane/store/models/ledger-model.ts';
-import type { SessionDocument } from '#control-plane/store/models/session-model.ts';
-import { defineModels, type Models } from '#control-plane/store/models.ts';
-import { createLedger } from '#control-plane/wallet/ledger.ts';
+import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
+import { openDatabase } from '#control-plane/platform/store/database.ts';
+import type { LedgerDocument } from '#control-plane/platform/store/models/ledger-model.ts';
+import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
+import { defineModels, type Models } from '#control-plane/platform/store/models.ts';
 
 /** What is wrong in the books of a stopped product, in words; empty when nothing is. */
 export async function findFlaws(dataDir: string): Promise<string[]> {

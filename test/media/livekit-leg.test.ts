@@ -4,7 +4,7 @@ import { speak } from '#caller/spoken.ts';
 import { systemClock } from '#config/clock.ts';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
-import { agentIdentity, callerIdentity, openRooms, type Rooms } from '#control-plane/livekit/rooms.ts';
+import { agentIdentity, callerIdentity, openRooms, type Rooms } from '#control-plane/platform/rooms.ts';
 import type { MediaHost } from '#media/media-host.ts';
 import { startMediaThread } from '#media/media-thread.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import type { SessionItem } from '#config/session-record.ts';
 import type { DurableReport, Handover } from '#config/worker-link.ts';
-import { brokenOffItem } from '#control-plane/calls/broken-off.ts';
+import { brokenOffItem } from '#control-plane/calls/settlement/broken-off.ts';
 import { type Call, startCall } from '#runtime/call.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
 import { withSecondAttempt } from '#runtime/llm/second-attempt.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newestVersion } from '#control-plane/agents/newest-version.ts';
-import { loadPublished } from '#control-plane/agents/publish.ts';
+import { newestVersion } from '#control-plane/catalogue/agents/newest-version.ts';
+import { loadPublished } from '#control-plane/catalogue/agents/publish.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
 let api: TestApi;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startAnalysisRunner } from '#control-plane/analysis/analysis-runner.ts';
-import type { ChoreLoop } from '#control-plane/chore-loop.ts';
+import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
+import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CountedCall, Tally } from '#control-plane/analytics/summarise-calls.ts';
+import { type CountedCall, Tally } from '#control-plane/operations/analytics/summarise-calls.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

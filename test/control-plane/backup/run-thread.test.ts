@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runThread } from '#control-plane/backup/run-thread.ts';
+import { runThread } from '#control-plane/operations/backup/run-thread.ts';
 
 const thread = (code: string) => runThread(new URL(`data:text/javascript,${code}`), null);
 

@@ -1,7 +1,7 @@
 /** The process that works on a batch is killed at every one of its writes in turn; the next one finds the store as it was left. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Context } from '#control-plane/context.ts';
-import { sweep } from '#control-plane/sessions/sweep.ts';
+import { sweep } from '#control-plane/calls/settlement/sweep.ts';
+import type { Context } from '#control-plane/platform/context.ts';
 import { numbersToCall, openTestBatches, type TestBatches } from './test-batches.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { WEEKDAYS } from '#control-plane/batch-calls/calling-hours.ts';
+import { WEEKDAYS } from '#control-plane/jobs/batch-calls/calling-hours.ts';
 import type { TestUser } from '../test-api.ts';
 import { numbersToCall, openTestBatches, type TestBatches } from './test-batches.ts';
 

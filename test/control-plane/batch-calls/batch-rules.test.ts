@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { afterAttempt, concernOf, freeSlots, outcomeOf } from '#control-plane/batch-calls/batch-rules.ts';
+import { afterAttempt, concernOf, freeSlots, outcomeOf } from '#control-plane/jobs/batch-calls/batch-rules.ts';
 
 const RETRY = { on: ['busy' as const, 'no_answer' as const], max_attempts: 3, delay_seconds: 600 };
 

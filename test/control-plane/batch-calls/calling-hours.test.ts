@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isOpen, nextOpening, WEEKDAYS } from '#control-plane/batch-calls/calling-hours.ts';
-import type { CallingHours } from '#control-plane/store/models/batch-call-model.ts';
+import { isOpen, nextOpening, WEEKDAYS } from '#control-plane/jobs/batch-calls/calling-hours.ts';
+import type { CallingHours } from '#control-plane/platform/store/models/batch-call-model.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

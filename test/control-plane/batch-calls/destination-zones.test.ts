@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isOpen, nextOpening, WEEKDAYS } from '#control-plane/batch-calls/calling-hours.ts';
-import { zonesOfNumber } from '#control-plane/batch-calls/destination-zones.ts';
+import { isOpen, nextOpening, WEEKDAYS } from '#control-plane/jobs/batch-calls/calling-hours.ts';
+import { zonesOfNumber } from '#control-plane/jobs/batch-calls/destination-zones.ts';
 
 describe('the time zones of a number', () => {
   it('are told by its leading digits', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkedList, readRecipientList } from '#control-plane/batch-calls/recipient-list.ts';
-import { InvalidRequest, type ValidationEntry } from '#control-plane/problems.ts';
+import { checkedList, readRecipientList } from '#control-plane/jobs/batch-calls/recipient-list.ts';
+import { InvalidRequest, type ValidationEntry } from '#control-plane/platform/http/problems.ts';
 import { turnsDuring } from '#test/turns-until.ts';
 
 const read = async (text: string | Buffer) => {

@@ -1,6 +1,6 @@
 /** Batches under test: a tenant with an agent and a number that can call, and passes of the runner told one by one. */
-import { runBatches } from '#control-plane/batch-calls/batch-runner.ts';
-import { type Context, newId } from '#control-plane/context.ts';
+import { runBatches } from '#control-plane/jobs/batch-calls/batch-runner.ts';
+import { type Context, newId } from '#control-plane/platform/context.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

@@ -1,6 +1,6 @@
 /** Admission in drachtio-server's own words: the INVITE as text, where it came from in the query, the workers' token as the password. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readDrachtioQuestion } from '#control-plane/calls/drachtio-question.ts';
+import { readDrachtioQuestion } from '#control-plane/calls/admission/drachtio-question.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 
 const INVITE = [

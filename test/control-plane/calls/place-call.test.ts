@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '#control-plane/context.ts';
-import { loadSession } from '#control-plane/sessions/session-store.ts';
+import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
+import { newId } from '#control-plane/platform/context.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';

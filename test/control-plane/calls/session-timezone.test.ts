@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { spokenNumber } from '#control-plane/calls/build-plan.ts';
-import { readVariables } from '#control-plane/calls/init-webhook.ts';
-import { dateIn, sessionTimezone } from '#control-plane/calls/session-timezone.ts';
+import { readVariables } from '#control-plane/calls/admission/init-webhook.ts';
+import { spokenNumber } from '#control-plane/calls/plans/build-plan.ts';
+import { dateIn, sessionTimezone } from '#control-plane/calls/plans/session-timezone.ts';
 
 describe('a session’s time zone', () => {
   const none = { requested: null, agent: '', client: null, phoneNumber: '' };

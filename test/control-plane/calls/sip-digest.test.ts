@@ -1,7 +1,7 @@
 /** Callers of an imported number who prove a password (RFC 3261 §22, RFC 7616, RFC 8760), asked and answered as signalling does it. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { admitCall } from '#control-plane/calls/admit-call.ts';
+import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

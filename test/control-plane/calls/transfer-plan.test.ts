@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentConfig, defaultAgentConfig } from '#config/agent-config.ts';
-import { planTransfers } from '#control-plane/calls/transfer-plan.ts';
-import type { NumberDocument } from '#control-plane/store/models/number-model.ts';
+import { planTransfers } from '#control-plane/calls/outbound/transfer-plan.ts';
+import type { NumberDocument } from '#control-plane/platform/store/models/number-model.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 
 const TRUNK = { SIP_TRUNK_URI: 'trunk.example.com', SIP_TRUNK_USERNAME: 'parley', SIP_TRUNK_PASSWORD: 'a trunk password' };

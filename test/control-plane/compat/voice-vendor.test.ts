@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { CharacterTimes, inMilliseconds } from '#control-plane/compat/character-times.ts';
-import { outputFormat } from '#control-plane/compat/vendor-formats.ts';
+import { CharacterTimes, inMilliseconds } from '#control-plane/speech/compat/character-times.ts';
+import { outputFormat } from '#control-plane/speech/compat/vendor-formats.ts';
 import { toWav } from '#media/speech/wav.ts';
 import { type OpenaiServer, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';

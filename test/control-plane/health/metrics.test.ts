@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startDeliverer } from '#control-plane/webhooks/deliver.ts';
+import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import { openWebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

@@ -1,6 +1,6 @@
 import mongoose from 'mongoose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { admitCall } from '#control-plane/calls/admit-call.ts';
+import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 import { sendForm } from './knowledge-form.ts';

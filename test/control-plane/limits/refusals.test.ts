@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Refusals } from '#control-plane/limits/refusals.ts';
+import { Refusals } from '#control-plane/platform/limits/refusals.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openTestApi, type TestApi } from '../test-api.ts';
 

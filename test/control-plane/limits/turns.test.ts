@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Turns } from '#control-plane/limits/turns.ts';
+import { Turns } from '#control-plane/platform/limits/turns.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openTestApi, type TestApi } from '../test-api.ts';
 

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { UploadPaces } from '#control-plane/limits/upload-paces.ts';
+import { UploadPaces } from '#control-plane/platform/limits/upload-paces.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 import { Upload } from './upload.ts';

@@ -1,7 +1,7 @@
 /** One number claimed by several teams: a stranger's word keeps nobody away, and nobody gets another's calls. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { admitCall } from '#control-plane/calls/admit-call.ts';
+import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fault } from '#config/errors.ts';
-import { newId } from '#control-plane/context.ts';
-import { keepNumbers } from '#control-plane/numbers/keep-numbers.ts';
+import { keepNumbers } from '#control-plane/catalogue/numbers/keep-numbers.ts';
+import { newId } from '#control-plane/platform/context.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import { createTestCatalogue } from '#telephony/carriers/test-catalogue.ts';
 import { openTestApi, type TestApi, type TestResponse, type TestUser } from '../test-api.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { keepNumbers } from '#control-plane/numbers/keep-numbers.ts';
+import { keepNumbers } from '#control-plane/catalogue/numbers/keep-numbers.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import { createTwilioCarrier } from '#telephony/carriers/twilio.ts';
 import { offeredNumber, signTwilioRequest, startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';

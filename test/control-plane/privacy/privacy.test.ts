@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '#control-plane/context.ts';
-import { enforceRetention } from '#control-plane/privacy/retention.ts';
-import { putFlightLog, putSegment } from '#control-plane/recordings/recording-store.ts';
+import { putFlightLog, putSegment } from '#control-plane/calls/recordings/recording-store.ts';
+import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
+import { newId } from '#control-plane/platform/context.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

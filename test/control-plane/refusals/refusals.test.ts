@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { admitCall } from '#control-plane/calls/admit-call.ts';
+import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';

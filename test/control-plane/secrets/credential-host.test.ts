@@ -1,6 +1,6 @@
 /** Write-only credentials stay with the host they were given for: what another host is sent, and what the answer says. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { plannedTools } from '#control-plane/tools/planned-tools.ts';
+import { plannedTools } from '#control-plane/catalogue/tools/planned-tools.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
 let api: TestApi;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createDataKeys, createSecretBox, SealBroken } from '#control-plane/secrets/secret-box.ts';
+import { createDataKeys, createSecretBox, SealBroken } from '#control-plane/platform/secrets/secret-box.ts';
 
 const master = randomBytes(32);
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
-import { startRoomKeeper } from '#control-plane/livekit/keep-rooms.ts';
-import { openRooms } from '#control-plane/livekit/rooms.ts';
+import { startRoomKeeper } from '#control-plane/calls/livekit/keep-rooms.ts';
+import { openRooms } from '#control-plane/platform/rooms.ts';
 import { type LivekitRooms, startLivekitRooms } from '#test/fakes/livekit-rooms.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';

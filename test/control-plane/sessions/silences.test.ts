@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { explainSilence } from '#control-plane/sessions/silences.ts';
+import { explainSilence } from '#control-plane/calls/sessions/silences.ts';
 
 it('a silence is explained in one sentence, part by part', () => {
   const silence = {

@@ -4,8 +4,8 @@ import { decode, encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { systemClock } from '#config/clock.ts';
-import { LiveText } from '#control-plane/speech/live-text.ts';
-import { admit } from '#control-plane/speech/speech-service.ts';
+import { LiveText } from '#control-plane/speech/requests/live-text.ts';
+import { admit } from '#control-plane/speech/requests/speech-service.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
-import { admit } from '#control-plane/speech/speech-service.ts';
+import { admit } from '#control-plane/speech/requests/speech-service.ts';
 import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 

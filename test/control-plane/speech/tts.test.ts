@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { synthesisModel } from '#control-plane/speech/speech-models.ts';
+import { synthesisModel } from '#control-plane/speech/requests/speech-models.ts';
 import { describeNeeds } from '#test/needs.ts';
 import { openTestApi, type TestApi, type TestUser } from '../test-api.ts';
 
@@ -243,7 +243,7 @@ describe('supplement 4.9 timestamps', () => {
 describe('places', () => {
   it('supplement 8: an account has five requests in progress; the sixth is 429 and says when to come back', async () => {
     const busy = await api.createUser();
-    const { admit } = await import('#control-plane/speech/speech-service.ts');
+    const { admit } = await import('#control-plane/speech/requests/speech-service.ts');
     const slots = await Promise.all(Array.from({ length: 5 }, () => admit(api.context, busy, 'synthesis')));
     const refused = await api.request('POST', '/v1/tts', { key: busy.key, body: { text: 'Hello.' } });
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);

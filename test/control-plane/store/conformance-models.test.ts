@@ -1,8 +1,8 @@
 /** What the product does through mongoose: models, guarded updates, upserts, pages, cursors. */
 import mongoose, { type Model } from 'mongoose';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
-import { isDuplicateKey } from '../../../control-plane/store/duplicate-key.ts';
-import { documentSchema } from '../../../control-plane/store/schema.ts';
+import { isDuplicateKey } from '#control-plane/platform/store/duplicate-key.ts';
+import { documentSchema } from '#control-plane/platform/store/schema.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 
 interface Item {

@@ -1,7 +1,7 @@
 /** What every coordination does, run against each implementation: two replicas `a` and `b` that share one world. */
 import { describe, expect, type it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
-import type { Coordination, Json } from '../../../control-plane/store/coordination.ts';
+import type { Coordination, Json } from '#control-plane/platform/store/coordination.ts';
 
 /** Registers the suite. `pair` opens two replicas; with one implementation they may be the same object. */
 export function describeCoordination(

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
+import { type Coordination, createMemoryCoordination } from '#control-plane/platform/store/coordination.ts';
+import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { freeTcpPort } from '#test/free-port.ts';
 import { has, itNeeds } from '#test/needs.ts';
-import { type Coordination, createMemoryCoordination } from '../../../control-plane/store/coordination.ts';
-import { connectSharedCoordination } from '../../../control-plane/store/shared.ts';
 import { describeCoordination } from './coordination-contract.ts';
 
 const NEEDS = ['redis-server'];

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import { type Database, openDatabase } from '../../../control-plane/store/database.ts';
-import { documentSchema } from '../../../control-plane/store/schema.ts';
+import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
+import { documentSchema } from '#control-plane/platform/store/schema.ts';
 
 interface Note {
   _id: string;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { SessionDocument } from '#control-plane/store/models/session-model.ts';
+import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MIGRATIONS, type Migration, migrate } from '#control-plane/store/migrations.ts';
+import { MIGRATIONS, type Migration, migrate } from '#control-plane/platform/store/migrations.ts';
 import { openTestStore, type TestStore } from '../test-store.ts';
 
 const AT = new Date('2026-11-21T12:00:00Z');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import { type Database, openDatabase } from '../../../control-plane/store/database.ts';
+import { type Database, openDatabase } from '#control-plane/platform/store/database.ts';
 
 /** What a test gets. */
 export interface TestDatabase extends Database {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { KeyDocument } from '#control-plane/store/models/key-model.ts';
-import type { UserDocument } from '#control-plane/store/models/user-model.ts';
-import { createReadMemories, type KnownKey, type ReadMemories } from '#control-plane/store/read-memory.ts';
+import type { KeyDocument } from '#control-plane/platform/store/models/key-model.ts';
+import type { UserDocument } from '#control-plane/platform/store/models/user-model.ts';
+import { createReadMemories, type KnownKey, type ReadMemories } from '#control-plane/platform/store/read-memory.ts';
 import { openTestStore, type TestStore } from '../test-store.ts';
 
 const KEY = { _id: 'k1', user_id: 'u1', name: 'first', hash: 'h1', is_root: false, expires_at: null, created_at: new Date(0) };

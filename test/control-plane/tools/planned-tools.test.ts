@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { AttachedTool } from '#control-plane/agents/config-hash.ts';
-import { createSecretBox } from '#control-plane/secrets/secret-box.ts';
-import { functionNames, plannedTools } from '#control-plane/tools/planned-tools.ts';
+import type { AttachedTool } from '#control-plane/catalogue/agents/config-hash.ts';
+import { functionNames, plannedTools } from '#control-plane/catalogue/tools/planned-tools.ts';
+import { createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 
 const webhook = (name: string) => ({ name, tool_type: 'webhook' as const });
 const client = (name: string) => ({ name, tool_type: 'client' as const });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Fault } from '#config/errors.ts';
-import { createLedger } from '#control-plane/wallet/ledger.ts';
+import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openTestStore, type TestStore } from '../test-store.ts';
 

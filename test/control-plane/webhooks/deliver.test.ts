@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ChoreLoop } from '#control-plane/chore-loop.ts';
-import { startDeliverer } from '#control-plane/webhooks/deliver.ts';
+import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
+import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';

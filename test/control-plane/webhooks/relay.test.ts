@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { ChoreLoop } from '#control-plane/chore-loop.ts';
-import type { OutboxEvent, SessionDocument } from '#control-plane/store/models/session-model.ts';
-import { startDeliverer } from '#control-plane/webhooks/deliver.ts';
-import { relayOutbox } from '#control-plane/webhooks/relay.ts';
-import { resendDelivery } from '#control-plane/webhooks/resend.ts';
+import { relayOutbox } from '#control-plane/calls/outbox/relay.ts';
+import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
+import { resendDelivery } from '#control-plane/calls/webhooks/resend.ts';
+import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts';
+import type { OutboxEvent, SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import type { TestUser } from '../test-api.ts';
 import { openTestCalls, type TestCalls } from '../test-calls.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLastTenth, mayTakeLast, slotsOf } from '#control-plane/workers/slots.ts';
+import { isLastTenth, mayTakeLast, slotsOf } from '#control-plane/calls/workers/slots.ts';
 
 const worker = (instanceId: string, kinds: ('web' | 'phone')[], capacity: number, freeSlots: number) => ({ instanceId, kinds, capacity, freeSlots });
 

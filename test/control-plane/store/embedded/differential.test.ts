@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareValues, encodeKey, keyAfter } from '../../../../control-plane/store/embedded/keys.ts';
+import { compareValues, encodeKey, keyAfter } from '#control-plane/platform/store/embedded/keys.ts';
 import { openTestDatabase, type TestDatabase } from '../open-test-database.ts';
 
 interface Doc {

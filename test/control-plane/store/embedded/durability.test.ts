@@ -9,8 +9,8 @@ import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import { openDatabase } from '../../../../control-plane/store/database.ts';
-import { startEmbeddedDatabase } from '../../../../control-plane/store/embedded/embedded-database.ts';
+import { openDatabase } from '#control-plane/platform/store/database.ts';
+import { startEmbeddedDatabase } from '#control-plane/platform/store/embedded/embedded-database.ts';
 
 const ROUNDS = 6;
 let dataDir: string;

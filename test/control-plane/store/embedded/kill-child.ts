@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import { openDatabase } from '../../../../control-plane/store/database.ts';
+import { openDatabase } from '#control-plane/platform/store/database.ts';
 
 interface Doc {
   _id: string;

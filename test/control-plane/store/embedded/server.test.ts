@@ -8,11 +8,11 @@ import { Binary, deserialize, Long, serialize } from 'bson';
 import mongoose, { type Connection } from 'mongoose';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
+import type { Store } from '#control-plane/platform/store/embedded/documents.ts';
+import { Reader } from '#control-plane/platform/store/embedded/reader.ts';
+import { StoreServer } from '#control-plane/platform/store/embedded/server.ts';
+import { openReadOnlyStore, openStore } from '#control-plane/platform/store/embedded/store.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
-import type { Store } from '../../../../control-plane/store/embedded/documents.ts';
-import { Reader } from '../../../../control-plane/store/embedded/reader.ts';
-import { StoreServer } from '../../../../control-plane/store/embedded/server.ts';
-import { openReadOnlyStore, openStore } from '../../../../control-plane/store/embedded/store.ts';
 
 interface Doc {
   _id: number | string;

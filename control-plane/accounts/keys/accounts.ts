@@ -1,0 +1,68 @@
+/** Accounts and their keys: a user gets a team, a workspace and a wallet of its own; of a key only the hash is kept (running.md, "Operator routes"). */
+import { randomBytes } from 'node:crypto';
+import { type Context, newId, now } from '../../platform/context.ts';
+import { hashKey } from '../../platform/http/auth.ts';
+import type { KeyDocument } from '../../platform/store/models/key-model.ts';
+import type { UserDocument } from '../../platform/store/models/user-model.ts';
+import { withinQuota } from '../limits/quotas.ts';
+
+/** What a new account is given. */
+export interface NewAccount {
+  readonly name: string;
+  readonly creditMicros: number;
+  readonly betaAccess: boolean;
+  readonly phoneNumberLimit: number;
+}
+
+/** Ledger key of the credit an account starts with. */
+export const START_KEY = 'start';
+
+/** Creates a user with its wallet and a first key, which is shown only now. */
+export async function createAccount(context: Context, account: NewAccount): Promise<{ user: UserDocument; apiKey: string }> {
+  const user: UserDocument = {
+    _id: newId(),
+    name: account.name,
+    team_id: newId(),
+    workspace_id: newId(),
+    is_root: false,
+    beta_access: account.betaAccess,
+    phone_number_limit: account.phoneNumberLimit,
+    outbound_enabled: true,
+    created_at: now(context),
+  };
+  await context.models.users.create(user);
+  await postStartingCredit(context, user._id, account.creditMicros);
+  const { apiKey } = await createKey(context, user._id, { name: 'first key', expiresAt: null });
+  return { user, apiKey };
+}
+
+/** Posts the credit an account starts with; repeated, it changes nothing. */
+export async function postStartingCredit(context: Context, userId: string, micros: number): Promise<void> {
+  await context.ledger.post({ userId, key: START_KEY, kind: 'top_up', amountMicros: micros });
+}
+
+/** Creates a key of a user; `apiKey` is shown only now. Throws `quota_reached`. */
+export async function createKey(
+  context: Context,
+  userId: string,
+  key: { readonly name: string; readonly expiresAt: Date | null },
+): Promise<{ keyId: string; apiKey: string }> {
+  const apiKey = `pk_${randomBytes(24).toString('hex')}`;
+  const keyId = newId();
+  const stored = {
+    _id: keyId,
+    user_id: userId,
+    name: key.name,
+    hash: hashKey(apiKey),
+    is_root: false,
+    expires_at: key.expiresAt,
+    created_at: now(context),
+  };
+  await withinQuota(context, { kind: 'keys', owner: userId, id: keyId }, () => context.models.keys.create(stored));
+  return { keyId, apiKey };
+}
+
+/** Keys of a user, newest first. */
+export async function listKeys(context: Context, userId: string): Promise<KeyDocument[]> {
+  return context.models.keys.find({ user_id: userId }).sort({ created_at: -1, _id: -1 }).lean<KeyDocument[]>();
+}

@@ -1,0 +1,109 @@
+/**
+ * Spend guards: daily caps and limits of concurrent calls, of an account and of an agent, looked at before a session is created, admitted or dialled.
+ * Concurrent calls are counted exactly. Caps hold spending back, they do not account for it: creations at the same moment may pass together, and calls that run are not cut off.
+ */
+import { fault } from '#config/errors.ts';
+import type { Context } from '../../platform/context.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
+import type { SpendLimits } from '../../platform/store/models/user-model.ts';
+import { UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
+import { type CountedSessions, holdingPlaces } from './session-places.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+type Parts = Pick<Context, 'models' | 'clock'>;
+type LimitedAgent = Pick<AgentDocument, '_id' | 'team_id' | 'limits'>;
+
+/** Who pays for a call, with the account's limits where the request has read them already. */
+export interface Payer {
+  readonly userId: string;
+  readonly spendLimits?: SpendLimits;
+}
+
+/** A call that is about to be created. */
+export interface LimitedCall {
+  readonly agent: LimitedAgent;
+  readonly payer: Payer;
+  readonly sessionId: string;
+}
+
+/** Creates a call within the limits of its agent and of whoever pays. Throws `daily_cap_reached`, `concurrent_calls_reached`, and what `create` throws; no place stays taken then. */
+export async function withinLimits<Created>(context: Parts, call: LimitedCall, create: () => Promise<Created>): Promise<Created> {
+  const { agent, payer, sessionId } = call;
+  const owner = payer.userId;
+  const account = payer.spendLimits ?? (await context.models.users.findById(owner, { daily_cap: 1, concurrent_calls: 1 }).lean());
+  await Promise.all([
+    requireSpend({ of: 'agent', cap: agent.limits?.daily_cap }, () => spentByAgent(context, agent)),
+    requireSpend({ of: 'account', cap: account?.daily_cap }, () => spentByAccount(context, owner)),
+  ]);
+  const counted = [
+    ...callsOf(context, { id: agentCalls(agent._id), whose: { agent_id: agent._id }, of: 'agent', limit: agent.limits?.concurrent_calls }),
+    ...callsOf(context, { id: accountCalls(owner), whose: { user_id: owner }, of: 'account', limit: account?.concurrent_calls }),
+  ];
+  return holdingPlaces(context, { counted, sessionId }, create);
+}
+
+/** Where the calls of an agent are counted. */
+export function agentCalls(agentId: string): string {
+  return `agent-calls:${agentId}`;
+}
+
+/** Where the calls of an account are counted. */
+export function accountCalls(userId: string): string {
+  return `account-calls:${userId}`;
+}
+
+function callsOf(
+  { models }: Parts,
+  counting: {
+    readonly id: string;
+    readonly whose: Readonly<Record<string, string>>;
+    readonly of: string;
+    readonly limit: SpendLimits['concurrent_calls'] | undefined;
+  },
+): CountedSessions[] {
+  const { id, whose, of, limit } = counting;
+  if (limit === null || limit === undefined) return [];
+  const earlier = async () =>
+    (await models.sessions.find({ ...whose, status: { $in: [...UNDER_WAY_STATUSES] } }, { _id: 1 }).lean()).map(({ _id }) => _id);
+  return [{ id, limit, statuses: UNDER_WAY_STATUSES, earlier, refusal: fault('concurrent_calls_reached', { of, limit }) }];
+}
+
+async function requireSpend(
+  { of, cap }: { readonly of: string; readonly cap: SpendLimits['daily_cap'] | undefined },
+  spent: () => Promise<number>,
+): Promise<void> {
+  if (cap === null || cap === undefined) return;
+  if ((await spent()) >= cap) throw fault('daily_cap_reached', { of });
+}
+
+/** What left the wallet since midnight (UTC), micro-dollars: two entries tell it, however many there are. */
+async function spentByAccount({ models, clock }: Parts, owner: string): Promise<number> {
+  const [newest, before] = await Promise.all([
+    models.ledger.findOne({ user_id: owner }).sort({ seq: -1 }).lean<LedgerDocument>(),
+    models.ledger
+      .findOne({ user_id: owner, at: { $lt: midnight(clock) } })
+      .sort({ at: -1, seq: -1 })
+      .lean<LedgerDocument>(),
+  ]);
+  return spentUpTo(newest) - spentUpTo(before);
+}
+
+function spentUpTo(entry: LedgerDocument | null): number {
+  return entry ? entry.cumulative_top_up - entry.balance : 0;
+}
+
+/** What the agent's calls that began since midnight (UTC) cost, micro-dollars; of one that runs, its first minute. A capped agent has few. */
+async function spentByAgent({ models, clock }: Parts, agent: LimitedAgent): Promise<number> {
+  const [sum] = await models.sessions.aggregate<{ held: number; due: number }>([
+    { $match: { team_id: agent.team_id, agent_id: agent._id, created_at: { $gte: midnight(clock) } } },
+    { $group: { _id: null, held: { $sum: '$billing.hold' }, due: { $sum: '$billing.due' } } },
+  ]);
+  return sum ? sum.held - sum.due : 0;
+}
+
+function midnight(clock: Parts['clock']): Date {
+  const wallTime = clock.wallTime();
+  return new Date(wallTime - (wallTime % DAY_MS));
+}

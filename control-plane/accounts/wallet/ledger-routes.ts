@@ -1,0 +1,73 @@
+/** `GET /wallet/{user_id}/ledger`: every entry of a wallet, newest first, and what each was for. */
+import { z } from 'zod';
+import { formatMoney } from '#config/money.ts';
+import type { Context } from '../../platform/context.ts';
+import { callerOf } from '../../platform/http/auth.ts';
+import { encodeCursor, listOf, listQuery, listStart } from '../../platform/http/lists.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
+import { readableUser } from './wallet-routes.ts';
+
+const entryRecord = z.object({
+  seq: z.number().int(),
+  kind: z.enum(['top_up', 'hold', 'settle', 'refund', 'void', 'adjust']),
+  /** Negative takes credit. */
+  amount: z.string(),
+  /** After this entry. */
+  balance: z.string(),
+  /** The session it paid for, where it paid for one. */
+  session_id: z.string().nullable(),
+  /** What else it was posted under. */
+  reference: z.string(),
+  created_at: z.iso.datetime(),
+});
+
+/** Registers the ledger. */
+export function registerLedgerRoutes(app: ApiServer, context: Context): void {
+  app.get(
+    '/wallet/:user_id/ledger',
+    {
+      schema: {
+        tags: ['wallet'],
+        params: z.object({ user_id: z.string() }),
+        querystring: z.strictObject(listQuery),
+        response: { 200: listOf('entries', entryRecord) },
+      },
+    },
+    async (request) => {
+      const { query } = request;
+      const userId = readableUser(callerOf(request), request.params.user_id);
+      const start = listStart(query);
+      const after = 'after' in start ? start.after : null;
+      const { ledger } = context.models;
+      // In the order of its sequence numbers, which its unique index has.
+      const found = await ledger
+        .find({ user_id: userId, ...(after ? { seq: { $lt: Number(after.id) } } : {}) })
+        .sort({ seq: -1 })
+        .skip('skip' in start ? start.skip : 0)
+        .limit(query.page_size + 1)
+        .lean<LedgerDocument[]>();
+      const rows = found.slice(0, query.page_size);
+      const last = rows.at(-1);
+      const hasMore = found.length > rows.length;
+      return {
+        entries: rows.map(toEntryRecord),
+        has_more: hasMore,
+        next_cursor: hasMore && last ? encodeCursor({ at: last.at, id: String(last.seq) }) : null,
+        total: 'skip' in start || query.include_total ? await ledger.countDocuments({ user_id: userId }) : null,
+      };
+    },
+  );
+}
+
+function toEntryRecord(entry: LedgerDocument): z.output<typeof entryRecord> {
+  return {
+    seq: entry.seq,
+    kind: entry.kind,
+    amount: formatMoney(entry.amount),
+    balance: formatMoney(entry.balance),
+    session_id: /^s:([0-9a-f]{32}):/.exec(entry.key)?.[1] ?? null,
+    reference: entry.key,
+    created_at: entry.at.toISOString(),
+  };
+}

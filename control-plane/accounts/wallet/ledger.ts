@@ -1,0 +1,145 @@
+/**
+ * The ledger: a wallet is its entries, and one insert under two unique indexes decides a posting, so there is nothing to recover.
+ * Postings of one user wait for each other inside a process; between processes the indexes make the loser look again.
+ */
+import type { Clock } from '#config/clock.ts';
+import { fault } from '#config/errors.ts';
+import type { Ledger, LedgerEntry, LedgerFlaw, Posting } from '../../platform/context.ts';
+import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
+import { insertWhole } from '../../platform/store/insert-whole.ts';
+import type { LedgerDocument } from '../../platform/store/models/ledger-model.ts';
+import type { Models } from '../../platform/store/models.ts';
+
+/** Processes that post to one wallet at the same moment are few; more rounds than this mean something is broken. */
+const MAX_ROUNDS = 200;
+/** Wallets whose newest entry is remembered, so that a posting is one insert and no read. */
+const MAX_KNOWN = 10_000;
+
+/** What the ledger is made of. */
+export interface LedgerDeps {
+  readonly entries: Models['ledger'];
+  readonly clock: Clock;
+  /** Told of every new entry. */
+  posted?(entry: LedgerEntry): void;
+}
+
+type NewestKnown = Map<string, LedgerDocument>;
+
+/** Makes the ledger over its collection. */
+export function createLedger(deps: LedgerDeps): Ledger {
+  const queues = new Map<string, Promise<unknown>>();
+  const newestKnown: NewestKnown = new Map();
+  return {
+    post: (posting) => {
+      const previous = queues.get(posting.userId) ?? Promise.resolve();
+      const next = previous.then(
+        () => postOnce(deps, newestKnown, posting),
+        () => postOnce(deps, newestKnown, posting),
+      );
+      queues.set(posting.userId, next);
+      const forget = () => {
+        if (queues.get(posting.userId) === next) queues.delete(posting.userId);
+      };
+      next.then(forget, forget);
+      return next;
+    },
+    wallet: async (userId) => {
+      const newest = await newestEntry(deps, userId);
+      if (!newest) return null;
+      const first = newest.seq === 1 ? newest : await deps.entries.findOne({ user_id: userId, seq: 1 }).lean<LedgerDocument>();
+      return { first: view(first ?? newest), newest: view(newest) };
+    },
+    verify: (userId) => verify(deps, userId),
+  };
+}
+
+async function postOnce(deps: LedgerDeps, newestKnown: NewestKnown, posting: Posting): Promise<LedgerEntry> {
+  const { userId, key } = posting;
+  if (!Number.isSafeInteger(posting.amountMicros)) throw new Error('an amount must be an integer of micro-dollars');
+  const known = newestKnown.get(userId);
+  // What we remember may be old, which the insert finds out; but nobody is refused on a memory.
+  const first = known && isAboveFloor(known, posting) ? await insert(deps, newestKnown, entryAfter(known, posting, deps.clock)) : null;
+  if (first) return first;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const [posted, newest] = await Promise.all([deps.entries.findOne({ user_id: userId, key }).lean<LedgerDocument>(), newestEntry(deps, userId)]);
+    if (posted) return view(posted);
+    if (!isAboveFloor(newest, posting)) throw fault('out_of_credit');
+    const entry = await insert(deps, newestKnown, entryAfter(newest, posting, deps.clock));
+    if (entry) return entry;
+  }
+  throw new Error('wallet contention');
+}
+
+/** Inserts an entry; null when somebody else's took its seq, or this very posting is already there. */
+async function insert(deps: LedgerDeps, newestKnown: NewestKnown, entry: LedgerDocument): Promise<LedgerEntry | null> {
+  newestKnown.delete(entry.user_id);
+  try {
+    await insertWhole(deps.entries, entry);
+  } catch (error) {
+    if (isDuplicateKey(error)) return null;
+    throw error;
+  }
+  newestKnown.set(entry.user_id, entry);
+  for (const oldest of newestKnown.keys()) {
+    if (newestKnown.size <= MAX_KNOWN) break;
+    newestKnown.delete(oldest);
+  }
+  const posted = view(entry);
+  deps.posted?.(posted);
+  return posted;
+}
+
+function isAboveFloor(newest: LedgerDocument | null, { amountMicros, floorMicros }: Posting): boolean {
+  return floorMicros === undefined || (newest?.balance ?? 0) + amountMicros >= floorMicros;
+}
+
+/** The entry a posting makes after the newest one. */
+function entryAfter(newest: LedgerDocument | null, posting: Posting, clock: Clock): LedgerDocument {
+  const { userId, key, kind, amountMicros } = posting;
+  const last = newest ?? { seq: 0, balance: 0, cumulative_top_up: 0 };
+  const seq = last.seq + 1;
+  return {
+    _id: `${userId}:${seq}`,
+    user_id: userId,
+    seq,
+    key,
+    kind,
+    amount: amountMicros,
+    balance: last.balance + amountMicros,
+    cumulative_top_up: last.cumulative_top_up + (kind === 'top_up' ? amountMicros : 0),
+    at: new Date(clock.wallTime()),
+  };
+}
+
+/** Reads a user's whole ledger and checks that every balance is the sum of the amounts up to it. */
+async function verify(deps: LedgerDeps, userId: string): Promise<LedgerFlaw | null> {
+  let balance = 0;
+  let topUps = 0;
+  let seq = 0;
+  for await (const entry of deps.entries.find({ user_id: userId }).sort({ seq: 1 }).lean<LedgerDocument[]>().cursor()) {
+    seq += 1;
+    balance += entry.amount;
+    if (entry.kind === 'top_up') topUps += entry.amount;
+    if (entry.seq !== seq) return { userId, seq: entry.seq, problem: `follows entry ${seq - 1}` };
+    if (entry.balance !== balance) return { userId, seq, problem: `balance ${entry.balance} is not the sum ${balance}` };
+    if (entry.cumulative_top_up !== topUps) return { userId, seq, problem: `top-ups ${entry.cumulative_top_up} are not the sum ${topUps}` };
+  }
+  return null;
+}
+
+function newestEntry(deps: LedgerDeps, userId: string): Promise<LedgerDocument | null> {
+  return deps.entries.findOne({ user_id: userId }).sort({ seq: -1 }).lean<LedgerDocument>();
+}
+
+function view(entry: LedgerDocument): LedgerEntry {
+  return {
+    userId: entry.user_id,
+    seq: entry.seq,
+    key: entry.key,
+    kind: entry.kind,
+    amountMicros: entry.amount,
+    balanceMicros: entry.balance,
+    cumulativeTopUpMicros: entry.cumulative_top_up,
+    at: entry.at,
+  };
+}

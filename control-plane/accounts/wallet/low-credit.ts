@@ -1,0 +1,15 @@
+/** The low-credit alert: below a dollar, the price of a quarter of an hour, a wallet is low. */
+import type { Metrics } from '../../platform/metrics.ts';
+
+const LOW_CREDIT_MICROS = 1_000_000;
+
+/** Whether a balance, in micro-dollars, is low. */
+export function isLowCredit(balanceMicros: number): boolean {
+  return balanceMicros < LOW_CREDIT_MICROS;
+}
+
+/** Counts a new ledger entry; a wallet that fell low counts once for each fall. */
+export function countPosting({ postings, lowCredit }: Metrics, entry: { kind: string; amountMicros: number; balanceMicros: number }): void {
+  postings.inc({ kind: entry.kind });
+  if (isLowCredit(entry.balanceMicros) && !isLowCredit(entry.balanceMicros - entry.amountMicros)) lowCredit.inc();
+}

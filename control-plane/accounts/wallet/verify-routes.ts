@@ -1,0 +1,32 @@
+/** The proof that the books are right: every user's ledger read from its first entry, each balance the sum of the amounts up to it, without a gap. */
+import { z } from 'zod';
+import type { Context } from '../../platform/context.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+
+const proof = z.object({
+  users: z.number().int(),
+  entries: z.number().int(),
+  /** Empty when everything adds up; else the first flaw of each ledger that does not. */
+  flaws: z.array(z.object({ user_id: z.string(), seq: z.number().int(), problem: z.string() })),
+});
+
+/** Registers the operator's proof of all wallets. */
+export function registerVerifyRoutes(app: ApiServer, context: Context): void {
+  app.get(
+    '/admin/wallets/verify',
+    {
+      config: { access: 'operator' },
+      schema: { tags: ['operator'], summary: 'Reads every ledger and names what does not add up', response: { 200: proof } },
+    },
+    async () => {
+      const { ledger } = context.models;
+      const users = await ledger.distinct('user_id');
+      const flaws: z.output<typeof proof>['flaws'] = [];
+      for (const userId of users) {
+        const flaw = await context.ledger.verify(userId);
+        if (flaw) flaws.push({ user_id: flaw.userId, seq: flaw.seq, problem: flaw.problem });
+      }
+      return { users: users.length, entries: await ledger.countDocuments(), flaws };
+    },
+  );
+}

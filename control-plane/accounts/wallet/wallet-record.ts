@@ -1,0 +1,38 @@
+/** A wallet as the API shows it (S§2.4). */
+import { z } from 'zod';
+import { formatMoney, parseMoney } from '#config/money.ts';
+import type { LedgerEntry } from '../../platform/context.ts';
+import { START_KEY } from '../keys/accounts.ts';
+
+/** The wallet record. */
+export const walletRecord = z.object({
+  _id: z.string(),
+  user_id: z.string(),
+  credit: z.string(),
+  cumulative_top_up: z.string(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  has_phone_sha256: z.boolean(),
+  has_free_credit: z.boolean(),
+});
+
+/** An amount of dollars as a caller writes it, parsed to micro-dollars; not negative. */
+export const amount = z
+  .string()
+  .max(24)
+  .refine((text) => (parseMoney(text) ?? -1) >= 0, 'must be a decimal amount of dollars such as "5.00"');
+
+/** Shows a wallet. */
+export function toWalletRecord(userId: string, wallet: { readonly first: LedgerEntry; readonly newest: LedgerEntry }): z.output<typeof walletRecord> {
+  const { first, newest } = wallet;
+  return {
+    _id: userId,
+    user_id: userId,
+    credit: formatMoney(newest.balanceMicros),
+    cumulative_top_up: formatMoney(newest.cumulativeTopUpMicros),
+    created_at: first.at.toISOString(),
+    updated_at: newest.at.toISOString(),
+    has_phone_sha256: false,
+    has_free_credit: first.key === START_KEY && first.amountMicros > 0,
+  };
+}

@@ -1,7 +1,0 @@
-/** Entry of a thread that lives for one backup: takes the keys of sessions out of the copy of the database. */
-import { workerData } from 'node:worker_threads';
-import { createDataKeys } from '../secrets/secret-box.ts';
-import { withholdKeys } from './withheld-keys.ts';
-
-const { file, masterKey } = workerData as { file: string; masterKey: Uint8Array };
-withholdKeys(file, createDataKeys(masterKey));

@@ -1,0 +1,58 @@
+/** What signalling asks about a new INVITE (config/sip-admission.ts): `POST /internal/sip/admit`, and the same question as drachtio-server puts it. */
+import type { IncomingMessage } from 'node:http';
+import { fault } from '#config/errors.ts';
+import { admissionAnswer, admissionRequest } from '#config/sip-admission.ts';
+import type { Context } from '../../platform/context.ts';
+import { isBearer } from '../../platform/http/bearer.ts';
+import { workersOnly } from '../../platform/http/internal-access.ts';
+import { sendBare } from '../../platform/http/problems.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { admitCall } from './admit-call.ts';
+import { bearerOfBasic, drachtioQuery, readDrachtioQuestion } from './drachtio-question.ts';
+
+/** What one UDP datagram can carry. */
+const MAX_INVITE_BYTES = 65_535;
+
+/** Registers the routes. */
+export function registerAdmitRoutes(app: ApiServer, context: Context): void {
+  app.post(
+    '/internal/sip/admit',
+    {
+      config: { access: 'none' },
+      onRequest: workersOnly(context),
+      schema: { hide: true, body: admissionRequest, response: { 200: admissionAnswer } },
+    },
+    async (request) => (await admitCall(context, request.body, isAwaited(request))).answer,
+  );
+  app.register((scope, _options, done) => {
+    registerDrachtioRoute(scope as unknown as ApiServer, context);
+    done();
+  });
+}
+
+/** In a scope of its own, as it alone takes plain text. Its address ends in a slash: drachtio-server adds one to what its configuration says, before the query. */
+function registerDrachtioRoute(app: ApiServer, context: Context): void {
+  app.addContentTypeParser('text/plain', { parseAs: 'string', bodyLimit: MAX_INVITE_BYTES }, (_request, body, done) => done(null, body));
+  app.post(
+    '/internal/sip/drachtio/',
+    {
+      config: { access: 'none', bodyOptional: true },
+      onRequest: async (request, reply) => {
+        if (isBearer(bearerOfBasic(request.headers.authorization), context.credentials.workerToken)) return undefined;
+        sendBare(reply, 401);
+        return reply;
+      },
+      schema: { hide: true, querystring: drachtioQuery, response: { 200: admissionAnswer } },
+    },
+    async (request) => {
+      const question = readDrachtioQuestion(String(request.body ?? ''), request.query);
+      if (!question) throw fault('malformed_json');
+      return (await admitCall(context, question, isAwaited(request))).answer;
+    },
+  );
+}
+
+/** Who no longer waits for an answer closes the connection. */
+function isAwaited({ raw }: { readonly raw: IncomingMessage }): () => boolean {
+  return () => !raw.socket.destroyed;
+}

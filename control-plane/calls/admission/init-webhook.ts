@@ -1,0 +1,71 @@
+/**
+ * The inbound call webhook (S§6.3, supplement 6): asked once before the agent answers, it may fill in variables and can never hold a call up.
+ * One POST, signed, through the egress guard, never retried; an entry of the answer that breaks a rule is dropped alone.
+ */
+import type { Variables } from '#config/agent-config.ts';
+import { LIMITS } from '#config/limits.ts';
+import { type InboundCallEvent, SIGNATURE_HEADER } from '#config/webhook-events.ts';
+import type { Context } from '../../platform/context.ts';
+import { signPayload } from '../webhooks/signature.ts';
+
+/** Room for the largest variables, their names and JSON's escapes. */
+const ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** The endpoint as published; `secret` is sealed. */
+export interface InitEndpoint {
+  readonly url: string;
+  readonly timeoutSeconds: number;
+  readonly secret: string | null;
+}
+
+/** Asks the endpoint; whatever goes wrong, the call goes on without variables. */
+export async function askInitWebhook(
+  context: Pick<Context, 'egress' | 'clock' | 'secretBox' | 'logger'>,
+  endpoint: InitEndpoint,
+  event: InboundCallEvent,
+): Promise<Variables> {
+  const body = Buffer.from(JSON.stringify(event));
+  const secret = endpoint.secret === null ? null : context.secretBox.open(endpoint.secret);
+  try {
+    const response = await context.egress.request(endpoint.url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Parley-Webhooks/1',
+        ...(secret === null ? {} : { [SIGNATURE_HEADER]: signPayload(secret, body, context.clock.wallTime()) }),
+      },
+      body,
+      timeoutMs: endpoint.timeoutSeconds * 1000,
+      maxBytes: ANSWER_BYTES,
+    });
+    if (response.status < 200 || response.status > 299) throw new Error(`answered ${response.status}`);
+    return readVariables(JSON.parse(response.body.toString('utf8')));
+  } catch (error) {
+    context.logger.warn({ agentId: event.call.agent_id, problem: error instanceof Error ? error.name : 'unknown' }, 'init webhook gave no variables');
+    return {};
+  }
+}
+
+/** Takes the usable variables of an answer: at most 500 entries of at most 1 MiB together. */
+export function readVariables(answer: unknown): Variables {
+  const given = isObject(answer) ? answer['dynamic_variables'] : null;
+  if (!isObject(given)) return {};
+  const variables: Variables = {};
+  let bytes = 0;
+  for (const [name, value] of Object.entries(given).slice(0, LIMITS.variableEntries)) {
+    if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name) || !isVariable(value)) continue;
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(String(value));
+    if (bytes > LIMITS.variableBytes) break;
+    variables[name] = value;
+  }
+  return variables;
+}
+
+function isVariable(value: unknown): value is Variables[string] {
+  if (typeof value === 'string') return value.length <= LIMITS.variableChars;
+  return typeof value === 'number' || typeof value === 'boolean';
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,63 @@
+/** What LiveKit tells (`POST /webhooks/livekit`, signed), and the token with which a team member listens in on a web session's room. */
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import { type Context, newId } from '../../platform/context.ts';
+import { callerOf } from '../../platform/http/auth.ts';
+import { sendBare } from '../../platform/http/problems.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { findSession } from '../sessions/find-session.ts';
+import { closeIfOver } from './keep-rooms.ts';
+
+const MONITOR_TOKEN_SECONDS = 60;
+const BODY_LIMIT_BYTES = 256 * 1024;
+/** After these somebody may be gone. */
+const DEPARTURES: ReadonlySet<string> = new Set(['participant_left', 'participant_connection_aborted', 'room_finished']);
+
+const monitorGrant = z.object({ livekit_url: z.string(), token: z.string(), room: z.string(), identity: z.string() });
+
+/** Registers the routes around rooms. */
+export async function registerRoomRoutes(app: ApiServer, context: Context): Promise<void> {
+  await app.register((scope, _options, done) => {
+    // The signature covers the body as it was sent.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      ['application/webhook+json', 'application/json'],
+      { parseAs: 'string', bodyLimit: BODY_LIMIT_BYTES },
+      (_request, body, parsed) => parsed(null, body),
+    );
+    scope.post('/webhooks/livekit', { config: { access: 'none' }, schema: { hide: true } }, async (request, reply) => {
+      const body = typeof request.body === 'string' ? request.body : '';
+      const news = await context.rooms?.readNews(body, request.headers.authorization);
+      if (!context.rooms || !news) {
+        sendBare(reply, 401);
+        return reply;
+      }
+      context.logger.debug({ event: news.event, room: news.room, identity: news.identity }, 'LiveKit tells');
+      if (DEPARTURES.has(news.event)) context.bell.ring('rooms');
+      if (news.event === 'participant_joined' && news.room !== null) await closeIfOver(context, context.rooms, news.room);
+      return reply.code(200).send();
+    });
+    done();
+  });
+
+  app.post(
+    '/v1/agent/sessions/:session_id/monitor',
+    {
+      config: { bodyOptional: true },
+      schema: {
+        tags: ['sessions'],
+        summary: 'A token with which to listen to a running web session, unseen, in its LiveKit room',
+        params: z.object({ session_id: z.string() }),
+        response: { 201: monitorGrant },
+      },
+    },
+    async (request, reply) => {
+      const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
+      if (context.rooms === null || session.room === null) throw fault('not_found');
+      if (session.status !== 'active' && session.status !== 'unknown') throw fault('session_ended');
+      const identity = `monitor-${newId()}`;
+      const token = await context.rooms.token({ room: session.room, identity, role: 'monitor', ttlSeconds: MONITOR_TOKEN_SECONDS });
+      return reply.code(201).send({ livekit_url: context.rooms.url, token, room: session.room, identity });
+    },
+  );
+}

@@ -1,0 +1,107 @@
+/**
+ * Who may call whom (supplement 4.5): the checks of an outbound call in their fixed order, agent and publication before the number, the number before its destination.
+ * Every refusal has a reason of the supplement's list.
+ */
+import { fault } from '#config/errors.ts';
+import { countryOf, isE164, isPremium, withoutTrunkZero } from '#telephony/e164.ts';
+import { newestVersion } from '../../catalogue/agents/newest-version.ts';
+import { isHosted } from '../../catalogue/numbers/number-store.ts';
+import type { Context } from '../../platform/context.ts';
+import type { Caller } from '../../platform/http/auth.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import type { NumberDocument } from '../../platform/store/models/number-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { overrideFields } from '../plans/build-plan.ts';
+import type { PhoneCallRequest } from './phone-call-request.ts';
+
+/** A call that may be placed once it is paid for. */
+export interface AllowedCall {
+  readonly agent: AgentDocument;
+  readonly version: VersionDocument;
+  readonly number: NumberDocument;
+  /** As it is dialled, E.164. */
+  readonly toNumber: string;
+}
+
+/** Who calls: whoever holds a key, or the account a batch belongs to. */
+export type OutboundCaller = Pick<Caller, 'userId' | 'teamId' | 'outboundEnabled' | 'spendLimits'>;
+
+/** Checks a request; throws the first `Fault` that stands in its way. */
+export async function checkOutbound(context: Context, caller: OutboundCaller, request: PhoneCallRequest): Promise<AllowedCall> {
+  const { agent, version } = await findCallingAgent(context, caller, request);
+  const number = await findCallingNumber(context, caller, request);
+  const toNumber = await checkDestination(context, number, request.to_number);
+  return { agent, version, number, toNumber };
+}
+
+/** The agent that is to call, as published. */
+export async function findCallingAgent(
+  context: Context,
+  caller: OutboundCaller,
+  request: Pick<PhoneCallRequest, 'agent_id' | 'overrides'>,
+): Promise<Pick<AllowedCall, 'agent' | 'version'>> {
+  const agent = await context.models.agents.findOne({ _id: request.agent_id, team_id: caller.teamId }).lean<AgentDocument>();
+  if (!agent) throw fault('agent_not_found');
+  const refused = overrideFields(request.overrides ?? {}).find((field) => !agent.overrides_allowed.includes(field));
+  if (refused) throw fault('override_not_allowed', { field: refused });
+  if (!caller.outboundEnabled) throw fault('outbound_disabled');
+  const version = await newestVersion(context, agent._id);
+  if (!version) throw fault('call_agent_not_published');
+  if (agent.status === 'archived') throw fault('agent_archived');
+  return { agent, version };
+}
+
+/** The number that is to call. */
+export async function findCallingNumber(
+  context: Context,
+  caller: OutboundCaller,
+  request: Pick<PhoneCallRequest, 'phone_number_id' | 'sip_headers'>,
+): Promise<NumberDocument> {
+  const number = await context.models.numbers
+    .findOne({ _id: request.phone_number_id, team_id: caller.teamId, status: { $ne: 'released' } })
+    .lean<NumberDocument>();
+  if (!number) throw fault('number_not_found');
+  if (number.status !== 'active') throw fault('number_inactive');
+  switch (number.provider) {
+    case 'managed':
+      if (Object.keys(request.sip_headers ?? {}).length > 0) throw fault('sip_headers_unsupported');
+      return number;
+    case 'sip':
+      if (!number.sip?.termination_uri) throw fault('number_termination_missing');
+      return number;
+    default:
+      // Stored by another release: a provider this one cannot dial through.
+      number.provider satisfies never;
+      throw fault('number_provider_unsupported');
+  }
+}
+
+/** Throws `self_call_blocked` for a number hosted here: an agent would talk to an agent. */
+export async function refuseHostedNumber(
+  context: Pick<Context, 'models'>,
+  { team_id }: Pick<NumberDocument, 'team_id'>,
+  phoneNumber: string,
+): Promise<void> {
+  if (await isHosted(context, team_id, phoneNumber)) throw fault('self_call_blocked');
+}
+
+/** The number to dial, for a call or a transfer. Managed numbers go out on the platform's own account, which countries and premium ranges could empty; an imported one is its owner's. */
+export async function checkDestination(context: Pick<Context, 'settings' | 'models'>, number: NumberDocument, wanted: string): Promise<string> {
+  const toNumber = dialledNumber(number, wanted);
+  await refuseHostedNumber(context, number, toNumber);
+  refuseDearDestination(context, number, toNumber);
+  return toNumber;
+}
+
+/** A number as it is dialled from `number`. Throws `destination_invalid`. */
+export function dialledNumber(number: Pick<NumberDocument, 'provider'>, wanted: string): string {
+  if (!isE164(wanted)) throw fault('destination_invalid');
+  return number.provider === 'managed' ? withoutTrunkZero(wanted) : wanted;
+}
+
+/** Throws `destination_not_allowed` or `premium_destination_blocked` for what the platform's own account is not to pay for. */
+export function refuseDearDestination({ settings }: Pick<Context, 'settings'>, number: Pick<NumberDocument, 'provider'>, toNumber: string): void {
+  if (number.provider !== 'managed') return;
+  if (!settings.OUTBOUND_COUNTRIES.includes(countryOf(toNumber) ?? '')) throw fault('destination_not_allowed');
+  if (isPremium(toNumber)) throw fault('premium_destination_blocked');
+}

@@ -1,0 +1,112 @@
+/**
+ * One call per Idempotency-Key (supplement 4.5): the key is claimed, with the id of the session to be, before anything else is written (store.md).
+ * Whoever finds a key whose attempt died looks at what became of that session and goes on from there.
+ */
+import { createHash } from 'node:crypto';
+import { Fault, fault } from '#config/errors.ts';
+import { canonicalJson } from '../../catalogue/agents/config-hash.ts';
+import { type Context, newId, now } from '../../platform/context.ts';
+import { InvalidRequest } from '../../platform/http/problems.ts';
+import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
+import type { IdempotencyDocument } from '../../platform/store/models/idempotency-model.ts';
+import { voidHold } from '../sessions/charge.ts';
+import { refuseSession } from '../sessions/place-session.ts';
+import { loadSession } from '../sessions/session-store.ts';
+
+/** How long a key is remembered. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+/** Placing a call takes well under a second; an attempt this old is dead. */
+const LEASE_MS = 30_000;
+/** A key may expire, or be let go of, between two looks at it. */
+const CLAIM_ATTEMPTS = 5;
+
+/** A request that may have been made before. */
+export interface KeyedRequest {
+  readonly teamId: string;
+  readonly key: string;
+  readonly body: unknown;
+}
+
+interface Claim {
+  readonly sessionId: string;
+  /** The call was placed by an earlier request. */
+  readonly isPlaced: boolean;
+}
+
+/**
+ * Places a call unless this key stands for one already; returns its session. A refused attempt leaves the key unused.
+ * Throws `idempotency_key_reuse`, `idempotency_key_conflict`, and whatever `place` throws.
+ */
+export async function oncePerKey(context: Context, request: KeyedRequest, place: (sessionId: string) => Promise<void>): Promise<string> {
+  const { idempotencyKeys } = context.models;
+  const id = `${request.teamId}:${request.key}`;
+  const claim = await claimKey(context, id, hashOf(request.body));
+  const mine = { _id: id, session_id: claim.sessionId };
+  if (!claim.isPlaced) {
+    try {
+      await place(claim.sessionId);
+    } catch (error) {
+      // The attempt that was taken for dead is still at work.
+      if (isDuplicateKey(error)) throw fault('idempotency_key_conflict');
+      if (error instanceof Fault || error instanceof InvalidRequest) await idempotencyKeys.deleteOne({ ...mine, state: 'in_flight' });
+      throw error;
+    }
+  }
+  await idempotencyKeys.updateOne(mine, { $set: { state: 'done' } });
+  return claim.sessionId;
+}
+
+async function claimKey(context: Context, id: string, bodyHash: string): Promise<Claim> {
+  const { idempotencyKeys } = context.models;
+  for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
+    const fresh = freshKey(context, id, bodyHash);
+    try {
+      await idempotencyKeys.create(fresh);
+      return { sessionId: fresh.session_id, isPlaced: false };
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+    const stored = await idempotencyKeys.findById(id).lean<IdempotencyDocument>();
+    if (!stored) continue;
+    // The index forgets keys up to a minute late.
+    if (stored.expires_at <= now(context)) await idempotencyKeys.deleteOne({ _id: id, expires_at: stored.expires_at });
+    else return takeStored(context, stored, bodyHash);
+  }
+  throw fault('idempotency_key_conflict');
+}
+
+async function takeStored(context: Context, stored: IdempotencyDocument, bodyHash: string): Promise<Claim> {
+  if (stored.body_hash !== bodyHash) throw fault('idempotency_key_reuse');
+  if (stored.state === 'done') return { sessionId: stored.session_id, isPlaced: true };
+  if (stored.lease_until > now(context)) throw fault('idempotency_key_conflict');
+  const found = await lookAfter(context, stored.session_id);
+  const sessionId = found === 'given_up' ? newId() : stored.session_id;
+  const taken = await context.models.idempotencyKeys.updateOne(
+    { _id: stored._id, state: 'in_flight', lease_until: stored.lease_until },
+    { $set: { session_id: sessionId, lease_until: leaseFrom(context) } },
+  );
+  if (taken.modifiedCount === 0) throw fault('idempotency_key_conflict');
+  return { sessionId, isPlaced: found === 'placed' };
+}
+
+/** What a dead attempt left: a call that was placed, nothing at all, or a session that is given up now and its charge returned. */
+export async function lookAfter(context: Context, sessionId: string): Promise<'placed' | 'nothing' | 'given_up'> {
+  const session = await loadSession(context, sessionId);
+  if (!session) return 'nothing';
+  if (session.status === 'creating') await voidHold(context, session);
+  else if (session.status === 'pending' && session.worker === null) await refuseSession(context, sessionId);
+  return (await loadSession(context, sessionId))?.is_listed ? 'placed' : 'given_up';
+}
+
+function freshKey(context: Context, id: string, bodyHash: string): IdempotencyDocument {
+  const expiresAt = new Date(context.clock.wallTime() + KEPT_MS);
+  return { _id: id, body_hash: bodyHash, state: 'in_flight', session_id: newId(), lease_until: leaseFrom(context), expires_at: expiresAt };
+}
+
+function leaseFrom(context: Context): Date {
+  return new Date(context.clock.wallTime() + LEASE_MS);
+}
+
+function hashOf(body: unknown): string {
+  return createHash('sha256').update(canonicalJson(body)).digest('hex');
+}

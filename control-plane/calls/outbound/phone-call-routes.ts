@@ -1,0 +1,46 @@
+/** `POST /v1/agent/phone-calls` (supplement 4.5): an outbound call, answered as soon as the dial is on its way. */
+import { z } from 'zod';
+import { type Context, newId } from '../../platform/context.ts';
+import { callerOf } from '../../platform/http/auth.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
+import { checkPromptLength } from '../sessions/session-request.ts';
+import { oncePerKey } from './idempotency.ts';
+import { phoneCallBody } from './phone-call-request.ts';
+import { placeCall } from './place-call.ts';
+
+const MAX_KEY_CHARS = 255;
+
+const queuedCall = z.object({ session_id: z.string(), status: z.literal('queued') });
+
+/** Registers the route of outbound calls. */
+export function registerPhoneCallRoutes(app: ApiServer, context: Context): void {
+  app.post(
+    '/v1/agent/phone-calls',
+    {
+      config: { access: 'beta' },
+      schema: {
+        tags: ['phone calls'],
+        summary: 'Calls a number; the session tells how the dial ended',
+        headers: z.looseObject({ 'idempotency-key': z.string().min(1).max(MAX_KEY_CHARS).optional() }),
+        body: phoneCallBody,
+        response: { 201: queuedCall },
+      },
+    },
+    async (request, reply) => {
+      const { body } = request;
+      const caller = callerOf(request);
+      await checkPromptLength(body);
+      const attempt = { kind: 'outbound_call', teamId: caller.teamId, agentId: body.agent_id, dialedNumber: body.to_number } as const;
+      const key = request.headers['idempotency-key'];
+      const sessionId = await loggingRefusals(context, attempt, async () => {
+        if (key !== undefined) return oncePerKey(context, { teamId: caller.teamId, key, body }, (id) => placeCall(context, caller, id, body));
+        const id = newId();
+        await placeCall(context, caller, id, body);
+        return id;
+      });
+      request.createdSession = sessionId;
+      return reply.code(201).send({ session_id: sessionId, status: 'queued' as const });
+    },
+  );
+}

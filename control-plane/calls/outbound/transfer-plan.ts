@@ -1,0 +1,82 @@
+/** What a phone call can be transferred with (supplement 4.7): for each destination of its agent the way there, or the reason why there is none. */
+import type { AgentConfig } from '#config/agent-config.ts';
+import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
+import { Fault, fault } from '#config/errors.ts';
+import { isE164 } from '#telephony/e164.ts';
+import { numberOf, readSipUri, telephoneOf } from '#telephony/sip-address.ts';
+import { tenantGuard } from '../../catalogue/numbers/tenant-guard.ts';
+import type { Context } from '../../platform/context.ts';
+import type { NumberDocument } from '../../platform/store/models/number-model.ts';
+import { checkDestination, refuseHostedNumber } from './check-outbound.ts';
+import { guardOf, SESSION_HEADER, trunkOf } from './outbound-transport.ts';
+
+type Destination = AgentConfig['conversation']['transfer_destinations'][number];
+
+/** Plans the transfers of a call on `number`; null when its agent has nobody to transfer to. */
+export async function planTransfers(
+  context: Pick<Context, 'settings' | 'secretBox' | 'models'>,
+  number: NumberDocument,
+  call: { readonly sessionId: string; readonly config: AgentConfig /** As the carrier gave it. */; readonly callerNumber: string },
+): Promise<CallPlan['transfer']> {
+  const destinations = call.config.conversation.transfer_destinations;
+  if (destinations.length === 0) return null;
+  // A withheld caller cannot be shown (supplement 4.7).
+  const showsCaller = number.transfer_caller_id === 'original_caller' && isE164(call.callerNumber);
+  return {
+    is_counted: number.provider === 'managed',
+    from_number: showsCaller ? call.callerNumber : number.phone_number,
+    routes: await Promise.all(destinations.map((destination) => routeTo(context, number, { destination, sessionId: call.sessionId }))),
+  };
+}
+
+async function routeTo(
+  context: Pick<Context, 'settings' | 'secretBox' | 'models'>,
+  number: NumberDocument,
+  to: { readonly destination: Destination; readonly sessionId: string },
+): Promise<TransferRoute> {
+  const { destination, sessionId } = to;
+  const session = { [SESSION_HEADER]: sessionId };
+  try {
+    if (destination.type === 'sip') {
+      await checkAddress(context, number, destination.sip_uri);
+      return {
+        number: null,
+        dial_uri: destination.sip_uri,
+        guard: tenantGuard(context),
+        // The platform's carrier would go there at the platform's cost, past every rule for what it may dial.
+        is_referable: number.provider !== 'managed',
+        // Whoever is named by a URI is none of the trunk's: neither its password nor its headers are theirs to see.
+        headers: session,
+        username: null,
+        password: null,
+        error: null,
+      };
+    }
+    const { address, parameters, username, password } = trunkOf(context, number);
+    const toNumber = await checkDestination(context, number, destination.phone_number);
+    return {
+      number: toNumber,
+      dial_uri: address === '' ? '' : `sip:${toNumber}@${address}${parameters}`,
+      guard: guardOf(context, number),
+      is_referable: true,
+      headers: { ...number.sip?.termination_headers, ...session },
+      username,
+      password,
+      error: null,
+    };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const nowhere = { number: null, dial_uri: '', guard: null, is_referable: false, headers: {}, username: null, password: null };
+    return { ...nowhere, error: `${error.code}: ${error.message}` };
+  }
+}
+
+/** A SIP address is held to the rules of the number it stands for, however that is spelt. Throws `destination_invalid` and what `checkDestination` does. */
+async function checkAddress(context: Pick<Context, 'settings' | 'models'>, number: NumberDocument, uri: string): Promise<void> {
+  const address = readSipUri(uri);
+  if (!address) throw fault('destination_invalid');
+  const itsNumber = numberOf(address.user);
+  if (itsNumber !== null) await refuseHostedNumber(context, number, itsNumber);
+  const dialled = telephoneOf(address);
+  if (dialled !== null) await checkDestination(context, number, dialled);
+}

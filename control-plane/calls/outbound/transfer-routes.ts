@@ -1,0 +1,23 @@
+/** What workers ask before a transfer from a managed number (config/transfer-permission.ts): it is dialled at the platform's cost, as the calls of its account are, and counts with them. */
+import { transferPermission, transferQuestion } from '#config/transfer-permission.ts';
+import type { Context } from '../../platform/context.ts';
+import { workersOnly } from '../../platform/http/internal-access.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { countDialled } from './toll-guard.ts';
+
+/** Registers the route. A session that is gone transfers nobody. */
+export function registerTransferRoutes(app: ApiServer, context: Context): void {
+  app.post(
+    '/internal/transfers',
+    {
+      config: { access: 'none' },
+      onRequest: workersOnly(context),
+      schema: { hide: true, body: transferQuestion, response: { 200: transferPermission } },
+    },
+    async (request) => {
+      const session = await context.models.sessions.findById(request.body.session_id, { user_id: 1 }).lean<Pick<SessionDocument, 'user_id'>>();
+      return { is_allowed: session !== null && (await countDialled(context, session.user_id)).allowed };
+    },
+  );
+}

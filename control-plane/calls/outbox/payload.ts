@@ -1,0 +1,56 @@
+/** A session as webhooks tell it (S§2.5), and the payload of each event. */
+import { type WebhookAnalysis, type WebhookEvent, type WebhookSession, webhookEvent } from '#config/webhook-events.ts';
+import { fromJsonText } from '../../platform/store/json-text.ts';
+import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
+
+const RANKS = { 'phone_call.dial_finished': 1, 'call.ended': 2, 'call.analyzed': 3 } as const;
+
+/** Place of an event in its session's order; every re-run of the analysis comes after the last. */
+export function rankOf(event: OutboxEvent['event'], analysisRuns: number): number {
+  return RANKS[event] + (event === 'call.analyzed' ? analysisRuns : 0);
+}
+
+/** The payload of an event about the session as it now is; the bytes are made once and repeated at every attempt. */
+export function payloadOf(event: OutboxEvent['event'], session: SessionDocument, analysis: WebhookAnalysis | null): Buffer {
+  return Buffer.from(JSON.stringify(webhookEvent.parse(eventOf(event, session, analysis))));
+}
+
+function eventOf(event: OutboxEvent['event'], session: SessionDocument, analysis: WebhookAnalysis | null): WebhookEvent {
+  const facts = sessionFacts(session);
+  switch (event) {
+    case 'phone_call.dial_finished':
+      return { event, dial_status: session.dial_status, answered_by: session.answered_by, session: facts };
+    case 'call.ended':
+      return { event, ended_reason: session.end_reason, session: facts };
+    case 'call.analyzed':
+      if (!analysis) throw new Error('call.analyzed without an analysis');
+      return { event, session: facts, analysis };
+    default:
+      return event satisfies never;
+  }
+}
+
+function sessionFacts(session: SessionDocument): WebhookSession {
+  return {
+    id: session._id,
+    agent_id: session.agent_id,
+    branch_id: session.version_id,
+    source: session.source,
+    status: session.status,
+    direction: session.direction,
+    dial_status: session.dial_status,
+    answered_by: session.answered_by,
+    batch_call_id: null,
+    conversation_started_at: session.started_at?.toISOString() ?? null,
+    conversation_ended_at: session.ended_at?.toISOString() ?? null,
+    duration_seconds: session.duration_seconds,
+    end_user_id: session.end_user_id ?? '',
+    metadata: fromJsonText(session.metadata),
+    agent_name: session.agent_name,
+    config_hash: session.config_hash,
+    end_reason: session.end_reason,
+    caller_number: session.caller_number ?? '',
+    dialed_number: session.dialed_number ?? '',
+    sip_call_id: session.sip_call_id ?? '',
+  };
+}

@@ -1,0 +1,82 @@
+/** Hands a session's outbox to the deliveries: one per event and endpoint, under ids that make a second hand-over the same (store.md, "Outbox"). */
+import { type Context, now } from '../../platform/context.ts';
+import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
+import { insertNew } from '../../platform/store/insert-whole.ts';
+import type { DeliveryDocument, DeliveryState } from '../../platform/store/models/delivery-model.ts';
+import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
+
+type Parts = Pick<Context, 'models' | 'clock' | 'bell'>;
+
+/** Empties the outbox of a session into the deliveries; safe to repeat and to run twice at once. */
+export async function relayOutbox(context: Parts, session: SessionDocument): Promise<void> {
+  if (session.outbox.length === 0) return;
+  const { sessions } = context.models;
+  const busy = await busyUrls(context, session._id);
+  const waiting = new Set<string>();
+  // One event after the other: whoever finds a later one queued must find the earlier one too.
+  for (const event of session.outbox) {
+    const documents = session.endpoints.map((endpoint, index) => {
+      const state = busy.has(endpoint.url) ? 'queued' : 'pending';
+      busy.add(endpoint.url);
+      return delivery(context, { session, event, endpoint, index, state });
+    });
+    for (const url of await insertOnce(context, documents)) waiting.add(url);
+  }
+  const relayed = { $pull: { outbox: { id: { $in: session.outbox.map(({ id }) => id) } } } };
+  await sessions.collection.updateOne({ _id: session._id } as never, relayed as never);
+  for (const url of waiting) await promoteNext(context, session._id, url);
+  context.bell.ring('deliveries');
+}
+
+/** Makes an endpoint's next event of a session due, unless an earlier one is still on its way: a unique index decides, however many try. True when it did. */
+export async function promoteNext(context: Pick<Context, 'models' | 'clock'>, sessionId: string, url: string): Promise<boolean> {
+  const next = { session_id: sessionId, url, state: 'queued' };
+  const due = { $set: { state: 'pending', next_at: now(context) } };
+  try {
+    return (await context.models.deliveries.collection.findOneAndUpdate(next, due, { sort: { rank: 1 }, projection: { _id: 1 } })) !== null;
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+    return false;
+  }
+}
+
+/** Endpoints which an event of the session is on its way to, or waits for. What is behind none is due at once. */
+async function busyUrls(context: Parts, sessionId: string): Promise<Set<string>> {
+  const unfinished = { session_id: sessionId, state: { $in: ['queued', 'pending'] as const } };
+  const rows = await context.models.deliveries.find(unfinished, { url: 1 }).lean<Pick<DeliveryDocument, 'url'>[]>();
+  return new Set(rows.map(({ url }) => url));
+}
+
+/** Inserts what is not there yet; one that turns out not to be its endpoint's only one on its way is queued. Returns the endpoints of those queued. */
+async function insertOnce({ models: { deliveries } }: Parts, documents: readonly DeliveryDocument[]): Promise<string[]> {
+  const refused = await insertNew(deliveries, documents);
+  // Already there, or behind another: queued, only the first is refused again.
+  const behind = refused.filter(({ state }) => state === 'pending').map((document) => ({ ...document, state: 'queued' as const }));
+  await insertNew(deliveries, behind);
+  return [...documents.filter(({ state }) => state === 'queued'), ...behind].map(({ url }) => url);
+}
+
+function delivery(
+  context: Parts,
+  of: { session: SessionDocument; event: OutboxEvent; endpoint: SessionDocument['endpoints'][number]; index: number; state: DeliveryState },
+): DeliveryDocument {
+  const at = now(context);
+  return {
+    _id: `${of.event.id}:${of.index}`,
+    session_id: of.session._id,
+    team_id: of.session.team_id,
+    event: of.event.event,
+    url: of.endpoint.url,
+    secret: of.endpoint.secret,
+    rank: of.event.rank,
+    state: of.state,
+    next_at: at,
+    lease: null,
+    attempts: 0,
+    last_attempt_at: null,
+    last_result: '',
+    payload: of.event.payload,
+    created_at: at,
+    finished_at: null,
+  };
+}

@@ -1,0 +1,177 @@
+/** Builds the `CallPlan` of a session from a version's frozen configuration: overrides applied, variables merged, secrets it needs opened. */
+import { type AgentConfig, agentConfig, type Variables } from '#config/agent-config.ts';
+import { CALL_PLAN_VERSION, type CallPlan, type SystemVariables } from '#config/call-plan.ts';
+import { callTraceparent } from '#config/tracing.ts';
+import { isE164 } from '#telephony/e164.ts';
+import { plannedTools } from '../../catalogue/tools/planned-tools.ts';
+import type { Context } from '../../platform/context.ts';
+import { invalidField } from '../../platform/http/problems.ts';
+import type { AgentDocument, OverrideField } from '../../platform/store/models/agent-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { dateIn } from './session-timezone.ts';
+
+/** Longest preview call, seconds (supplement 4.15). */
+const PREVIEW_SECONDS = 600;
+
+/** What a request may change of the configuration for one session (supplement 4.1). */
+export interface Overrides {
+  readonly first_message?: string | undefined;
+  readonly first_message_prompt?: string | undefined;
+  readonly system_prompt?: string | undefined;
+  readonly voice_id?: string | undefined;
+  readonly language?: AgentConfig['voice']['speaking_language'] | undefined;
+}
+
+/** What one session is planned from. */
+export interface PlanInput {
+  readonly sessionId: string;
+  readonly agent: Pick<AgentDocument, '_id' | 'name'>;
+  readonly version: Pick<VersionDocument, 'config' | 'secrets' | 'tools'>;
+  /** Contents of what the version attaches (`plannedKnowledge`). */
+  readonly knowledge: CallPlan['knowledge'];
+  readonly channel: SystemVariables['channel'];
+  readonly transport: CallPlan['transport'];
+  readonly timezone: string | null;
+  /** As the carrier gave it. */
+  readonly callerNumber: string;
+  readonly dialedNumber: string;
+  readonly overrides: Overrides;
+  readonly variables: Variables;
+  readonly endUserId: string | null;
+  readonly llmExtraBody: Record<string, unknown> | null;
+  readonly recordAudio: boolean | null;
+  readonly toolEvents: boolean;
+  readonly worldContext: boolean;
+  readonly isPreview: boolean;
+  /** Phone calls only. */
+  readonly transfer?: CallPlan['transfer'];
+  /** Calls of a batch only. */
+  readonly outreach?: CallPlan['outreach'];
+}
+
+/** The allow-list entries a set of overrides needs; `first_message_prompt` is governed by `first_message` (supplement 2.1). */
+export function overrideFields(overrides: Overrides): OverrideField[] {
+  const fields = Object.entries(overrides).flatMap(([field, value]) => (value === undefined ? [] : [field]));
+  return [...new Set(fields.map((field) => (field === 'first_message_prompt' ? 'first_message' : (field as OverrideField))))];
+}
+
+/** Makes the plan. */
+export function buildPlan(context: Pick<Context, 'secretBox' | 'clock' | 'tracing'>, input: PlanInput): CallPlan {
+  const config = withOverrides(parsedConfig(input.version.config), input.overrides);
+  return {
+    version: CALL_PLAN_VERSION,
+    session_id: input.sessionId,
+    agent_id: input.agent._id,
+    agent_name: input.agent.name,
+    channel: input.channel,
+    config,
+    variables: { ...config.variables.defaults, ...input.variables },
+    system_variables: systemVariablesOf(context, input, config),
+    first_message_override: input.overrides.first_message ?? null,
+    tools: config.tools.enabled ? plannedTools(context.secretBox, input.version.tools) : [],
+    knowledge: input.knowledge,
+    llm_api_key: openedOrNull(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
+    llm_extra_body: input.llmExtraBody,
+    end_user_id: input.endUserId,
+    record_audio: input.recordAudio ?? config.conversation.record_audio,
+    tool_events: input.toolEvents,
+    world_context: input.worldContext,
+    max_duration_seconds: sessionSeconds(config, input.isPreview),
+    is_preview: input.isPreview,
+    traceparent: context.tracing ? callTraceparent(input.sessionId) : null,
+    transfer: input.transfer ?? null,
+    outreach: input.outreach ?? null,
+    transport: input.transport,
+  };
+}
+
+/** Longest duration of a session, seconds. */
+export function sessionSeconds(config: AgentConfig, isPreview: boolean): number {
+  const { max_duration_seconds: seconds } = config.conversation;
+  return isPreview ? Math.min(PREVIEW_SECONDS, seconds) : seconds;
+}
+
+/** Throws `InvalidRequest` when `variables.on_missing` is `reject` and a text of the call names a variable without a value (supplement 2.3). */
+export function refuseMissingVariables(plan: CallPlan): void {
+  if (plan.config.variables.on_missing !== 'reject') return;
+  const missing = spokenTexts(plan).some((text) =>
+    [...text.matchAll(/\{\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}/g)].some(([, name]) => !Object.hasOwn(plan.variables, name ?? '')),
+  );
+  if (missing) throw invalidField(['dynamic_variables'], 'a variable the agent requires has no value');
+}
+
+/** Digits grouped as they are read out: `+1; 4 1 5; 5 5 5; 0 1 2 3` (supplement 4.3). */
+export function spokenNumber(number: string): string {
+  if (!isE164(number)) return '';
+  const digits = number.slice(1);
+  const [country, rest] = digits.startsWith('1') && digits.length === 11 ? ['1', digits.slice(1)] : [digits.slice(0, 2), digits.slice(2)];
+  const groups: string[] = [];
+  for (let at = 0; at < rest.length; ) {
+    const left = rest.length - at;
+    const size = left <= 4 ? left : 3;
+    groups.push([...rest.slice(at, at + size)].join(' '));
+    at += size;
+  }
+  return [`+${country}`, ...groups].join('; ');
+}
+
+const parsedConfigs = new WeakMap<object, AgentConfig>();
+
+/** Stored configurations as this release reads them; the live version of an agent is the same object for every call. */
+function parsedConfig(stored: AgentConfig): AgentConfig {
+  const known = parsedConfigs.get(stored);
+  if (known) return known;
+  const parsed = agentConfig.parse(stored);
+  parsedConfigs.set(stored, parsed);
+  return parsed;
+}
+
+function withOverrides(config: AgentConfig, overrides: Overrides): AgentConfig {
+  const { first_message, first_message_prompt, system_prompt, voice_id, language } = overrides;
+  return {
+    ...config,
+    prompt: {
+      ...config.prompt,
+      ...(system_prompt === undefined ? {} : { system_prompt }),
+      ...(first_message === undefined ? {} : { first_message, first_message_mode: 'fixed' as const }),
+      ...(first_message_prompt === undefined ? {} : { first_message_prompt, first_message_mode: 'prompt' as const }),
+    },
+    voice: {
+      ...config.voice,
+      ...(voice_id === undefined ? {} : { voice_id }),
+      ...(language === undefined ? {} : { speaking_language: language }),
+    },
+  };
+}
+
+function systemVariablesOf(context: Pick<Context, 'clock'>, input: PlanInput, config: AgentConfig): SystemVariables {
+  const timezone = input.timezone ?? 'UTC';
+  // History keeps what the carrier said; the agent is only told what is a number (supplement 2.5).
+  const caller = isE164(input.callerNumber) ? input.callerNumber : '';
+  return {
+    channel: input.channel,
+    timezone,
+    today: dateIn(timezone, context.clock.wallTime()),
+    language: config.voice.speaking_language,
+    caller_number: caller,
+    dialed_number: input.dialedNumber,
+    caller_number_spoken: spokenNumber(caller),
+  };
+}
+
+/** The texts that are rendered when a call begins (supplement 4.3); a tool's missing value is empty whatever `on_missing` says. */
+function spokenTexts(plan: CallPlan): string[] {
+  const { prompt, conversation } = plan.config;
+  const opening = { off: [], fixed: [prompt.first_message], prompt: [prompt.first_message_prompt] }[prompt.first_message_mode];
+  const phone =
+    plan.channel === 'web_voice'
+      ? []
+      : conversation.transfer_destinations.flatMap((destination) => [destination.announcement_message, destination.warm_briefing_instructions]);
+  const voicemail = plan.channel === 'phone_outbound' ? [conversation.outbound.voicemail.message] : [];
+  const disclosure = plan.outreach ? [plan.outreach.disclosure] : [];
+  return [prompt.system_prompt, ...disclosure, ...opening, ...phone, ...voicemail];
+}
+
+function openedOrNull(context: Pick<Context, 'secretBox'>, sealed: string | null): string | null {
+  return sealed === null ? null : context.secretBox.open(sealed);
+}

@@ -1,0 +1,81 @@
+/** The money of a session (running.md "Charging"): intent first, then the charge, then the session; at its end the rest is settled. Every step can be repeated. */
+import { type Fault, fault } from '#config/errors.ts';
+import { type Context, now } from '../../platform/context.ts';
+import type { SessionBilling, SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { TakenBy } from './session-machine.ts';
+import { changeKnownSession, changeNewSession, changeSession, loadSession } from './session-store.ts';
+
+/** What a new session of this kind is charged: the price of its first minute, phone surcharge included; previews are free. */
+export function openingBilling(
+  context: Pick<Context, 'settings' | 'clock'>,
+  channel: SessionDocument['channel'],
+  isPreview: boolean,
+): SessionBilling {
+  const { PRICE_CALL_PER_MINUTE, PRICE_PHONE_PER_MINUTE } = context.settings;
+  const price = PRICE_CALL_PER_MINUTE + (channel === 'web_voice' ? 0 : PRICE_PHONE_PER_MINUTE);
+  const isFree = isPreview || price === 0;
+  return { state: isFree ? 'free' : 'hold_due', at: now(context), price_per_minute: isFree ? 0 : price, hold: isFree ? 0 : price, due: 0 };
+}
+
+/**
+ * Charges a session that was stored as `creating`. Throws `Fault('out_of_credit')`, leaving nothing behind.
+ * Whatever else fails until it is confirmed is swept: charged and never confirmed means given back.
+ */
+export async function postHold(context: Context, draft: SessionDocument): Promise<void> {
+  if (draft.billing.state !== 'hold_due') return;
+  try {
+    const entry = await context.ledger.post({
+      userId: draft.user_id,
+      key: holdKey(draft._id),
+      kind: 'hold',
+      amountMicros: -draft.billing.hold,
+      floorMicros: 0,
+    });
+    if (entry.kind === 'void') throw fault('database_unavailable');
+  } catch (error) {
+    if (isOutOfCredit(error)) await context.models.sessions.deleteOne({ _id: draft._id, 'billing.state': 'hold_due' });
+    throw error;
+  }
+}
+
+/** Says that a session is charged, and which worker has it when one does. Throws `database_unavailable` when it was swept meanwhile, its charge given back. */
+export async function confirmSession(context: Context, draft: SessionDocument, taken?: TakenBy): Promise<SessionDocument> {
+  const opened = await changeNewSession(context, draft, { type: 'hold.posted', at: now(context), ...(taken && { taken }) });
+  if (!opened) throw fault('database_unavailable');
+  context.metrics.callsCreated.inc({ channel: opened.channel });
+  return opened;
+}
+
+/** Posts what a finished session is due; does nothing when there is nothing left to do. */
+export async function settleSession(
+  context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing'>,
+  sessionId: string,
+): Promise<void> {
+  const session = await loadSession(context, sessionId);
+  if (session?.billing.state !== 'settle_due') return;
+  if (session.billing.due !== 0) {
+    await context.ledger.post({ userId: session.user_id, key: `s:${sessionId}:settle`, kind: 'settle', amountMicros: session.billing.due });
+  }
+  await changeKnownSession(context, session, { type: 'settled', at: now(context) });
+}
+
+/** Gives back the charge of a creation that nobody finished: a zero entry under the hold's key keeps a late hold out, or finds the one that is there. */
+export async function voidHold(
+  context: Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'ledger' | 'metrics' | 'tracing'>,
+  session: SessionDocument,
+): Promise<void> {
+  const held =
+    session.billing.state === 'hold_due'
+      ? -(await context.ledger.post({ userId: session.user_id, key: holdKey(session._id), kind: 'void', amountMicros: 0 })).amountMicros
+      : 0;
+  await changeSession(context, session._id, { type: 'hold.voided', at: now(context), held });
+  await settleSession(context, session._id);
+}
+
+function holdKey(sessionId: string): string {
+  return `s:${sessionId}:hold`;
+}
+
+function isOutOfCredit(error: unknown): error is Fault {
+  return error instanceof Error && 'code' in error && error.code === 'out_of_credit';
+}

@@ -1,0 +1,167 @@
+/** `POST /v1/agent/sessions`, by key and by public pages without one (S§5.4, supplement 4.1, 4.4), and the exchange of offer and answer of a web session. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { Fault, type FaultCode, fault } from '#config/errors.ts';
+import { findCalledAgent } from '../../catalogue/agents/agent-store.ts';
+import { newestVersion } from '../../catalogue/agents/newest-version.ts';
+import { requirePublicOrigin } from '../../catalogue/agents/public-origin.ts';
+import { loadPublished, type PublishedAgent } from '../../catalogue/agents/publish.ts';
+import { type Context, now } from '../../platform/context.ts';
+import { bearerToken, type Caller, requireBeta } from '../../platform/http/auth.ts';
+import { sendBare } from '../../platform/http/problems.ts';
+import { type ApiServer, answerPreflight } from '../../platform/http/server.ts';
+import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { isLive } from '../../platform/store/session-status.ts';
+import { type Overrides, overrideFields } from '../plans/build-plan.ts';
+import { createWebSession, type WebSession, webSessionRecord } from './create-session.ts';
+import { checkPromptLength, type SessionRequest, sessionBody } from './session-request.ts';
+import { loadSession } from './session-store.ts';
+import { isTokenOf } from './web-transport.ts';
+
+/** Windows of the public rates are clock minutes (S§7, running.md "Sessions"). */
+const RATE_WINDOW_MS = 60_000;
+/** An SDP with many candidates is a few kilobytes. */
+const MAX_SDP_CHARS = 200_000;
+/** What a page without a key may override, whatever the agent allows (supplement 4.1). */
+const PUBLIC_OVERRIDES = new Set<string>(['language', 'voice_id']);
+
+const sessionPath = z.object({ session_id: z.string() });
+/** A browser's offer. */
+export const offerBody = z.strictObject({ sdp: z.string().min(1).max(MAX_SDP_CHARS), type: z.literal('offer') });
+
+/** Registers session creation and the WebRTC exchange. */
+export function registerCreateSessionRoutes(app: ApiServer, context: Context): void {
+  answerPreflight(app, '/v1/agent/sessions', 'POST');
+  answerPreflight(app, '/v1/agent/sessions/:session_id/webrtc', 'POST');
+
+  app.post(
+    '/v1/agent/sessions',
+    {
+      config: { access: 'optional', anyOrigin: true },
+      // Before the body is read: the order of checks puts the beta refusal first.
+      onRequest: async (request) => {
+        if (request.caller) requireBeta(context, request.caller);
+      },
+      schema: { tags: ['sessions'], body: sessionBody, response: { 201: webSessionRecord } },
+    },
+    async (request, reply) => {
+      const { agent_id: agentId, ...wanted } = request.body;
+      await checkPromptLength(wanted);
+      const created = request.caller
+        ? await createByKey(context, request.caller, agentId, wanted)
+        : await createPublicly(context, { origin: request.headers.origin, ip: request.ip }, agentId, wanted);
+      request.createdSession = created.session_id;
+      return reply.code(201).send(created);
+    },
+  );
+
+  app.post(
+    '/v1/agent/sessions/:session_id/webrtc',
+    {
+      config: { access: 'none', anyOrigin: true },
+      onRequest: (request, reply) => authenticateClient(context, request as FastifyRequest<{ Params: z.output<typeof sessionPath> }>, reply),
+      schema: {
+        tags: ['sessions'],
+        params: sessionPath,
+        body: offerBody,
+        response: { 200: z.object({ sdp: z.string(), type: z.literal('answer') }) },
+      },
+    },
+    async (request) => {
+      const session = await loadSession(context, request.params.session_id);
+      if (!session || !isJoinable(context, session)) throw fault('session_ended');
+      if (!session.worker) throw fault('gateway_unreachable');
+      const key = { sessionId: session._id, epoch: session.epoch };
+      const answer = await context.dispatch.offerWebrtc(session.worker.instance_id, key, request.body.sdp);
+      return { sdp: answer.sdp, type: 'answer' as const };
+    },
+  );
+}
+
+async function createByKey(context: Context, caller: Caller, agentId: string, request: SessionRequest): Promise<WebSession> {
+  const [agent, version] = await Promise.all([findCalledAgent(context, caller.teamId, agentId), newestVersion(context, agentId)]);
+  return loggingRefusals(context, { kind: 'session', teamId: agent.team_id, agentId }, async () => {
+    requireAllowed(agent, request.overrides ?? {});
+    requireServing(agent, version);
+    return createWebSession(context, { agent, version, payer: caller, source: 'api_key', isPreview: false, request });
+  });
+}
+
+/** Why an owner cannot serve (S§7). */
+const OWNERS_REASONS: ReadonlySet<FaultCode> = new Set(['out_of_credit', 'daily_cap_reached', 'concurrent_calls_reached']);
+
+/** Whoever opens a public page. */
+interface Visitor {
+  readonly origin: string | undefined;
+  readonly ip: string;
+}
+
+async function createPublicly(context: Context, client: Visitor, agentId: string, request: SessionRequest): Promise<WebSession> {
+  if (typeof request.name === 'string') throw fault('name_not_allowed');
+  const forbidden = Object.entries(request.overrides ?? {}).find(([field, value]) => value !== undefined && !PUBLIC_OVERRIDES.has(field));
+  if (forbidden) throw fault('override_not_allowed', { field: forbidden[0] });
+  const published = await loadPublished(context, agentId);
+  if (!published) throw fault('not_found');
+  return loggingRefusals(context, { kind: 'public_session', teamId: published.agent.team_id, agentId }, () =>
+    createForVisitor(context, client, published, request),
+  );
+}
+
+async function createForVisitor(context: Context, client: Visitor, { agent, version }: PublishedAgent, request: SessionRequest): Promise<WebSession> {
+  requirePublicOrigin(agent, client.origin);
+  await countAttempt(context, agent._id, client.ip);
+  requireAllowed(agent, request.overrides ?? {});
+  requireServing(agent, version);
+  try {
+    return await createWebSession(context, { agent, version, payer: { userId: agent.user_id }, source: 'public', isPreview: false, request });
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'share_of_workers') throw fault('no_capacity', {}, { cause: error });
+    // Why the owner cannot serve is none of the visitor's business (S§7).
+    if (error instanceof Fault && OWNERS_REASONS.has(error.code)) throw fault('agent_unavailable', {}, { cause: error });
+    throw error;
+  }
+}
+
+/** Every attempt that passed the origin check counts, in both windows. */
+async function countAttempt(context: Context, agentId: string, ip: string): Promise<void> {
+  const { PUBLIC_RATE_PER_AGENT, PUBLIC_RATE_PER_IP } = context.settings;
+  const [byAgent, byIp] = await Promise.all([
+    context.coordination.hit(`public-agent:${agentId}`, PUBLIC_RATE_PER_AGENT, RATE_WINDOW_MS),
+    context.coordination.hit(`public-ip:${ip}`, PUBLIC_RATE_PER_IP, RATE_WINDOW_MS),
+  ]);
+  const refused = [byAgent, byIp].find((window) => !window.allowed);
+  if (refused) throw fault('rate_limited', { seconds: Math.ceil(refused.resetMs / 1000) });
+}
+
+function requireAllowed(agent: AgentDocument, overrides: Overrides): void {
+  const refused = overrideFields(overrides).find((field) => !agent.overrides_allowed.includes(field));
+  if (refused) throw fault('override_not_allowed', { field: refused });
+}
+
+function requireServing(agent: AgentDocument, version: VersionDocument | null): asserts version is VersionDocument {
+  if (!version) throw fault('agent_not_published');
+  if (agent.status === 'archived') throw fault('agent_archived');
+}
+
+/** The token of a session is the key to it; an unknown session and a wrong token look the same. */
+async function authenticateClient(
+  context: Context,
+  request: FastifyRequest<{ Params: z.output<typeof sessionPath> }>,
+  reply: FastifyReply,
+): Promise<FastifyReply | undefined> {
+  const token = bearerToken(request.headers.authorization);
+  if (token === null) {
+    sendBare(reply, 401);
+    return reply;
+  }
+  const session = await loadSession(context, request.params.session_id);
+  if (!isTokenOf(session?.token_hash, token)) throw fault('invalid_token');
+  return undefined;
+}
+
+function isJoinable(context: Context, session: SessionDocument): boolean {
+  return isLive(session.status) && (session.status !== 'pending' || session.expires_at > now(context));
+}

@@ -1,0 +1,100 @@
+/** Creates a web session: plan, charge, worker, transport. Called for keys, public pages and previews; the differences are theirs, not here. */
+import { z } from 'zod';
+import { type Payer, withinLimits } from '../../accounts/limits/spend-limits.ts';
+import { withinShare } from '../../accounts/limits/web-shares.ts';
+import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
+import { type Context, newId } from '../../platform/context.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { buildPlan, refuseMissingVariables, sessionSeconds } from '../plans/build-plan.ts';
+import { sessionTimezone } from '../plans/session-timezone.ts';
+import { sessionDraft } from './new-session.ts';
+import { assignSession, openPlacedSession } from './place-session.ts';
+import type { SessionRequest } from './session-request.ts';
+import { chooseTransport, webGrant } from './web-transport.ts';
+
+/** A checked request for a web session. */
+export interface WebSessionInput {
+  readonly agent: AgentDocument;
+  readonly version: VersionDocument;
+  readonly payer: Payer;
+  readonly source: SessionDocument['source'];
+  readonly isPreview: boolean;
+  readonly request: SessionRequest;
+}
+
+const joining = { session_id: z.string(), expires_at: z.iso.datetime(), max_duration_seconds: z.number().int() };
+/** What a client needs to connect (S§4.11, supplement 4.1). */
+export const webSessionRecord = z.discriminatedUnion('transport', [webGrant.options[0].extend(joining), webGrant.options[1].extend(joining)]);
+export type WebSession = z.output<typeof webSessionRecord>;
+
+/** Creates the session. Throws `InvalidRequest`, `too_many_at_once`, `too_many_a_minute`, `daily_cap_reached`, `concurrent_calls_reached`, `out_of_credit`, `no_capacity`, `draining`, `gateway_unreachable`; nothing stays charged then. */
+export async function createWebSession(context: Context, input: WebSessionInput): Promise<WebSession> {
+  const { agent, payer } = input;
+  const sessionId = newId();
+  const kind = input.isPreview ? 'preview' : input.source === 'public' ? 'visitor' : 'own';
+  return withinShare(context, { sessionId, userId: payer.userId, kind }, () =>
+    input.isPreview ? create(context, sessionId, input) : withinLimits(context, { agent, payer, sessionId }, () => create(context, sessionId, input)),
+  );
+}
+
+async function create(context: Context, sessionId: string, input: WebSessionInput): Promise<WebSession> {
+  const { agent, version, request } = input;
+  const timezone = sessionTimezone({
+    requested: request.timezone ?? null,
+    agent: version.config.conversation.timezone,
+    client: request.client_timezone ?? null,
+    phoneNumber: '',
+  });
+  const maxSeconds = sessionSeconds(version.config, input.isPreview);
+  const transport = await chooseTransport(context, sessionId, maxSeconds);
+  const plan = buildPlan(context, {
+    sessionId,
+    agent,
+    version,
+    knowledge: await plannedKnowledge(context, version),
+    channel: 'web_voice',
+    transport: transport.plan,
+    timezone,
+    callerNumber: '',
+    dialedNumber: '',
+    overrides: request.overrides ?? {},
+    variables: request.dynamic_variables ?? {},
+    endUserId: request.end_user_id ?? null,
+    llmExtraBody: request.llm_extra_body ?? null,
+    recordAudio: request.record_audio ?? null,
+    toolEvents: request.tool_events,
+    worldContext: request.world_context,
+    isPreview: input.isPreview,
+  });
+  refuseMissingVariables(plan);
+  const draft = sessionDraft(context, {
+    sessionId,
+    agent,
+    version,
+    userId: input.payer.userId,
+    channel: 'web_voice',
+    source: input.source,
+    direction: 'inbound',
+    isPreview: input.isPreview,
+    name: request.name ?? null,
+    timezone,
+    endUserId: request.end_user_id ?? null,
+    metadata: request.metadata ?? {},
+    callerNumber: null,
+    dialedNumber: null,
+    sipCallId: null,
+    recordAudio: plan.record_audio,
+    tokenHash: transport.tokenHash,
+    room: transport.room,
+  });
+  await assignSession(context, await openPlacedSession(context, draft, { kind: 'web', plan }), plan, transport.prepare);
+  context.logger.info({ sessionId, agentId: agent._id, source: input.source }, 'session created');
+  return {
+    session_id: sessionId,
+    expires_at: draft.expires_at.toISOString(),
+    max_duration_seconds: maxSeconds,
+    ...transport.grant,
+  };
+}

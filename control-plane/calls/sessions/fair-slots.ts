@@ -1,0 +1,144 @@
+/** Asks the workers for a session's slot, unless its account would take the last ones from the others. */
+import { fault } from '#config/errors.ts';
+import type { Context } from '../../platform/context.ts';
+import type { JobOffer, Placement } from '../../platform/dispatch.ts';
+import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
+import { isLastTenth, mayTakeLast } from '../workers/slots.ts';
+
+/** A session is stored with its worker long before that. */
+const STORED_AFTER_MS = 10_000;
+/** How long a count of everybody's slots stands: whoever is refused asks often, and a count reads every session that holds one. */
+const TALLY_MS = 1_000;
+const RETRY_SECONDS = 10;
+
+type Parts = Pick<Context, 'dispatch' | 'models' | 'clock'>;
+
+/** A session that is being placed by this process, or was a moment ago. */
+interface Placing {
+  readonly userId: string;
+  /** When its worker took it. */
+  takenMs: number | null;
+}
+
+/** What the store held at one moment, without what was being placed then. */
+interface Tally {
+  readonly atMs: number;
+  readonly stored: Promise<{ readonly slots: ReadonlyMap<string, number>; readonly accounts: number }>;
+}
+
+/** What one process knows of the slots; the tallies by the workers they are about. */
+interface Known {
+  readonly placing: Map<string, Placing>;
+  readonly tallies: Map<string, Tally>;
+}
+
+const knownOf = new WeakMap<Context['models'], Known>();
+
+/** Throws `share_of_workers` when a session of this account would be refused now. Cheaper than `placeFairly`, as nothing is stored and charged yet; it decides nothing for later. */
+export async function requireShare(context: Parts, kind: JobOffer['kind'], userId: string): Promise<void> {
+  const known = knownIn(context);
+  await refuseLastTenth(context, known, { kind, userId, others: [...known.placing.values()] });
+}
+
+/** Places a session of this account. Throws `share_of_workers`, and what `Dispatch.place` throws. */
+export async function placeFairly(context: Parts, offer: JobOffer, userId: string): Promise<Placement> {
+  const known = knownIn(context);
+  const { placing } = known;
+  const others = [...placing.values()];
+  const own: Placing = { userId, takenMs: null };
+  placing.set(offer.sessionId, own);
+  try {
+    await refuseLastTenth(context, known, { kind: offer.kind, userId, others, own });
+    const placement = await context.dispatch.place(offer);
+    own.takenMs = context.clock.now();
+    return placement;
+  } catch (error) {
+    placing.delete(offer.sessionId);
+    throw error;
+  }
+}
+
+function knownIn({ models, clock }: Parts): Known {
+  const known = knownOf.get(models) ?? { placing: new Map<string, Placing>(), tallies: new Map<string, Tally>() };
+  knownOf.set(models, known);
+  forgetOld(known, clock.now());
+  return known;
+}
+
+interface Asking {
+  readonly kind: JobOffer['kind'];
+  readonly userId: string;
+  /** Being placed when this one asked. */
+  readonly others: readonly Placing[];
+  /** Its own entry among those being placed, once it has one. */
+  readonly own?: Placing;
+}
+
+async function refuseLastTenth(context: Parts, known: Known, { kind, userId, others, own }: Asking): Promise<void> {
+  const { capacity, free, instanceIds } = context.dispatch.slots(kind);
+  const asking = others.filter(({ takenMs }) => takenMs === null).length;
+  // Whoever holds none may always.
+  if (!isLastTenth({ capacity, free }, asking) || !(await holdsAny(context, userId, others))) return;
+  const { held, accounts } = await heldSlots(context, known, { instanceIds, except: own });
+  if (!mayTakeLast(userId, held, accounts)) throw fault('share_of_workers', { seconds: RETRY_SECONDS });
+}
+
+function forgetOld({ placing, tallies }: Known, nowMs: number): void {
+  for (const [id, { takenMs }] of placing) if (takenMs !== null && nowMs - takenMs > STORED_AFTER_MS) placing.delete(id);
+  for (const [workers, { atMs }] of tallies) if (nowMs - atMs >= TALLY_MS) tallies.delete(workers);
+}
+
+/** Counted in the index alone: no session is read for it. */
+async function holdsAny({ models }: Parts, userId: string, placing: readonly Placing[]): Promise<boolean> {
+  if (placing.some((other) => other.userId === userId)) return true;
+  return (await models.sessions.countDocuments({ user_id: userId, status: { $in: [...LIVE_STATUSES] } })) > 0;
+}
+
+/** Which slots count: those on these workers, and those on their way but one. */
+interface Where {
+  readonly instanceIds: readonly string[];
+  readonly except: Placing | undefined;
+}
+
+/** How many slots each account holds, those on their way included, and how many accounts there are. */
+async function heldSlots(context: Parts, known: Known, { instanceIds, except }: Where) {
+  const { atMs, stored } = tallyOf(context, known, instanceIds);
+  const { slots, accounts } = await stored;
+  const held = new Map(slots);
+  for (const other of known.placing.values()) {
+    if (other !== except && isMissingIn(atMs, other)) held.set(other.userId, (held.get(other.userId) ?? 0) + 1);
+  }
+  return { held, accounts };
+}
+
+function tallyOf(context: Parts, { placing, tallies }: Known, instanceIds: readonly string[]): Tally {
+  const workers = instanceIds.join();
+  const atMs = context.clock.now();
+  const tally = tallies.get(workers) ?? {
+    atMs,
+    stored: countStored(
+      context,
+      instanceIds,
+      [...placing].filter(([, other]) => isMissingIn(atMs, other)).map(([id]) => id),
+    ),
+  };
+  tallies.set(workers, tally);
+  tally.stored.catch(() => tallies.delete(workers));
+  return tally;
+}
+
+/** True of what a tally of this moment leaves out; it is known here for as long as the tally stands. */
+function isMissingIn(tallyMs: number, { takenMs }: Placing): boolean {
+  return takenMs === null || takenMs > tallyMs - STORED_AFTER_MS + TALLY_MS;
+}
+
+async function countStored({ models }: Parts, instanceIds: readonly string[], leftOut: readonly string[]): Promise<Awaited<Tally['stored']>> {
+  const [slots, accounts] = await Promise.all([
+    models.sessions.aggregate<{ _id: string; slots: number }>([
+      { $match: { 'worker.instance_id': { $in: instanceIds }, status: { $in: [...LIVE_STATUSES] }, _id: { $nin: leftOut } } },
+      { $group: { _id: '$user_id', slots: { $sum: 1 } } },
+    ]),
+    models.users.estimatedDocumentCount(),
+  ]);
+  return { slots: new Map(slots.map((each) => [each._id, each.slots])), accounts };
+}

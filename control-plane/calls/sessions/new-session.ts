@@ -1,0 +1,122 @@
+/** What a session is stored as when it is opened, and its plan beside it for what comes later (analysis). */
+import { type CallPlan, callPlan } from '#config/call-plan.ts';
+import { type Context, now } from '../../platform/context.ts';
+import { toJsonText } from '../../platform/store/json-text.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import { type SessionAttachment, type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { openingBilling } from './charge.ts';
+import { sealerOf } from './session-store.ts';
+import { attach } from './timeline.ts';
+
+/** What tells one new session from another. */
+export interface NewSession {
+  readonly sessionId: string;
+  readonly agent: AgentDocument;
+  readonly version: VersionDocument;
+  /** Who pays. */
+  readonly userId: string;
+  readonly channel: SessionDocument['channel'];
+  readonly source: SessionDocument['source'];
+  readonly direction: SessionDocument['direction'];
+  readonly isPreview: boolean;
+  readonly name: string | null;
+  readonly timezone: string | null;
+  readonly endUserId: string | null;
+  readonly metadata: Record<string, unknown>;
+  readonly callerNumber: string | null;
+  readonly dialedNumber: string | null;
+  readonly sipCallId: string | null;
+  /** What the INVITE of an inbound call said of the caller, and its X- headers; names in lower case. */
+  readonly sipHeaders?: Readonly<Record<string, string>>;
+  readonly recordAudio: boolean;
+  readonly tokenHash: string | null;
+  /** Its LiveKit room. */
+  readonly room?: string | null;
+}
+
+/** The document of a session that is about to be charged. */
+export function sessionDraft(context: Context, input: NewSession): SessionDocument {
+  const at = now(context);
+  const { agent, version } = input;
+  const { sealer, wrappedKey } = context.dataKeys.create(input.sessionId);
+  return {
+    _id: input.sessionId,
+    team_id: agent.team_id,
+    workspace_id: agent.workspace_id,
+    user_id: input.userId,
+    agent_id: agent._id,
+    agent_name: agent.name,
+    version_id: input.isPreview ? '' : version._id,
+    config_hash: version.config_hash,
+    name: input.name,
+    channel: input.channel,
+    source: input.source,
+    direction: input.direction,
+    is_preview: input.isPreview,
+    is_listed: !input.isPreview,
+    status: 'creating',
+    end_reason: null,
+    dial_status: null,
+    answered_by: null,
+    caller_number: input.callerNumber,
+    dialed_number: input.dialedNumber,
+    sip_call_id: input.sipCallId,
+    sip_headers: input.sipHeaders ? sealer.seal(JSON.stringify(input.sipHeaders), 'sip_headers') : null,
+    timezone: input.timezone,
+    end_user_id: input.endUserId,
+    metadata: toJsonText(input.metadata),
+    created_at: at,
+    expires_at: new Date(at.getTime() + context.settings.SESSION_JOIN_SECONDS * 1000),
+    started_at: null,
+    ended_at: null,
+    duration_seconds: null,
+    status_at: at,
+    worker: null,
+    epoch: 0,
+    last_seq: 0,
+    billing: openingBilling(context, input.channel, input.isPreview),
+    outbox: [],
+    endpoints: input.isPreview ? [] : endpointsOf(version),
+    wrapped_key: wrappedKey,
+    timeline: [],
+    turns: [],
+    silences: [],
+    takeovers: [],
+    usage: [],
+    media_quality: null,
+    record_audio: input.recordAudio,
+    tracks: [],
+    dialog: null,
+    person: null,
+    analysis: { state: 'none', at, job_id: '', losses: {}, runs: 0, finished_at: null, result: null },
+    token_hash: input.tokenHash,
+    room: input.room ?? null,
+    participants: [],
+  };
+}
+
+/** Keeps a session's plan, sealed; its knowledge stays with the version, and `llm_extra_body` is not stored (supplement 4.1). */
+export async function keepPlan(context: Context, session: SessionDocument, plan: CallPlan): Promise<void> {
+  const sealed = sealerOf(context, session)?.seal(JSON.stringify({ ...plan, knowledge: [], llm_extra_body: null }), 'plan');
+  if (sealed) await attach(context, { _id: planId(session._id), session_id: session._id, sealed });
+}
+
+/** Reads a session's plan; null once its key has been destroyed. */
+export async function readPlan(context: Context, session: SessionDocument): Promise<CallPlan | null> {
+  const kept = await context.models.sessionAttachments.findById(planId(session._id)).lean<SessionAttachment>();
+  const sealer = sealerOf(context, session);
+  return kept && sealer ? callPlan.parse(JSON.parse(sealer.open(toBuffer(kept.sealed), 'plan').toString('utf8'))) : null;
+}
+
+function planId(sessionId: string): string {
+  return `${sessionId}:plan`;
+}
+
+/** The version's endpoints with their sealed secrets: what a session's webhooks go to, whatever becomes of the agent. */
+function endpointsOf(version: VersionDocument): SessionDocument['endpoints'] {
+  return version.config.webhooks.post_call.map(({ url }) => ({
+    url,
+    secret: version.secrets.post_call.find((key) => key.url === url)?.sealed ?? null,
+  }));
+}

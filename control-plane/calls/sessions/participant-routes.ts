@@ -1,0 +1,230 @@
+/**
+ * Colleagues in a running call: let in with a token of their own, hearing caller and agent, and talking with the caller in the agent's place when they want to.
+ * Whatever carries the call, a colleague comes as web clients do: in a LiveKit room they share with the worker where a server is configured, over a direct connection otherwise.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { Fault, fault } from '#config/errors.ts';
+import { participantMode } from '#config/session-events.ts';
+import { type Context, newId } from '../../platform/context.ts';
+import { bearerToken, callerOf } from '../../platform/http/auth.ts';
+import { sendBare } from '../../platform/http/problems.ts';
+import { type ApiServer, answerPreflight } from '../../platform/http/server.ts';
+import { agentIdentity, agentTokenSeconds, participantRoom, type Rooms } from '../../platform/rooms.ts';
+import type { SessionDocument, SessionParticipant, SessionWorker } from '../../platform/store/models/session-model.ts';
+import { offerBody } from './create-session-routes.ts';
+import { findSession } from './find-session.ts';
+import { loadSessionHead, type SessionHead } from './session-store.ts';
+import { hashToken, isTokenOf, newToken, webGrant } from './web-transport.ts';
+
+/** Colleagues one call can be joined by, one after the other. */
+const MOST_PARTICIPANTS = 100;
+/** A colleague's token is used at once. */
+const JOIN_SECONDS = 60;
+/** The worker's token outlives the longest call. */
+const LONGEST_CALL_SECONDS = 3_600;
+
+const sessionPath = z.object({ session_id: z.string() });
+const participantPath = sessionPath.extend({ participant_id: z.string() });
+const joinBody = z
+  .strictObject({
+    /** Who it is, for the timeline. */
+    name: z.string().min(1).max(120).nullable().default(null),
+    mode: participantMode.default('listen'),
+  })
+  .optional();
+const identity = { session_id: z.string(), participant_id: z.string() };
+const participantGrant = z.discriminatedUnion('transport', [webGrant.options[0].extend(identity), webGrant.options[1].extend(identity)]);
+type ParticipantGrant = z.output<typeof participantGrant>;
+
+/** A session that somebody is connected to, and the worker that has it. */
+type RunningSession = SessionHead & { readonly worker: SessionWorker };
+
+/** Registers the routes of colleagues in calls. */
+export function registerParticipantRoutes(app: ApiServer, context: Context): void {
+  registerJoining(app, context);
+  registerChanges(app, context);
+}
+
+function registerJoining(app: ApiServer, context: Context): void {
+  answerPreflight(app, '/v1/agent/sessions/:session_id/participants/:participant_id/webrtc', 'POST');
+
+  app.post(
+    '/v1/agent/sessions/:session_id/participants',
+    {
+      config: { bodyOptional: true },
+      schema: {
+        tags: ['sessions'],
+        summary: 'Lets a colleague into a running call: a token with which they hear caller and agent, and may take the call over',
+        params: sessionPath,
+        body: joinBody,
+        response: { 201: participantGrant },
+      },
+    },
+    async (request, reply) => {
+      const session = runningSession(await findSession(context, callerOf(request).teamId, request.params.session_id));
+      if ((session.participants?.length ?? 0) >= MOST_PARTICIPANTS) throw fault('participants_full');
+      const wanted = request.body ?? { name: null, mode: 'listen' };
+      const grant = context.rooms ? await joinInRoom(context, context.rooms, session, wanted) : await joinDirectly(context, session, wanted);
+      return reply.code(201).send(grant);
+    },
+  );
+
+  app.post(
+    '/v1/agent/sessions/:session_id/participants/:participant_id/webrtc',
+    {
+      config: { access: 'none', anyOrigin: true },
+      onRequest: (request, reply) => authenticateParticipant(context, request as ParticipantRequest, reply),
+      schema: {
+        tags: ['sessions'],
+        summary: 'A colleague’s browser offers its connection, with the token it was given',
+        params: participantPath,
+        body: offerBody,
+        response: { 200: z.object({ sdp: z.string(), type: z.literal('answer') }) },
+      },
+    },
+    async (request) => {
+      const { session_id: sessionId, participant_id: id } = request.params;
+      const session = runningSession(await loadSessionHead(context, sessionId));
+      const participant = session.participants?.find((one) => one.id === id);
+      if (!participant) throw fault('session_ended');
+      const { name, mode } = participant;
+      const connection = { type: 'webrtc' as const, sdp: request.body.sdp };
+      const { sdp } = await context.dispatch.joinParticipant(session.worker.instance_id, keyOf(session), { id, name, mode, connection });
+      if (sdp === null) throw fault('gateway_unreachable');
+      return { sdp, type: 'answer' as const };
+    },
+  );
+}
+
+function registerChanges(app: ApiServer, context: Context): void {
+  app.patch(
+    '/v1/agent/sessions/:session_id/participants/:participant_id',
+    {
+      schema: {
+        tags: ['sessions'],
+        summary: 'Has a connected colleague take the call over from the agent (`take_over`), or hand it back (`listen`)',
+        params: participantPath,
+        body: z.strictObject({ mode: participantMode }),
+        response: { 200: z.object({ participant_id: z.string(), mode: participantMode }) },
+      },
+    },
+    async (request) => {
+      const { session_id: sessionId, participant_id: id } = request.params;
+      const { mode } = request.body;
+      const session = runningSession(await findSession(context, callerOf(request).teamId, sessionId));
+      await context.dispatch.changeParticipant(session.worker.instance_id, keyOf(session), id, mode);
+      // Whoever comes back over a new connection does what they did last.
+      await context.models.sessions.updateOne({ _id: sessionId, 'participants.id': id }, { $set: { 'participants.$.mode': mode } });
+      return { participant_id: id, mode };
+    },
+  );
+
+  app.delete(
+    '/v1/agent/sessions/:session_id/participants/:participant_id',
+    {
+      schema: {
+        tags: ['sessions'],
+        summary: 'Sends a colleague out of a call; the agent goes on if they had taken it over',
+        params: participantPath,
+        response: { 204: z.undefined() },
+      },
+    },
+    async (request, reply) => {
+      const { session_id: sessionId, participant_id: id } = request.params;
+      const session = await findSession(context, callerOf(request).teamId, sessionId);
+      const participant = session.participants?.find((one) => one.id === id);
+      if (!participant) throw fault('not_found');
+      await context.models.sessions.updateOne({ _id: sessionId }, { $pull: { participants: { id } } });
+      // One who is not connected any more has left already.
+      if (isRunning(session)) await context.dispatch.changeParticipant(session.worker.instance_id, keyOf(session), id, 'leave').catch(unlessGone);
+      if (participant.room !== null) await context.rooms?.remove(participant.room);
+      return reply.code(204).send();
+    },
+  );
+}
+
+type Wanted = NonNullable<z.output<typeof joinBody>>;
+type ParticipantRequest = FastifyRequest<{ Params: z.output<typeof participantPath> }>;
+
+/** The colleague's room: the worker joins it before anybody is told of it. Nothing of it stays when that fails. */
+async function joinInRoom(context: Context, rooms: Rooms, session: RunningSession, { name, mode }: Wanted): Promise<ParticipantGrant> {
+  const id = newId();
+  const room = participantRoom(session._id, id);
+  const theirs = `colleague-${id}`;
+  const [token, workersToken] = await Promise.all([
+    rooms.token({ room, identity: theirs, role: 'caller', ttlSeconds: JOIN_SECONDS }),
+    rooms.token({
+      room,
+      identity: agentIdentity(session._id),
+      role: 'agent',
+      ttlSeconds: agentTokenSeconds(JOIN_SECONDS, LONGEST_CALL_SECONDS),
+    }),
+  ]);
+  await keepParticipant(context, session, { id, name, mode, token_hash: null, room });
+  try {
+    await rooms.create(room, JOIN_SECONDS);
+    const connection = { type: 'livekit' as const, url: rooms.url, token: workersToken, identity: theirs };
+    await context.dispatch.joinParticipant(session.worker.instance_id, keyOf(session), { id, name, mode, connection });
+  } catch (error) {
+    await context.models.sessions.updateOne({ _id: session._id }, { $pull: { participants: { id } } });
+    await rooms.remove(room).catch(() => undefined);
+    throw error;
+  }
+  return { transport: 'livekit', livekit_url: rooms.url, token, session_id: session._id, participant_id: id };
+}
+
+async function joinDirectly(context: Context, session: RunningSession, { name, mode }: Wanted): Promise<ParticipantGrant> {
+  const id = newId();
+  const token = newToken();
+  await keepParticipant(context, session, { id, name, mode, token_hash: hashToken(token), room: null });
+  return {
+    transport: 'webrtc',
+    webrtc_url: `${context.publicUrl()}/v1/agent/sessions/${session._id}/participants/${id}/webrtc`,
+    token,
+    ice_servers: [...context.settings.ICE_SERVERS],
+    session_id: session._id,
+    participant_id: id,
+  };
+}
+
+/** A session that ends meanwhile takes nobody in. */
+async function keepParticipant(context: Context, session: RunningSession, participant: SessionParticipant): Promise<void> {
+  const { matchedCount } = await context.models.sessions.updateOne(
+    { _id: session._id, status: { $in: ['active', 'unknown'] } },
+    { $push: { participants: participant } },
+  );
+  if (matchedCount === 0) throw fault('session_ended');
+}
+
+function isRunning(session: SessionHead): session is RunningSession {
+  return (session.status === 'active' || session.status === 'unknown') && session.worker !== null;
+}
+
+/** Throws `call_not_running` before anybody is connected, `session_ended` afterwards. */
+function runningSession(session: SessionHead | SessionDocument | null): RunningSession {
+  if (session && isRunning(session)) return session;
+  throw fault(session?.status === 'pending' ? 'call_not_running' : 'session_ended');
+}
+
+function keyOf({ _id, epoch }: RunningSession): { sessionId: string; epoch: number } {
+  return { sessionId: _id, epoch };
+}
+
+function unlessGone(error: unknown): void {
+  if (error instanceof Fault && error.code === 'not_found') return;
+  throw error;
+}
+
+/** The token is the key; an unknown session or participant and a wrong token look the same. */
+async function authenticateParticipant(context: Context, request: ParticipantRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+  const token = bearerToken(request.headers.authorization);
+  if (token === null) {
+    sendBare(reply, 401);
+    return reply;
+  }
+  const session = await loadSessionHead(context, request.params.session_id);
+  const participant = session?.participants?.find(({ id }) => id === request.params.participant_id);
+  if (!isTokenOf(participant?.token_hash, token)) throw fault('invalid_token');
+  return undefined;
+}

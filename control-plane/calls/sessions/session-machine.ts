@@ -1,0 +1,233 @@
+/**
+ * A session's life as one pure function: status × event → what changes, what it costs, what is told to the world (supplement 3, S§3, running.md "Charging").
+ * Nothing else changes a session's status. The caller stores the change with a compare-and-set on status, epoch and last_seq.
+ */
+
+import { perMinute } from '#config/money.ts';
+import type { AnalysisResult, DialStatus, EndReason } from '#config/session-record.ts';
+import { type Loss, withLoss } from '../../platform/store/losses.ts';
+import type { OutboxEvent, SessionBilling, SessionDocument, SessionWorker } from '../../platform/store/models/session-model.ts';
+import { isLive } from '../../platform/store/session-status.ts';
+
+/** What the machine looks at. */
+export type SessionFacts = Pick<
+  SessionDocument,
+  'status' | 'direction' | 'is_preview' | 'dial_status' | 'started_at' | 'billing' | 'epoch' | 'analysis'
+>;
+
+/** The worker that has accepted a session, and the epoch its reports carry. */
+export interface TakenBy {
+  readonly worker: SessionWorker;
+  readonly epoch: number;
+}
+
+/** A fact about a session, in the past tense. */
+export type SessionEvent =
+  /** The charge of the first minute is in the ledger (or there is nothing to charge); a worker may have accepted it by then. */
+  | { readonly type: 'hold.posted'; readonly at: Date; readonly taken?: TakenBy }
+  /** A creation nobody finished was swept; `held` is what its hold took, 0 when it never came to be. */
+  | { readonly type: 'hold.voided'; readonly at: Date; readonly held: number }
+  /** No worker took it, or none could be reached: the caller was answered 503 or 502. */
+  | { readonly type: 'creation.refused'; readonly at: Date }
+  | { readonly type: 'joined'; readonly at: Date }
+  | { readonly type: 'link.lost'; readonly at: Date }
+  | { readonly type: 'link.back'; readonly at: Date }
+  /** Another worker has taken a call whose own died, or a session whose own died before anybody joined. */
+  | { readonly type: 'taken_over'; readonly at: Date; readonly taken: TakenBy }
+  | { readonly type: 'dialled'; readonly at: Date; readonly dialStatus: DialStatus }
+  | { readonly type: 'ended'; readonly at: Date; readonly reason: EndReason }
+  /** So many workers have died with it that it goes to no other, whether somebody had joined it or not. */
+  | { readonly type: 'given_up'; readonly at: Date }
+  | { readonly type: 'settled'; readonly at: Date }
+  /** Somebody asked for the analysis again. */
+  | { readonly type: 'analysis.requested'; readonly at: Date }
+  /** A worker has taken the analysis; its reports carry this epoch. */
+  | { readonly type: 'analysis.started'; readonly at: Date; readonly worker: SessionWorker; readonly epoch: number; readonly jobId: string }
+  /** Its worker is gone, or has been silent for too long. */
+  | { readonly type: 'analysis.lost'; readonly at: Date; readonly loss: Loss }
+  /** `result` is sealed. */
+  | { readonly type: 'analysis.finished'; readonly at: Date; readonly outcome: AnalysisResult['status']; readonly result: Buffer | null };
+
+/** What an event does to a session. */
+export interface SessionChange {
+  readonly set: Partial<SessionDocument>;
+  /** Events for the outbox, in order. */
+  readonly events: readonly OutboxEvent['event'][];
+}
+
+/** End reasons of sessions nobody ever joined; the others say that somebody had (supplement 3). */
+const NEVER_JOINED: ReadonlySet<EndReason> = new Set(['room_join_timeout', 'cancelled', 'dial_failed']);
+/** The join deadline has passed: no news of a session somebody has joined in the meantime. */
+const JOIN_DEADLINE: ReadonlySet<EndReason> = new Set(['room_join_timeout', 'agent_join_timeout']);
+
+/** The change an event makes, or null when it makes none in this state. */
+export function step(session: SessionFacts, event: SessionEvent): SessionChange | null {
+  const { at } = event;
+  const { status, billing, analysis } = session;
+  switch (event.type) {
+    case 'hold.posted':
+      return when(status === 'creating', {
+        status: 'pending',
+        status_at: at,
+        billing: heldBilling(billing, at),
+        ...(event.taken && { ...event.taken, last_seq: 0 }),
+      });
+    case 'hold.voided':
+      return when(status === 'creating', givenUp(session, at, event.held));
+    case 'creation.refused':
+      return when(status === 'pending', givenUp(session, at, billing.hold));
+    case 'joined':
+      return when(status === 'pending', { status: 'active', status_at: at, started_at: at });
+    case 'link.lost':
+      return when(status === 'active', { status: 'unknown', status_at: at });
+    case 'link.back':
+      return when(status === 'unknown', { status: 'active', status_at: at });
+    case 'taken_over':
+      return when(isLive(status) && event.taken.epoch > session.epoch, {
+        ...event.taken,
+        ...(status === 'unknown' ? { status: 'active', status_at: at } : {}),
+        last_seq: 0,
+      });
+    case 'dialled':
+      return dialled(session, event);
+    case 'ended':
+      return ended(session, event);
+    case 'given_up':
+      return givenUpAfterDeaths(session, at);
+    case 'settled':
+      return when(billing.state === 'settle_due', { billing: { ...billing, state: 'settled', at } });
+    case 'analysis.requested':
+      return when(isRerunnable(analysis.state), { analysis: { ...analysis, state: 'queued', at, losses: {} } });
+    case 'analysis.started':
+      return analysisStarted(session, event);
+    case 'analysis.lost':
+      return when(analysis.state === 'running', {
+        analysis: { ...analysis, state: 'queued', at, losses: withLoss(analysis.losses ?? {}, event.loss) },
+      });
+    case 'analysis.finished':
+      return analysisFinished(session, event);
+    default:
+      return event satisfies never;
+  }
+}
+
+/** A change nobody outside is told of, if it happens. */
+function when(happens: boolean, set: Partial<SessionDocument>): SessionChange | null {
+  return happens ? { set, events: [] } : null;
+}
+
+function isRerunnable(state: SessionDocument['analysis']['state']): boolean {
+  return state === 'skipped' || state === 'error';
+}
+
+function heldBilling(billing: SessionBilling, at: Date): SessionBilling {
+  return billing.state === 'free' ? billing : { ...billing, state: 'held', at };
+}
+
+/** A creation that came to nothing: everything back, no trace in any list. */
+function givenUp(session: SessionFacts, at: Date, held: number): Partial<SessionDocument> {
+  return {
+    status: 'failed',
+    status_at: at,
+    end_reason: 'cancelled',
+    is_listed: false,
+    ended_at: at,
+    billing: dueBilling(session.billing, at, held),
+  };
+}
+
+/**
+ * A dial resolves once; what comes after its first word is not news. Ringing is free: the call begins with the answer (supplement 4.5).
+ * One that was not answered is told with its end, so that the only event of such a call has its end reason (S§6.1).
+ */
+function dialled(session: SessionFacts, { at, dialStatus }: Extract<SessionEvent, { type: 'dialled' }>): SessionChange | null {
+  if (session.direction !== 'outbound' || session.dial_status !== null || !isLive(session.status)) return null;
+  const begins = dialStatus === 'answered' && session.status === 'pending';
+  return {
+    set: { ...dialFields(dialStatus), ...(begins ? { status: 'active', status_at: at, started_at: at } : {}) },
+    events: dialStatus === 'answered' ? tell(session, ['phone_call.dial_finished']) : [],
+  };
+}
+
+function dialFields(dialStatus: DialStatus): Partial<SessionDocument> {
+  return { dial_status: dialStatus, answered_by: dialStatus === 'answered' ? 'unknown' : null };
+}
+
+function ended(session: SessionFacts, event: Extract<SessionEvent, { type: 'ended' }>): SessionChange | null {
+  if (!isLive(session.status)) return null;
+  if (session.started_at !== null && JOIN_DEADLINE.has(event.reason)) return null;
+  return session.started_at === null && event.reason !== 'agent_join_timeout'
+    ? neverJoined(session, event.at, NEVER_JOINED.has(event.reason) ? event.reason : 'cancelled')
+    : joinedAndEnded(session, event);
+}
+
+function givenUpAfterDeaths(session: SessionFacts, at: Date): SessionChange | null {
+  if (!isLive(session.status)) return null;
+  const event = { at, reason: 'internal_error' } as const;
+  return session.started_at === null ? neverJoined(session, at, event.reason) : joinedAndEnded(session, event);
+}
+
+function neverJoined(session: SessionFacts, at: Date, reason: EndReason): SessionChange {
+  const isUnresolvedDial = session.direction === 'outbound' && session.dial_status === null;
+  return {
+    set: {
+      status: 'failed',
+      status_at: at,
+      end_reason: reason,
+      ended_at: at,
+      billing: dueBilling(session.billing, at, session.billing.hold),
+      ...(isUnresolvedDial ? dialFields(reason === 'dial_failed' || reason === 'internal_error' ? 'failed' : 'no_answer') : {}),
+    },
+    events: session.direction === 'outbound' && session.dial_status !== 'answered' ? tell(session, ['phone_call.dial_finished']) : [],
+  };
+}
+
+/** Somebody was there: charged to the second, told to the webhooks, to be analysed. */
+function joinedAndEnded(session: SessionFacts, event: { readonly at: Date; readonly reason: EndReason }): SessionChange {
+  const startedAt = session.started_at ?? event.at;
+  const endedAt = new Date(Math.max(event.at.getTime(), startedAt.getTime()));
+  const seconds = Math.ceil((endedAt.getTime() - startedAt.getTime()) / 1000);
+  const cost = perMinute(session.billing.price_per_minute, seconds);
+  return {
+    set: {
+      status: 'completed',
+      status_at: event.at,
+      end_reason: event.reason,
+      started_at: startedAt,
+      ended_at: endedAt,
+      duration_seconds: seconds,
+      billing: dueBilling(session.billing, event.at, session.billing.hold - cost),
+      analysis: { ...session.analysis, state: 'queued', at: event.at },
+    },
+    events: tell(session, ['call.ended']),
+  };
+}
+
+function analysisStarted(session: SessionFacts, event: Extract<SessionEvent, { type: 'analysis.started' }>): SessionChange | null {
+  const { at, worker, epoch, jobId } = event;
+  const { analysis } = session;
+  return when(analysis.state === 'queued' && epoch > session.epoch, {
+    worker,
+    epoch,
+    last_seq: 0,
+    analysis: { ...analysis, state: 'running', at, job_id: jobId },
+  });
+}
+
+function analysisFinished(session: SessionFacts, event: Extract<SessionEvent, { type: 'analysis.finished' }>): SessionChange | null {
+  if (session.analysis.state !== 'queued' && session.analysis.state !== 'running') return null;
+  const { at, outcome, result } = event;
+  return {
+    set: { analysis: { ...session.analysis, state: outcome, at, finished_at: at, result, runs: session.analysis.runs + 1 } },
+    events: tell(session, ['call.analyzed']),
+  };
+}
+
+function dueBilling(billing: SessionBilling, at: Date, due: number): SessionBilling {
+  return billing.state === 'free' ? billing : { ...billing, state: 'settle_due', at, due };
+}
+
+/** Previews never trigger webhooks (S§6). */
+function tell(session: SessionFacts, events: readonly OutboxEvent['event'][]): readonly OutboxEvent['event'][] {
+  return session.is_preview ? [] : events;
+}

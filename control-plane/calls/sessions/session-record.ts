@@ -1,0 +1,134 @@
+/** A session as the API shows it (supplement 2.5): list row, detail, and its analysis. */
+import { z } from 'zod';
+import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, sessionStatus } from '#config/session-record.ts';
+import type { Context } from '../../platform/context.ts';
+import { agentIdentity, callerIdentity } from '../../platform/rooms.ts';
+import { fromJsonText } from '../../platform/store/json-text.ts';
+import { type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
+import { explainedTurn, explainTurn } from './explain-turn.ts';
+import { turnUsage, usageByTurn } from './llm-usage.ts';
+import { sealerOf } from './session-store.ts';
+import { explainedSilence, explainSilence } from './silences.ts';
+import { readTimeline } from './timeline.ts';
+
+const timestamp = z.iso.datetime();
+const text = z.string().nullable();
+
+/** A row of the list of sessions. */
+export const sessionRecord = z.object({
+  session_id: z.string(),
+  agent_id: z.string(),
+  agent_name: z.string(),
+  name: text,
+  status: sessionStatus,
+  end_reason: endReason.nullable(),
+  source: z.enum(['api_key', 'dashboard', 'public', 'phone']),
+  direction: z.enum(['inbound', 'outbound']),
+  dial_status: dialStatus.nullable(),
+  answered_by: z.literal('unknown').nullable(),
+  caller_number: text,
+  dialed_number: text,
+  sip_call_id: text,
+  timezone: text,
+  created_at: timestamp,
+  started_at: timestamp.nullable(),
+  ended_at: timestamp.nullable(),
+  duration_seconds: z.number().int().nullable(),
+  participant_identity: text,
+  agent_participant_identity: text,
+  agent_joined_at: timestamp.nullable(),
+  metadata: z.record(z.string(), z.unknown()),
+});
+
+/** The analysis of a session as the sessions API shows it: no error, no time (supplement 2.5). */
+const sessionAnalysis = z.object({
+  status: z.enum(['queued', 'running', 'completed', 'skipped', 'error']),
+  summary: analysisResult.shape.summary,
+  data: analysisResult.shape.data,
+  criteria_results: analysisResult.shape.criteria_results,
+});
+
+/** A session with its timeline, analysis and the latency waterfall of every turn. */
+export const sessionDetail = sessionRecord.extend({
+  items: z.array(sessionItem),
+  analysis: sessionAnalysis.nullable(),
+  turns: z.array(explainedTurn),
+  silences: z.array(explainedSilence),
+  llm_usage: z.array(turnUsage),
+  /** Each time another worker took the call over: between the two times nobody had it. */
+  takeovers: z.array(z.object({ lost_at: timestamp, taken_over_at: timestamp })),
+  /** Of a phone call that is over; null otherwise. */
+  media_quality: mediaQuality.nullable(),
+  /** What the INVITE of an inbound call said beside its numbers: P-Asserted-Identity, Privacy, Diversion and every X- header, as they came; names in lower case. Null on other sessions. */
+  sip_headers: z.record(z.string(), z.string()).nullable(),
+});
+
+/** Fields a list row does without. */
+export const DETAIL_FIELDS = [
+  ...['timeline', 'turns', 'silences', 'usage', 'takeovers', 'media_quality', 'sip_headers'],
+  ...['dialog', 'person', 'outbox', 'endpoints', 'wrapped_key', 'tracks'],
+] as const;
+
+/** Shows a session in a list. */
+export function toSessionRecord(session: SessionDocument): z.output<typeof sessionRecord> {
+  return {
+    session_id: session._id,
+    agent_id: session.agent_id,
+    agent_name: session.agent_name,
+    name: session.name,
+    status: session.status === 'creating' ? 'pending' : session.status,
+    end_reason: session.end_reason,
+    source: session.source,
+    direction: session.direction,
+    dial_status: session.dial_status,
+    answered_by: session.answered_by,
+    caller_number: session.caller_number,
+    dialed_number: session.dialed_number,
+    sip_call_id: session.sip_call_id,
+    timezone: session.timezone,
+    created_at: session.created_at.toISOString(),
+    started_at: session.started_at?.toISOString() ?? null,
+    ended_at: session.ended_at?.toISOString() ?? null,
+    duration_seconds: session.duration_seconds,
+    participant_identity: session.room === null ? null : callerIdentity(session._id),
+    agent_participant_identity: session.room === null ? null : agentIdentity(session._id),
+    agent_joined_at: session.started_at?.toISOString() ?? null,
+    metadata: fromJsonText(session.metadata),
+  };
+}
+
+/** Shows a session with all that is stored of it. */
+export async function toSessionDetail(context: Context, session: SessionDocument): Promise<z.output<typeof sessionDetail>> {
+  const items = await readTimeline(context, session);
+  return {
+    ...toSessionRecord(session),
+    items,
+    analysis: toAnalysis(context, session),
+    turns: session.turns.map((turn) => explainTurn(turn, items)),
+    silences: (session.silences ?? []).map(explainSilence),
+    llm_usage: usageByTurn(session.usage),
+    takeovers: (session.takeovers ?? []).map((takeover) => ({
+      lost_at: takeover.lost_at.toISOString(),
+      taken_over_at: takeover.taken_over_at.toISOString(),
+    })),
+    // Told by an earlier version it lacks what that did not measure.
+    media_quality: session.media_quality ? mediaQuality.parse(session.media_quality) : null,
+    sip_headers: readSipHeaders(context, session),
+  };
+}
+
+function readSipHeaders(context: Context, session: SessionDocument): Record<string, string> | null {
+  const sealer = sealerOf(context, session);
+  if (!session.sip_headers || !sealer) return null;
+  return z.record(z.string(), z.string()).parse(JSON.parse(sealer.open(toBuffer(session.sip_headers), 'sip_headers').toString('utf8')));
+}
+
+function toAnalysis(context: Context, session: SessionDocument): z.output<typeof sessionAnalysis> | null {
+  const { state, result } = session.analysis;
+  if (state === 'none') return null;
+  const isResult = state !== 'queued' && state !== 'running';
+  const sealer = sealerOf(context, session);
+  if (!isResult || !result || !sealer) return { status: state, summary: null, data: [], criteria_results: [] };
+  const { summary, data, criteria_results } = analysisResult.parse(JSON.parse(sealer.open(toBuffer(result), 'analysis').toString('utf8')));
+  return { status: state, summary, data, criteria_results };
+}

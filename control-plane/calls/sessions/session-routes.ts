@@ -1,0 +1,160 @@
+/** Sessions of a team: list, detail, end (supplement 2.5); previews of an agent's draft (supplement 4.15). */
+import { z } from 'zod';
+import { endReason, sessionStatus } from '#config/session-record.ts';
+import { findAgent } from '../../catalogue/agents/agent-store.ts';
+import { draftVersion } from '../../catalogue/agents/publish.ts';
+import { type Context, now } from '../../platform/context.ts';
+import { callerOf } from '../../platform/http/auth.ts';
+import { listOf, listQuery, numberFilter } from '../../platform/http/lists.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { findPage } from '../../platform/store/find-page.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { isLive } from '../../platform/store/session-status.ts';
+import { carryOn } from './carry-on.ts';
+import { createWebSession, webSessionRecord } from './create-session.ts';
+import { findPreview, findSession } from './find-session.ts';
+import { DETAIL_FIELDS, sessionDetail, sessionRecord, toSessionDetail, toSessionRecord } from './session-record.ts';
+import { checkPromptLength, PLAIN_REQUEST, previewBody } from './session-request.ts';
+import { changeSession } from './session-store.ts';
+
+const sessionPath = z.object({ session_id: z.string() });
+const agentPath = z.object({ agent_id: z.string() });
+
+function commaList<Member extends z.ZodType<unknown, string>>(member: Member) {
+  return z
+    .string()
+    .max(512)
+    .transform((list) => list.split(',').map((entry) => entry.trim()))
+    .pipe(z.array(member));
+}
+
+const sessionsQuery = z.strictObject({
+  ...listQuery,
+  agent_id: z.string().max(64).optional(),
+  status: commaList(sessionStatus).optional(),
+  end_reason: commaList(endReason).optional(),
+  direction: z.enum(['inbound', 'outbound']).optional(),
+  caller_number: z.string().max(64).optional(),
+  sip_call_id: z.string().max(512).optional(),
+  created_after: z.iso.datetime({ offset: true }).optional(),
+  created_before: z.iso.datetime({ offset: true }).optional(),
+});
+
+/** Registers the routes of sessions that exist, and of previews. */
+export function registerSessionRoutes(app: ApiServer, context: Context): void {
+  app.get(
+    '/v1/agent/sessions',
+    { schema: { tags: ['sessions'], querystring: sessionsQuery, response: { 200: listOf('sessions', sessionRecord) } } },
+    async (request) => {
+      const { query } = request;
+      const { rows, ...page } = await findPage(context.models.sessions, {
+        filter: sessionsFilter(callerOf(request).teamId, query),
+        query,
+        without: DETAIL_FIELDS,
+      });
+      return { sessions: rows.map(toSessionRecord), ...page };
+    },
+  );
+
+  app.get(
+    '/v1/agent/sessions/:session_id',
+    { schema: { tags: ['sessions'], params: sessionPath, response: { 200: sessionDetail } } },
+    async (request) => toSessionDetail(context, await findSession(context, callerOf(request).teamId, request.params.session_id)),
+  );
+
+  app.post(
+    '/v1/agent/sessions/:session_id/end',
+    { config: { bodyOptional: true }, schema: { tags: ['sessions'], params: sessionPath, response: { 204: z.undefined() } } },
+    async (request, reply) => {
+      await endSession(context, await findSession(context, callerOf(request).teamId, request.params.session_id));
+      return reply.code(204).send();
+    },
+  );
+
+  app.post(
+    '/v1/agent/agents/:agent_id/preview-sessions',
+    {
+      config: { access: 'beta', bodyOptional: true },
+      schema: { tags: ['sessions'], params: agentPath, body: previewBody, response: { 201: webSessionRecord } },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const body = request.body ?? PLAIN_REQUEST;
+      await checkPromptLength(body);
+      const agent = await findAgent(context, caller.teamId, request.params.agent_id);
+      const version = await draftVersion(context, agent);
+      const created = await createWebSession(context, {
+        agent,
+        version,
+        payer: caller,
+        source: 'dashboard',
+        isPreview: true,
+        request: body,
+      });
+      return reply.code(201).send(created);
+    },
+  );
+
+  app.get(
+    '/v1/agent/agents/:agent_id/preview-sessions/:session_id',
+    {
+      schema: {
+        tags: ['sessions'],
+        summary: 'A preview with its timeline and analysis; previews are in no list',
+        params: agentPath.extend(sessionPath.shape),
+        response: { 200: sessionDetail },
+      },
+    },
+    async (request) => {
+      const { agent_id: agentId, session_id: sessionId } = request.params;
+      return toSessionDetail(context, await findPreview(context, { teamId: callerOf(request).teamId, agentId, sessionId }));
+    },
+  );
+}
+
+/** Ends a session by the API (running.md "Sessions"): a live call by its worker, which reports the end; one nobody joined at once. */
+async function endSession(context: Context, session: SessionDocument): Promise<void> {
+  if (!isLive(session.status)) return;
+  const key = { sessionId: session._id, epoch: session.epoch };
+  if (session.status === 'active' && session.worker) {
+    context.dispatch.end(session.worker.instance_id, key, 'user_hangup');
+    return;
+  }
+  const reason = session.status === 'pending' ? 'cancelled' : 'user_hangup';
+  const ended = await changeSession(context, session._id, { type: 'ended', at: now(context), reason });
+  if (!ended) return;
+  if (session.worker) tellWorker(context, session.worker.instance_id, () => context.dispatch.end(session.worker?.instance_id ?? '', key, reason));
+  await carryOn(context, ended);
+}
+
+/** A worker that cannot be reached learns it when it is back. */
+function tellWorker(context: Context, instanceId: string, tell: () => void): void {
+  try {
+    tell();
+  } catch (error) {
+    context.logger.debug({ err: error, instanceId }, 'worker not reached');
+  }
+}
+
+/** MongoDB uses an index of texts only for a query that says it wants texts. */
+const TEXT = { $type: 'string' } as const;
+
+function sessionsFilter(teamId: string, query: z.output<typeof sessionsQuery>): Record<string, unknown> {
+  const number = query.caller_number;
+  const created = {
+    ...(query.created_after === undefined ? {} : { $gte: new Date(query.created_after) }),
+    ...(query.created_before === undefined ? {} : { $lte: new Date(query.created_before) }),
+  };
+  return {
+    team_id: teamId,
+    is_listed: true,
+    // Said as what is left out, so that the index by status is for those who ask for one.
+    status: query.status === undefined ? { $nin: ['creating', 'pending'] } : { $in: query.status },
+    ...(query.agent_id === undefined ? {} : { agent_id: query.agent_id }),
+    ...(query.end_reason === undefined ? {} : { end_reason: { $in: query.end_reason, ...TEXT } }),
+    ...(query.direction === undefined ? {} : { direction: query.direction }),
+    ...(number === undefined ? {} : { caller_number: { $eq: numberFilter(number), ...TEXT } }),
+    ...(query.sip_call_id === undefined ? {} : { sip_call_id: query.sip_call_id }),
+    ...(Object.keys(created).length === 0 ? {} : { created_at: created }),
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * Applies the session machine's changes to stored sessions: one guarded update holds new status, money due and events to send (store.md).
+ * The guard is status, epoch and last_seq: whoever comes second looks again.
+ */
+import type { WebhookAnalysis } from '#config/webhook-events.ts';
+import type { Context } from '../../platform/context.ts';
+import type { Sealer } from '../../platform/secrets/secret-box.ts';
+import { type OutboxEvent, type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
+import { payloadOf, rankOf } from '../outbox/payload.ts';
+import { type SessionChange, type SessionEvent, step } from './session-machine.ts';
+import { tellSessionNews } from './session-news.ts';
+import { traceSession } from './trace-session.ts';
+
+/** What is written along with a change: more fields, more list entries, or a report's sequence number. */
+export interface Amendment {
+  readonly set?: Partial<SessionDocument>;
+  readonly push?: Readonly<Record<string, readonly unknown[]>>;
+  readonly lastSeq?: number;
+  /** The finished analysis a `call.analyzed` among the events tells of. */
+  readonly analysis?: WebhookAnalysis;
+}
+
+type Parts = Pick<Context, 'models' | 'clock' | 'coordination' | 'dataKeys' | 'metrics' | 'tracing'>;
+
+/** Lists that grow with the call: whoever does not look at them does not have them read and carried over. */
+export const WITHOUT_LISTS = { timeline: 0, turns: 0, silences: 0, usage: 0 } as const;
+
+/** A session without the lists that grow with it. */
+export type SessionHead = Omit<SessionDocument, keyof typeof WITHOUT_LISTS>;
+
+/** Reads a session without the lists that grow with it. */
+export function loadSessionHead(context: Pick<Context, 'models'>, sessionId: string): Promise<SessionHead | null> {
+  return context.models.sessions.findById(sessionId, WITHOUT_LISTS).lean<SessionHead>();
+}
+
+/** Reads a session as stored. */
+export function loadSession(context: Pick<Context, 'models'>, sessionId: string): Promise<SessionDocument | null> {
+  return context.models.sessions.findById(sessionId).lean<SessionDocument>();
+}
+
+/** Applies an event, looking again whenever somebody else was first; null when the session is not there or the event changes nothing in its state. */
+export async function changeSession(context: Parts, sessionId: string, event: SessionEvent): Promise<SessionDocument | null> {
+  for (;;) {
+    const session = await loadSession(context, sessionId);
+    const change = session && step(session, event);
+    if (!session || !change) return null;
+    const changed = await storeChange(context, session, change);
+    if (changed) return changed;
+  }
+}
+
+/** As `changeSession`, from a session that was just read or written: one trip to the database where nobody was in between. */
+export async function changeKnownSession(context: Parts, session: SessionDocument, event: SessionEvent): Promise<SessionDocument | null> {
+  const change = step(session, event);
+  const changed = change && (await storeChange(context, session, change));
+  return changed ?? changeSession(context, session._id, event);
+}
+
+/** As `changeKnownSession`, for the first change of a session this process has inserted: past its guard it is known what is stored then, so nothing is read back. */
+export async function changeNewSession(context: Parts, draft: SessionDocument, event: SessionEvent): Promise<SessionDocument | null> {
+  const change = step(draft, event);
+  if (change && change.events.length === 0) {
+    const guarded = { _id: draft._id, ...guardOf(draft) };
+    const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, { $set: change.set });
+    const stored = { ...draft, ...change.set };
+    if (matchedCount === 1) {
+      tellSessionNews(context, stored);
+      return stored;
+    }
+  }
+  return changeSession(context, draft._id, event);
+}
+
+/** Stores a change computed from `session` as it was read; null when the session has changed since. */
+export async function storeChange(
+  context: Parts,
+  session: SessionDocument,
+  change: SessionChange,
+  amendment: Amendment = {},
+): Promise<SessionDocument | null> {
+  const set = { ...change.set, ...amendment.set };
+  const outbox = outboxEntries(context, { ...session, ...set }, change.events, amendment.analysis ?? null);
+  const push = { ...amendment.push, ...(outbox.length > 0 ? { outbox } : {}) };
+  const update = {
+    ...(Object.keys(set).length > 0 || amendment.lastSeq !== undefined
+      ? { $set: { ...set, ...(amendment.lastSeq === undefined ? {} : { last_seq: amendment.lastSeq }) } }
+      : {}),
+    ...(Object.keys(push).length > 0
+      ? { $push: Object.fromEntries(Object.entries(push).map(([field, entries]) => [field, { $each: entries }])) }
+      : {}),
+  };
+  const stored = await context.models.sessions
+    .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after' })
+    .lean<SessionDocument>();
+  if (stored) tellSessionNews(context, stored);
+  if (stored && (set.status === 'completed' || set.status === 'failed')) {
+    context.metrics.callsEnded.inc({ reason: stored.end_reason ?? 'none' });
+    traceSession(context, stored);
+  }
+  return stored;
+}
+
+/**
+ * Stores what a report adds to a session it changes in nothing else; returns it as it now is, or null when it has changed since it was read.
+ * Past its guard it is known what is stored then, so nothing is read back, and the update goes to the driver as it is: several come for every turn of every call.
+ */
+export async function storeAddition(context: Parts, session: SessionHead, { set, push = {}, lastSeq }: Amendment): Promise<SessionHead | null> {
+  const changed = { ...set, ...(lastSeq === undefined ? {} : { last_seq: lastSeq }) };
+  const lists = Object.entries(push).map(([field, entries]) => [field, { $each: entries }]);
+  const update = { $set: changed, ...(lists.length > 0 ? { $push: Object.fromEntries(lists) } : {}) };
+  const guarded = { _id: session._id, ...guardOf(session) };
+  const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, update);
+  if (matchedCount === 0) return null;
+  const stored = { ...session, ...changed };
+  tellSessionNews(context, stored);
+  return stored;
+}
+
+/** What seals this session's data; null once its key has been destroyed. */
+export function sealerOf(context: Pick<Context, 'dataKeys'>, session: Pick<SessionDocument, '_id' | 'wrapped_key'>): Sealer | null {
+  return session.wrapped_key ? context.dataKeys.open(session._id, toBuffer(session.wrapped_key)) : null;
+}
+
+/** Binds a payload's seal to its event. */
+export function payloadContext(outboxId: string): string {
+  return `payload:${outboxId}`;
+}
+
+function guardOf(session: SessionHead): Record<string, unknown> {
+  return {
+    // What was sealed with a key that has been destroyed meanwhile is not stored.
+    ...(session.wrapped_key === null ? {} : { wrapped_key: { $ne: null } }),
+    status: session.status,
+    epoch: session.epoch,
+    last_seq: session.last_seq,
+    'billing.state': session.billing.state,
+    'analysis.state': session.analysis.state,
+  };
+}
+
+function outboxEntries(
+  context: Parts,
+  session: SessionDocument,
+  events: readonly OutboxEvent['event'][],
+  analysis: WebhookAnalysis | null,
+): OutboxEvent[] {
+  if (events.length === 0 || session.endpoints.length === 0) return [];
+  const sealer = sealerOf(context, session);
+  if (!sealer) return [];
+  return events.map((event) => {
+    const id = event === 'call.analyzed' ? `${session._id}:${event}:${session.analysis.runs}` : `${session._id}:${event}`;
+    return {
+      id,
+      event,
+      rank: rankOf(event, session.analysis.runs),
+      at: new Date(context.clock.wallTime()),
+      payload: sealer.seal(payloadOf(event, session, analysis), payloadContext(id)),
+    };
+  });
+}

@@ -1,0 +1,24 @@
+/** The root span of a call's trace: from the moment it was asked for to its end. What happened in it is told by its worker. */
+import { callTraceparent } from '#config/tracing.ts';
+import type { Context } from '../../platform/context.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+
+/** Records it for a session that has just ended. */
+export function traceSession({ clock, tracing }: Pick<Context, 'clock' | 'tracing'>, session: SessionDocument): void {
+  tracing?.record({
+    name: `session ${session.channel}`,
+    as: callTraceparent(session._id),
+    startMs: session.created_at.getTime(),
+    endMs: session.ended_at?.getTime() ?? clock.wallTime(),
+    attributes: {
+      'parley.session_id': session._id,
+      'parley.agent_id': session.agent_id,
+      'parley.team_id': session.team_id,
+      'parley.status': session.status,
+      'parley.end_reason': session.end_reason,
+      'parley.duration_seconds': session.duration_seconds,
+      'parley.turns': session.turns.length,
+    },
+    error: session.status === 'failed' ? session.end_reason : null,
+  });
+}

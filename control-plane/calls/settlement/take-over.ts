@@ -1,0 +1,147 @@
+/**
+ * Gives the call of a dead worker to another one (design.md §2): the same session under a new epoch, so that whatever the dead one still had on its way changes nothing.
+ * The successor gets the frozen plan and what has been said; a phone call's dialog too, a browser comes back by itself.
+ * A web session nobody has joined yet is placed again as it was created: its caller never learns of it.
+ */
+import type { CallPlan } from '#config/call-plan.ts';
+import { Fault } from '#config/errors.ts';
+import { type Handover, type ReportedDialog, type ReportedPerson, reportedDialog, reportedPerson } from '#config/worker-link.ts';
+import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
+import { type Context, now } from '../../platform/context.ts';
+import { type SessionDocument, type Takeover, toBuffer } from '../../platform/store/models/session-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { readPlan } from '../sessions/new-session.ts';
+import { workerOf } from '../sessions/place-session.ts';
+import { step } from '../sessions/session-machine.ts';
+import { loadSession, sealerOf, storeChange } from '../sessions/session-store.ts';
+import { readTimeline, sealItems } from '../sessions/timeline.ts';
+import { brokenOffItem } from './broken-off.ts';
+
+/** A caller who has heard nothing for this long has hung up, and is not called back. */
+const LOST_FOR_MS = 20_000;
+/** A successor may still be starting, on a busy machine for long; a caller does not wait longer for a word (running.md: 20 s in all). Where none is being started nobody waits. */
+const SEARCH_MS = 12_000;
+const SEARCH_AGAIN_MS = 100;
+
+/** A session whose worker died, and when that was seen. */
+export interface Left {
+  readonly sessionId: string;
+  readonly epoch: number;
+  readonly diedAt: Date;
+}
+
+/** Hands a running call on; false when it cannot be, and is to be settled. */
+export function takeOver(context: Context, left: Left): Promise<boolean> {
+  return findSuccessor(context, left, runningCall);
+}
+
+/** Places a web session whose caller may still join again; false when it cannot be, and is to be ended. */
+export function placeAgain(context: Context, left: Left): Promise<boolean> {
+  return findSuccessor(context, left, awaitedCall);
+}
+
+async function findSuccessor(
+  context: Context,
+  { sessionId, epoch, diedAt }: Left,
+  callOf: (context: Context, session: SessionDocument, diedAt: Date) => Promise<LeftCall | null>,
+): Promise<boolean> {
+  const deadlineMs = context.clock.now() + SEARCH_MS;
+  for (let next = epoch + 1; context.clock.now() < deadlineMs; next++) {
+    const session = await loadSession(context, sessionId);
+    const call = session && (await callOf(context, session, diedAt));
+    if (!call || session.epoch >= next) return false;
+    try {
+      if (!(await hand(context, session, { ...call, epoch: next }))) continue;
+      context.logger.warn({ sessionId }, 'call given to another worker');
+      return true;
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code === 'draining' || !context.dispatch.expectsWorker()) return false;
+      await context.clock.sleep(SEARCH_AGAIN_MS);
+    }
+  }
+  return false;
+}
+
+/** A call without a worker. */
+interface LeftCall {
+  readonly plan: CallPlan;
+  readonly dialog: ReportedDialog | null;
+  readonly person: ReportedPerson | null;
+  readonly lostAt: Date;
+}
+
+/** What the successor of a running call needs; null when the call has not begun, or not everything of it is known. */
+async function runningCall(context: Context, session: SessionDocument, diedAt: Date): Promise<LeftCall | null> {
+  const isRunning = session.status === 'active' || session.status === 'unknown';
+  // A session nobody saw was lost when it was last seen.
+  const lostAt = session.status === 'unknown' ? session.status_at : diedAt;
+  if (!isRunning || context.clock.wallTime() - lostAt.getTime() > LOST_FOR_MS) return null;
+  const plan = await wholePlan(context, session);
+  if (!plan) return null;
+  if (session.channel === 'web_voice') return { plan, dialog: null, person: null, lostAt };
+  const dialog = reportedDialog.nullable().parse(reported(context, session, 'dialog'));
+  const person = reportedPerson.nullable().parse(reported(context, session, 'person'));
+  return dialog === null || dialog.local_party === '' ? null : { plan, dialog, person, lostAt };
+}
+
+/** What was reported last of one of them; null where nothing was, or the session's key has been destroyed. */
+function reported(context: Context, session: SessionDocument, field: 'dialog' | 'person'): unknown {
+  const stored = session[field];
+  const plain = stored && sealerOf(context, session)?.open(toBuffer(stored), field);
+  return plain ? JSON.parse(plain.toString('utf8')) : null;
+}
+
+/** What is placed again; null when nobody may join any more. A phone that rings hangs on the worker that is gone, and is not rung a second time. */
+async function awaitedCall(context: Context, session: SessionDocument, diedAt: Date): Promise<LeftCall | null> {
+  if (session.status !== 'pending' || session.channel !== 'web_voice' || session.expires_at <= now(context)) return null;
+  const plan = await wholePlan(context, session);
+  return plan && { plan, dialog: null, person: null, lostAt: diedAt };
+}
+
+/** The plan as it was kept, with its knowledge; null once its key has been destroyed. */
+async function wholePlan(context: Context, session: SessionDocument): Promise<CallPlan | null> {
+  const plan = await readPlan(context, session);
+  if (!plan) return null;
+  const version = await context.models.versions.findById(session.version_id).lean<VersionDocument>();
+  return { ...plan, knowledge: version ? await plannedKnowledge(context, version) : [] };
+}
+
+/** Places the call and hands it over; false when the session changed meanwhile. Throws a `Fault` when no worker takes it. */
+async function hand(context: Context, session: SessionDocument, call: LeftCall & { readonly epoch: number }): Promise<boolean> {
+  const { plan, dialog, person, epoch, lostAt } = call;
+  const key = { sessionId: session._id, epoch };
+  const placement = await context.dispatch.place({ ...key, kind: dialog ? 'phone' : 'web', sipCallId: null });
+  const brokenOff = brokenOffItem(await readTimeline(context, session), context.dispatch.heardSoFar(session._id));
+  const at = now(context);
+  const change = step(session, { type: 'taken_over', at, taken: { worker: workerOf(placement), epoch } });
+  const sealer = sealerOf(context, session);
+  const timeline = brokenOff && sealer ? [await sealItems(context, sealer, { ...key, seq: 0 }, [brokenOff])] : [];
+  const takeovers: Takeover[] = session.started_at === null ? [] : [{ lost_at: lostAt, taken_over_at: at }];
+  const stored = change && (await storeChange(context, session, change, { push: { timeline, takeovers } }));
+  if (!stored) {
+    context.dispatch.withdraw(placement, key);
+    return false;
+  }
+  if (stored.started_at === null) {
+    context.dispatch.assign(placement, key, plan);
+    return true;
+  }
+  const handover: Handover = {
+    items: await readTimeline(context, stored),
+    was_cut_off: brokenOff !== null,
+    elapsed_ms: Math.max(0, context.clock.wallTime() - stored.started_at.getTime()),
+    lost_at: lostAt.toISOString(),
+    dialog,
+    person,
+  };
+  context.dispatch.assign(placement, key, plan, handover);
+  void sendColleaguesAway(context, stored);
+  return true;
+}
+
+/** Who listened or talked in a room with the dead worker is alone there: they come again. Those on a direct connection do so by themselves. */
+async function sendColleaguesAway({ rooms, logger }: Context, { _id, participants = [] }: SessionDocument): Promise<void> {
+  for (const { room } of participants) {
+    if (room !== null) await rooms?.remove(room).catch((error: unknown) => logger.warn({ err: error, sessionId: _id }, 'a colleague’s room stays'));
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * Sends webhooks (S§6.4, S§6.5): due deliveries are leased, each team a share of the places, posted through the egress guard and signed afresh at each attempt;
+ * a failed one is tried again after 1 s and 5 s, then dropped. A lease that runs out, because its holder was killed, is simply due again.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Timer } from '#config/clock.ts';
+import { LIMITS } from '#config/limits.ts';
+import { callTraceparent } from '#config/tracing.ts';
+import { SIGNATURE_HEADER } from '#config/webhook-events.ts';
+import { type ChoreLoop, createChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type Context, now } from '../../platform/context.ts';
+import type { DeliveryDocument } from '../../platform/store/models/delivery-model.ts';
+import { type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
+import { promoteNext } from '../outbox/relay.ts';
+import { payloadContext, sealerOf } from '../sessions/session-store.ts';
+import { signPayload } from './signature.ts';
+import { Turns } from './turns.ts';
+
+/** Longer than an attempt can take. */
+const LEASE_MS = LIMITS.webhookAttemptMs + 10_000;
+/** Deliveries of other processes are noticed this late at most. */
+const MAX_SLEEP_MS = 5_000;
+/** Nothing of the answer matters but its status. */
+const ANSWER_BYTES = 16 * 1024;
+
+/** Starts the deliverer of a process: sends due deliveries in the background. */
+export function startDeliverer(context: Context): ChoreLoop {
+  const { clock, logger } = context;
+  const inFlight = new Set<Promise<void>>();
+  let alarm: Timer | null = null;
+  const closing = new AbortController();
+
+  const turns = new Turns();
+  let lastServed = '';
+
+  /** Another pass follows where this attempt's end may let another begin, or has set its own time. */
+  function begin(delivery: DeliveryDocument, keys: Promise<SessionKeys>): void {
+    turns.begin(delivery);
+    const attempt = attemptDelivery(context, { delivery, keys }, closing.signal)
+      .catch((error: unknown) => logger.error({ err: error, deliveryId: delivery._id }, 'delivery attempt'))
+      .then((hasNext) => {
+        inFlight.delete(attempt);
+        if (turns.end(delivery) || hasNext) loop.kick();
+      });
+    inFlight.add(attempt);
+  }
+
+  /** An equal share of the places to each team, for as long as there is one with a delivery that may be sent. */
+  async function beginDue(): Promise<void> {
+    let teams = startingAfter(await waitingTeams(context), lastServed);
+    while (teams.length > 0) {
+      const left: string[] = [];
+      const share = Math.ceil(turns.places / teams.length);
+      for (const teamId of teams) if (await beginDueOf(teamId, share)) left.push(teamId);
+      teams = left;
+    }
+  }
+
+  /** Returns whether there may be more than was looked at, or than another process has left us. */
+  async function beginDueOf(teamId: string, share: number): Promise<boolean> {
+    const most = Math.min(share, turns.placesOf(teamId));
+    if (closing.signal.aborted || most === 0) return false;
+    const due = await dueOf(context, { teamId, most, except: turns.busyEndpoints(teamId) });
+    if (due.length === 0) return false;
+    const fitting = turns.fitting(due);
+    const claimed = await claim(context, fitting);
+    const keys = keysOf(context, claimed);
+    for (const delivery of claimed) begin(delivery, keys);
+    lastServed = teamId;
+    return due.length === most || claimed.length < fitting.length;
+  }
+
+  const loop = createChoreLoop('deliveries', logger, async () => {
+    // What waits for a place is looked at when an attempt ends.
+    if (turns.places === 0) return;
+    const since = now(context);
+    await beginDue();
+    const later = { state: 'pending' as const, next_at: { $gt: since } };
+    const next = await context.models.deliveries.findOne(later, { next_at: 1 }).sort({ next_at: 1 }).lean<Pick<DeliveryDocument, 'next_at'>>();
+    const waitMs = next ? next.next_at.getTime() - clock.wallTime() : MAX_SLEEP_MS;
+    alarm?.cancel();
+    alarm = closing.signal.aborted ? null : clock.after(Math.min(Math.max(waitMs, 1), MAX_SLEEP_MS), loop.kick);
+  });
+
+  const stopListening = context.bell.on('deliveries', loop.kick);
+  loop.kick();
+  return {
+    kick: loop.kick,
+    async idle() {
+      await loop.idle();
+      while (inFlight.size > 0) {
+        await Promise.all(inFlight);
+        await loop.idle();
+      }
+    },
+    async close() {
+      closing.abort();
+      stopListening();
+      await loop.close();
+      alarm?.cancel();
+      await Promise.all(inFlight);
+    },
+  };
+}
+
+/** Teams that have a delivery which is neither delivered nor dropped: one look at the index for each. */
+async function waitingTeams({ models }: Pick<Context, 'models'>): Promise<string[]> {
+  const teams: string[] = [];
+  for (;;) {
+    const next = await models.deliveries
+      .findOne({ state: 'pending', team_id: { $gt: teams.at(-1) ?? '' } }, { team_id: 1 })
+      .sort({ team_id: 1 })
+      .lean<Pick<DeliveryDocument, 'team_id'>>();
+    if (!next) return teams;
+    teams.push(next.team_id);
+  }
+}
+
+function startingAfter(teams: readonly string[], last: string): string[] {
+  return [...teams.filter((id) => id > last), ...teams.filter((id) => id <= last)];
+}
+
+/** A team's deliveries that are due, the longest first. */
+function dueOf(
+  { models, clock }: Pick<Context, 'models' | 'clock'>,
+  { teamId, most, except }: { readonly teamId: string; readonly most: number; readonly except: readonly string[] },
+): Promise<DeliveryDocument[]> {
+  return models.deliveries
+    .find({ state: 'pending', team_id: teamId, next_at: { $lte: now({ clock }) }, ...(except.length > 0 && { url: { $nin: except } }) })
+    .sort({ next_at: 1 })
+    .limit(most)
+    .lean<DeliveryDocument[]>();
+}
+
+/** Leases these deliveries as they were read; returns those nobody else has taken since. */
+async function claim(context: Pick<Context, 'models' | 'clock'>, due: readonly DeliveryDocument[]): Promise<DeliveryDocument[]> {
+  if (due.length === 0) return [];
+  const { deliveries } = context.models;
+  const lease = { lease: randomUUID(), next_at: new Date(now(context).getTime() + LEASE_MS) };
+  const claimed = due.map((delivery) => ({ ...delivery, ...lease, attempts: delivery.attempts + 1 }));
+  const updates = due.map((delivery, index) => ({
+    updateOne: {
+      filter: { _id: delivery._id, state: 'pending', lease: delivery.lease, attempts: delivery.attempts },
+      update: { $set: { ...lease, attempts: claimed[index]?.attempts } },
+    },
+  }));
+  const { modifiedCount } = await deliveries.collection.bulkWrite(updates as never, { ordered: false });
+  if (modifiedCount === due.length) return claimed;
+  const mine = await deliveries
+    .find({ lease: lease.lease, _id: { $in: due.map(({ _id }) => _id) } }, { _id: 1 })
+    .lean<Pick<DeliveryDocument, '_id'>[]>();
+  const ids = new Set(mine.map(({ _id }) => _id));
+  return claimed.filter(({ _id }) => ids.has(_id));
+}
+
+/** What opens the payloads of a session, as stored. */
+type SessionKeys = ReadonlyMap<string, Pick<SessionDocument, '_id' | 'wrapped_key'>>;
+
+async function keysOf({ models }: Pick<Context, 'models'>, deliveries: readonly DeliveryDocument[]): Promise<SessionKeys> {
+  const ids = [...new Set(deliveries.map((delivery) => delivery.session_id))];
+  if (ids.length === 0) return new Map();
+  const sessions = await models.sessions.find({ _id: { $in: ids } }, { wrapped_key: 1 }).lean<Pick<SessionDocument, '_id' | 'wrapped_key'>[]>();
+  return new Map(sessions.map((session) => [session._id, session]));
+}
+
+/** Makes an attempt; returns whether there is one to make after it, of this delivery or of the next to its endpoint. */
+async function attemptDelivery(
+  context: Context,
+  { delivery, keys }: { readonly delivery: DeliveryDocument; readonly keys: Promise<SessionKeys> },
+  closing: AbortSignal,
+): Promise<boolean> {
+  const payload = openPayload(context, delivery, await keys);
+  const startMs = context.clock.wallTime();
+  const outcome = payload ? await post(context, { delivery, payload }, closing) : { isDelivered: false, result: 'payload was erased' };
+  if (closing.aborted && !outcome.isDelivered) {
+    // Cut off by the end of the program, not by the endpoint: it does not count, and is due at once.
+    const giveBack = { $set: { lease: null, next_at: now(context) }, $inc: { attempts: -1 } };
+    await context.models.deliveries.updateOne({ _id: delivery._id, lease: delivery.lease }, giveBack);
+    return true;
+  }
+  context.tracing?.record({
+    name: `webhook ${delivery.event}`,
+    kind: 'client',
+    startMs,
+    endMs: context.clock.wallTime(),
+    parent: callTraceparent(delivery.session_id),
+    attributes: { 'server.address': new URL(delivery.url).host, 'parley.attempt': delivery.attempts, 'parley.result': outcome.result },
+    error: outcome.isDelivered ? null : outcome.result,
+  });
+  const isOver = outcome.isDelivered || !payload || delivery.attempts >= LIMITS.webhookAttempts;
+  const at = now(context);
+  const backoffMs = LIMITS.webhookBackoffMs[delivery.attempts - 1] ?? 0;
+  await context.models.deliveries.collection.updateOne({ _id: delivery._id, lease: delivery.lease } as never, {
+    $set: {
+      lease: null,
+      last_result: outcome.result,
+      last_attempt_at: at,
+      ...(isOver ? { state: outcome.isDelivered ? 'delivered' : 'dropped', finished_at: at } : { next_at: new Date(at.getTime() + backoffMs) }),
+    },
+  });
+  context.logger[isOver && !outcome.isDelivered ? 'warn' : 'debug'](
+    { sessionId: delivery.session_id, event: delivery.event, attempt: delivery.attempts, result: outcome.result },
+    'webhook attempt',
+  );
+  if (!isOver) return true;
+  context.metrics.webhooks.inc({ outcome: outcome.isDelivered ? 'delivered' : 'dropped' });
+  return promoteNext(context, delivery.session_id, delivery.url);
+}
+
+function openPayload(context: Context, delivery: DeliveryDocument, keys: SessionKeys): Buffer | null {
+  const session = keys.get(delivery.session_id);
+  const sealer = session && sealerOf(context, session);
+  return sealer ? sealer.open(toBuffer(delivery.payload), payloadContext(outboxIdOf(delivery._id))) : null;
+}
+
+function outboxIdOf(deliveryId: string): string {
+  return deliveryId.slice(0, deliveryId.lastIndexOf(':'));
+}
+
+async function post(
+  context: Context,
+  { delivery, payload }: { delivery: DeliveryDocument; payload: Buffer },
+  signal: AbortSignal,
+): Promise<{ isDelivered: boolean; result: string }> {
+  const secret = delivery.secret === null ? null : context.secretBox.open(delivery.secret);
+  try {
+    const response = await context.egress.request(delivery.url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Parley-Webhooks/1',
+        ...(secret === null ? {} : { [SIGNATURE_HEADER]: signPayload(secret, payload, context.clock.wallTime()) }),
+      },
+      body: payload,
+      timeoutMs: LIMITS.webhookAttemptMs,
+      maxBytes: ANSWER_BYTES,
+      signal,
+    });
+    return { isDelivered: response.status >= 200 && response.status < 300, result: String(response.status) };
+  } catch (error) {
+    return { isDelivered: false, result: error instanceof Error ? error.message.slice(0, 200) : 'failed' };
+  }
+}

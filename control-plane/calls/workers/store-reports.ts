@@ -1,0 +1,45 @@
+/** Hands reports to the `ReportSink`, one session and epoch after another, and answers the worker that told them: stored, one is missing, or its time is over. */
+import type { Logger } from '#config/log.ts';
+import type { ReportEnvelope } from '#config/worker-link.ts';
+import type { ReportSink } from '../../platform/report-sink.ts';
+import type { ToldReport } from './report-queue.ts';
+import type { WorkerConnection } from './worker-connection.ts';
+
+/** What storing takes. */
+interface StoringDeps {
+  readonly logger: Logger;
+  sink(): ReportSink;
+  /** A session is over, as its worker told. */
+  onEnded(sessionId: string): void;
+}
+
+/** Stores reports of one session in order, and answers each worker that told some. */
+export async function storeReports(deps: StoringDeps, reports: readonly ToldReport[]): Promise<void> {
+  for (let rest = reports; rest[0]; ) {
+    const { worker, envelope } = rest[0];
+    const end = rest.findIndex((report) => report.worker !== worker || report.envelope.epoch !== envelope.epoch);
+    const same = end < 0 ? rest : rest.slice(0, end);
+    rest = rest.slice(same.length);
+    await apply(
+      deps,
+      worker,
+      same.map((report) => report.envelope),
+    );
+  }
+}
+
+/** Applies reports of one session and epoch. */
+async function apply({ sink, logger, onEnded }: StoringDeps, worker: WorkerConnection, envelopes: readonly ReportEnvelope[]): Promise<void> {
+  const { session_id, epoch } = envelopes[0] as ReportEnvelope;
+  try {
+    const result = await sink().apply(envelopes, worker.registration.instance_id);
+    if (envelopes.some(({ report }) => report.type === 'ended')) onEnded(session_id);
+    if (result.outcome === 'stored') worker.send({ type: 'ack', session_id, epoch, seq: result.seq });
+    else if (result.outcome === 'gap') worker.send({ type: 'resend', session_id, epoch, from_seq: result.fromSeq });
+    else worker.send({ type: 'stale', session_id, epoch });
+  } catch (error) {
+    // Not acknowledged, so the worker keeps them and sends them again.
+    const types = envelopes.map(({ report }) => report.type);
+    logger.error({ err: error, sessionId: session_id, reports: types }, 'reports could not be stored');
+  }
+}

@@ -1,0 +1,407 @@
+/**
+ * The control plane's end of the worker link: it knows which workers are connected, offers them jobs, hands over plans,
+ * and passes what they report to the `ReportSink`, one report after another for each session.
+ * It keeps nothing durable: sessions say which worker has them, and workers say again what they run whenever they connect.
+ */
+import { randomUUID } from 'node:crypto';
+import type { WebSocket } from 'ws';
+import { z } from 'zod';
+import type { AgentTestJob } from '#config/agent-test.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock } from '#config/clock.ts';
+import { fault } from '#config/errors.ts';
+import type { Logger } from '#config/log.ts';
+import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#config/replay.ts';
+import type { EndReason } from '#config/session-record.ts';
+import {
+  type AnalysisJob,
+  type ControlMessage,
+  type ControlRequest,
+  type Handover,
+  type JobKind,
+  type ParticipantChange,
+  WORKER_LINK_VERSION,
+  type WorkerAnswer,
+  type WorkerMessage,
+} from '#config/worker-link.ts';
+import {
+  ANSWER_MS,
+  type Dispatch,
+  type HeardSoFar,
+  type JobOffer,
+  type JoiningParticipant,
+  type Placement,
+  type WorkerSlots,
+} from '../../platform/dispatch.ts';
+import type { ReportSink } from '../../platform/report-sink.ts';
+import type { OtherReplicas, OwnWorkers } from './other-replicas.ts';
+import { ReportQueue } from './report-queue.ts';
+import { slotsOf } from './slots.ts';
+import { SpeakingAgents } from './speaking-agents.ts';
+import { storeReports } from './store-reports.ts';
+import { type OfferVerdict, openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
+
+/** How long a worker has to take an offer; design.md §2. */
+const ACCEPT_MS = 500;
+/** Where no other is left it has longer: a caller who waits some seconds is better off than one who is refused. Signalling waits for 12 s in all (http-admission.ts). */
+const LAST_ACCEPT_MS = 6_000;
+/** A worker that has said nothing for this long has lost its link; heartbeats come every second. */
+const SILENCE_MS = 5_000;
+/** How long the successor of a dead worker gets to send what its predecessor had spooled. */
+const SPOOL_GRACE_MS = 1_500;
+
+/** What the hub is handed. */
+export interface WorkerHubDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Asked for at each report: the sink is built over the hub. */
+  sink(): ReportSink;
+  /** The other replicas' workers; null while this replica is the only one. */
+  others?(): OtherReplicas | null;
+}
+
+type SessionKey = { readonly sessionId: string; readonly epoch: number };
+
+/** The connected workers, as `Dispatch` to the rest of the control plane. */
+export class WorkerHub implements Dispatch, OwnWorkers {
+  readonly #deps: WorkerHubDeps;
+  readonly #workers = new Map<string, WorkerConnection>();
+  readonly #reports: ReportQueue;
+  /** What is told of one worker's link, in the order it happened. */
+  readonly #linkNews = new Map<string, Promise<void>>();
+  readonly #dead = new Set<string>();
+  readonly #speaking: SpeakingAgents;
+  readonly #spoolWaiters = new Map<string, () => void>();
+  /** Workers whose return is still being told, with what they run: grows by what they accept meanwhile. */
+  readonly #settling = new Map<WorkerConnection, SessionKey[]>();
+  /** Those of workers whose sessions are not settled yet. */
+  readonly #deaths = new Set<Promise<void>>();
+  /** A worker that died is being started again, as far as is known. */
+  #awaitsSuccessor = true;
+  #draining = false;
+  #isClosed = false;
+
+  constructor(deps: WorkerHubDeps) {
+    this.#deps = deps;
+    this.#speaking = new SpeakingAgents(deps.clock);
+    const storing = { logger: deps.logger, sink: deps.sink, onEnded: (sessionId: string) => this.#speaking.forget(sessionId) };
+    this.#reports = new ReportQueue(deps.clock, (reports) => storeReports(storing, reports));
+  }
+
+  /** Takes a socket that has already been authenticated. */
+  accept(socket: WebSocket): void {
+    openWorkerConnection(socket, {
+      clock: this.#deps.clock,
+      logger: this.#deps.logger,
+      silenceMs: SILENCE_MS,
+      onRegister: (worker) => this.#register(worker),
+      onMessage: (worker, message) => this.#receive(worker, message),
+      onClose: (worker) => this.#lost(worker),
+    });
+  }
+
+  hasWorker(): boolean {
+    return this.#workers.size > 0 || (this.#others?.instanceIds().length ?? 0) > 0;
+  }
+
+  expectsWorker(): boolean {
+    return this.#awaitsSuccessor || this.hasWorker();
+  }
+
+  /** True when this worker hangs on this replica or another. */
+  isHeld(instanceId: string): boolean {
+    return this.#workers.has(instanceId) || (this.#others?.holds(instanceId) ?? false);
+  }
+
+  /** Workers and what they carry, for metrics and the operator. */
+  describe(): { instanceId: string; kinds: JobKind[]; capacity: number; calls: number; freeSlots: number; loopLagMs: number }[] {
+    return [...this.#workers.values()].map(({ registration: { instance_id: instanceId, kinds, capacity }, load }) => {
+      return { instanceId, kinds, capacity, ...load };
+    });
+  }
+
+  slots(kind: JobKind): WorkerSlots {
+    return slotsOf([...this.describe(), ...(this.#others?.workers() ?? [])], kind);
+  }
+
+  /** From now on no call is placed. Running calls are their workers' business: those may outlive this process. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  async place(offer: JobOffer): Promise<Placement> {
+    if (this.#draining && offer.kind !== 'analysis') throw fault('draining');
+    const placement = (await this.placeHere(offer)) ?? (await this.#others?.place(offer));
+    if (!placement) throw fault('no_capacity');
+    return placement;
+  }
+
+  async placeHere(offer: JobOffer): Promise<Placement | null> {
+    if (this.#draining && offer.kind !== 'analysis') return null;
+    const candidates = [...this.#workers.values()]
+      .filter((worker) => worker.registration.kinds.includes(offer.kind))
+      // A full one is asked last, and is the one who knows: its last heartbeat may be a second old.
+      .sort((a, b) => b.load.freeSlots - a.load.freeSlots);
+    const verdicts = new Map<WorkerConnection, OfferVerdict>();
+    const ask = async (worker: WorkerConnection, withinMs: number): Promise<boolean> => {
+      const verdict = await this.#offer(worker, offer, withinMs);
+      verdicts.set(worker, verdict);
+      return verdict === 'accepted';
+    };
+    for (const worker of candidates) if (await ask(worker, candidates.length > 1 ? ACCEPT_MS : LAST_ACCEPT_MS)) return placementAt(worker);
+    // One that did not answer is waiting for its own event loop, which is late: where nobody else has room, the least late gets the time for it.
+    const [late] = candidates.filter((worker) => verdicts.get(worker) === 'late').sort((a, b) => a.load.loopLagMs - b.load.loopLagMs);
+    if (late && candidates.length > 1 && (await ask(late, LAST_ACCEPT_MS))) return placementAt(late);
+    // An analysis waits for its turn; a call is somebody who is turned away.
+    if (offer.kind !== 'analysis' && candidates.length > 0)
+      this.#deps.logger.warn({ sessionId: offer.sessionId, kind: offer.kind, refusals: refusalsOf(verdicts) }, 'no worker took it');
+    return null;
+  }
+
+  tellHere(instanceId: string, message: ControlMessage): void {
+    this.#workers.get(instanceId)?.send(message);
+  }
+
+  async askHere(instanceId: string, message: ControlMessage): Promise<WorkerAnswer | null> {
+    const worker = this.#workers.get(instanceId);
+    if (!worker || !('request_id' in message)) return null;
+    const answer = worker.waitForAnswer(message.request_id, ANSWER_MS[message.type]);
+    worker.send(message);
+    return answer;
+  }
+
+  assign(placement: Placement, session: SessionKey, plan: CallPlan, handover: Handover | null = null): void {
+    this.#tell(placement.instanceId, { type: 'assign', ...wire(session), plan, handover });
+  }
+
+  assignAnalysis(placement: Placement, session: SessionKey, job: AnalysisJob): void {
+    this.#tell(placement.instanceId, { type: 'assign_analysis', ...wire(session), job });
+  }
+
+  assignAgentTest(placement: Placement, session: SessionKey, job: AgentTestJob): void {
+    this.#tell(placement.instanceId, { type: 'assign_agent_test', ...wire(session), job });
+  }
+
+  withdraw(placement: Placement, session: SessionKey): void {
+    const { instanceId } = placement;
+    if (this.isHeld(instanceId)) this.#tell(instanceId, { type: 'withdraw', ...wire(session) });
+  }
+
+  end(instanceId: string, session: SessionKey, reason: EndReason): void {
+    this.#tell(instanceId, { type: 'end', ...wire(session), end_reason: reason });
+  }
+
+  async offerWebrtc(instanceId: string, session: SessionKey, sdp: string): Promise<{ readonly sdp: string }> {
+    const message = { type: 'webrtc.offer', ...wire(session), request_id: randomUUID(), sdp } as const;
+    const result = await this.#ask(instanceId, message);
+    if (result === null) throw fault('gateway_unreachable');
+    if (!result.ok) throw fault(result.code === 'sdp_unusable' ? 'sdp_unusable' : 'gateway_unreachable');
+    const value = result.value as { sdp?: unknown };
+    if (typeof value?.sdp !== 'string') throw fault('gateway_unreachable');
+    return { sdp: value.sdp };
+  }
+
+  async joinParticipant(instanceId: string, session: SessionKey, participant: JoiningParticipant): Promise<{ readonly sdp: string | null }> {
+    const { id: participantId, name, mode, connection } = participant;
+    const about = { ...wire(session), request_id: randomUUID(), participant_id: participantId };
+    const result = await this.#ask(instanceId, { type: 'participant.join', ...about, name, mode, connection });
+    return joinedParticipant.parse(answered(result));
+  }
+
+  async changeParticipant(instanceId: string, session: SessionKey, participantId: string, change: ParticipantChange): Promise<void> {
+    const about = { ...wire(session), request_id: randomUUID(), participant_id: participantId };
+    answered(await this.#ask(instanceId, { type: 'participant.change', ...about, change }));
+  }
+
+  async replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome> {
+    const [idlest] = [...this.#workers.values()].sort((a, b) => b.load.freeSlots - a.load.freeSlots);
+    const instanceId = idlest?.registration.instance_id ?? this.#others?.instanceIds()[0];
+    if (instanceId === undefined) throw fault('no_capacity');
+    const result = await this.#ask(instanceId, { type: 'replay', request_id: randomUUID(), log, settings });
+    if (result?.ok === false) throw fault('not_replayable');
+    const outcome = replayOutcome.safeParse(result?.value);
+    if (!outcome.success) throw fault('gateway_unreachable');
+    return outcome.data;
+  }
+
+  /**
+   * The supervisor saw this worker's process end: its sessions are settled as soon as its spool has been read, or after a moment,
+   * which nobody waits for where no successor comes (`isReplaced` false). `stoodIn` is the session it was killed in for standing still.
+   */
+  async workerDied(instanceId: string, options: { readonly isReplaced: boolean; readonly stoodIn?: string | null }): Promise<void> {
+    // Once it is closed the store is gone, and the next start looks after what is left.
+    if (this.#isClosed || this.#dead.has(instanceId)) return;
+    const settled = this.#settleWhenRead(instanceId, options);
+    this.#deaths.add(settled);
+    await settled.finally(() => this.#deaths.delete(settled));
+  }
+
+  async #settleWhenRead(
+    instanceId: string,
+    { isReplaced, stoodIn }: { readonly isReplaced: boolean; readonly stoodIn?: string | null },
+  ): Promise<void> {
+    const diedAt = new Date(this.#deps.clock.wallTime());
+    this.#dead.add(instanceId);
+    this.#workers.get(instanceId)?.close();
+    this.#awaitsSuccessor = isReplaced;
+    if (!this.expectsWorker()) for (const waiter of this.#spoolWaiters.values()) waiter();
+    else await Promise.race([new Promise<void>((resolve) => this.#spoolWaiters.set(instanceId, resolve)), this.#deps.clock.sleep(SPOOL_GRACE_MS)]);
+    this.#spoolWaiters.delete(instanceId);
+    await this.#settleDead(instanceId, diedAt, stoodIn);
+  }
+
+  heardSoFar(sessionId: string): HeardSoFar | null {
+    return this.#speaking.heardSoFar(sessionId);
+  }
+
+  /** Resolves when whatever was being stored is: the store may be closed then. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const worker of this.#workers.values()) worker.close();
+    for (const waiter of this.#spoolWaiters.values()) waiter();
+    await Promise.allSettled([this.#reports.close(), ...this.#linkNews.values(), ...this.#deaths]);
+  }
+
+  async #offer(worker: WorkerConnection, offer: JobOffer, withinMs: number): Promise<OfferVerdict> {
+    const waiting = worker.waitForVerdict(offer, withinMs);
+    worker.send({ type: 'offer', ...wire(offer), kind: offer.kind, sip_call_id: offer.sipCallId });
+    const verdict = await waiting;
+    // An accept that comes after its deadline must not keep a slot of a call that went elsewhere.
+    if (verdict === 'late') worker.send({ type: 'withdraw', ...wire(offer) });
+    if (verdict === 'accepted') this.#settling.get(worker)?.push({ sessionId: offer.sessionId, epoch: offer.epoch });
+    return verdict;
+  }
+
+  async #ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null> {
+    const others = this.#workers.has(instanceId) ? null : this.#others;
+    return others ? others.ask(instanceId, message) : this.askHere(instanceId, message);
+  }
+
+  get #others(): OtherReplicas | null {
+    return this.#deps.others?.() ?? null;
+  }
+
+  #tell(instanceId: string, message: ControlMessage): void {
+    const worker = this.#workers.get(instanceId);
+    if (worker) worker.send(message);
+    else if (this.#others) this.#others.tell(instanceId, message);
+    else throw fault('gateway_unreachable');
+  }
+
+  #register(worker: WorkerConnection): void {
+    const { instance_id, sessions, link_version } = worker.registration;
+    this.#workers.get(instance_id)?.close();
+    this.#workers.set(instance_id, worker);
+    this.#awaitsSuccessor = true;
+    this.#others?.changed();
+    worker.send({ type: 'registered', link_version: Math.min(link_version, WORKER_LINK_VERSION) });
+    this.#deps.logger.info(
+      { instanceId: instance_id, capacity: worker.registration.capacity, kinds: worker.registration.kinds },
+      'worker registered',
+    );
+    const running = sessions.map((session) => ({ sessionId: session.session_id, epoch: session.epoch }));
+    this.#settling.set(worker, running);
+    this.#tellInOrder(instance_id, () =>
+      this.#deps
+        .sink()
+        .workerBack(instance_id, running)
+        .finally(() => this.#settling.delete(worker)),
+    );
+  }
+
+  #lost(worker: WorkerConnection): void {
+    const instanceId = worker.registration.instance_id;
+    if (this.#workers.get(instanceId) !== worker) return;
+    this.#workers.delete(instanceId);
+    this.#others?.changed();
+    this.#deps.logger.warn({ instanceId }, 'worker link lost');
+    // Another replica has it already: nobody lost sight of its sessions.
+    if (this.#isClosed || this.#dead.has(instanceId) || this.#others?.holds(instanceId)) return;
+    this.#tellInOrder(instanceId, async () => {
+      // A report stored after this news would say that the worker is still there.
+      await this.#reports.settled();
+      await this.#deps.sink().workerLost(instanceId);
+    });
+  }
+
+  /** What a dead worker told stands before its sessions go to another one. */
+  async #settleDead(instanceId: string, diedAt = new Date(this.#deps.clock.wallTime()), stoodIn?: string | null): Promise<void> {
+    await this.#reports.settled();
+    await this.#deps.sink().workerDead(instanceId, diedAt, stoodIn);
+  }
+
+  /** A link that is back within milliseconds must not be overtaken by the news that it was lost: its sessions would stay unknown. */
+  #tellInOrder(instanceId: string, tell: () => Promise<void>): void {
+    inTurn(this.#linkNews, instanceId, () => tell().catch((error: unknown) => this.#failed(error)));
+  }
+
+  #receive(worker: WorkerConnection, message: WorkerMessage): void {
+    switch (message.type) {
+      case 'report':
+        this.#reports.add({ worker, envelope: message.envelope });
+        return;
+      case 'spool.flushed':
+        this.#spoolFlushed(message.instance_id);
+        return;
+      case 'live':
+        this.#speaking.follow(message.session_id, message.event);
+        return;
+      case 'register':
+      case 'heartbeat':
+      case 'accept':
+      case 'decline':
+      case 'answer':
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #spoolFlushed(instanceId: string): void {
+    const waiter = this.#spoolWaiters.get(instanceId);
+    if (waiter) waiter();
+    // A worker of an earlier run: nobody saw it end, but whoever holds its spool knows.
+    else if (!this.#workers.has(instanceId) && !this.#dead.has(instanceId)) {
+      this.#dead.add(instanceId);
+      this.#tellInOrder(instanceId, () => this.#settleDead(instanceId));
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#deps.logger.error({ err: error }, 'worker hub');
+  }
+}
+
+function placementAt({ registration }: WorkerConnection): Placement {
+  return { instanceId: registration.instance_id, supervisorRun: registration.supervisor_run, sipTag: registration.sip_tag };
+}
+
+/** For the log. */
+function refusalsOf(verdicts: ReadonlyMap<WorkerConnection, OfferVerdict>): readonly object[] {
+  return [...verdicts].map(([{ registration, load }, verdict]) => {
+    const { instance_id, capacity } = registration;
+    return { instanceId: instance_id, verdict, calls: load.calls, capacity, loopLagMs: Math.round(load.loopLagMs) };
+  });
+}
+
+const joinedParticipant = z.object({ sdp: z.string().nullable() });
+const PARTICIPANT_FAULTS = z.enum(['not_found', 'call_taken', 'call_not_takeable', 'call_not_running', 'participants_full', 'sdp_unusable']);
+
+/** What a worker answered about a colleague. Throws what it refused, or that it cannot be reached. */
+function answered(result: WorkerAnswer | null): unknown {
+  if (result?.ok) return result.value;
+  throw fault(PARTICIPANT_FAULTS.safeParse(result?.code).data ?? 'gateway_unreachable');
+}
+
+/** Runs `work` after what was queued under the same name before it; `work` never rejects. */
+function inTurn(queues: Map<string, Promise<void>>, name: string, work: () => Promise<void>): void {
+  const next = (queues.get(name) ?? Promise.resolve()).then(work);
+  queues.set(name, next);
+  void next.then(() => {
+    if (queues.get(name) === next) queues.delete(name);
+  });
+}
+
+function wire(session: SessionKey): { session_id: string; epoch: number } {
+  return { session_id: session.sessionId, epoch: session.epoch };
+}

@@ -1,0 +1,26 @@
+/** `GET /internal/worker-link`: upgrades an authenticated worker's request to the worker link (design.md §2). */
+import type { Server } from 'node:http';
+import { WebSocketServer } from 'ws';
+import { isBearer } from '../../platform/http/bearer.ts';
+import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';
+import { MAX_LINK_FRAME_BYTES } from './worker-connection.ts';
+import type { WorkerHub } from './worker-hub.ts';
+
+const PATH = '/internal/worker-link';
+
+/** Serves the worker link on an HTTP server; returns what closes it, and resolves when nothing is being stored for it any more. */
+export function serveWorkerLink(server: Server, hub: WorkerHub, workerToken: string): { close(): Promise<void> } {
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_LINK_FRAME_BYTES });
+  const unclaim = claimUpgrade(server, PATH, (request, socket, head) => {
+    if (!isBearer(request.headers.authorization, workerToken)) refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
+    else sockets.handleUpgrade(request, socket, head, (connection) => hub.accept(connection));
+  });
+  return {
+    close() {
+      unclaim();
+      const closed = hub.close();
+      sockets.close();
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** An agent and its versions as the API shows them (supplement 2.1, S§2.3). */
+import { z } from 'zod';
+import { agentConfig } from '#config/agent-config.ts';
+import { LIMITS } from '#config/limits.ts';
+import { type AgentDocument, OVERRIDE_FIELDS } from '../../platform/store/models/agent-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { isOrigin } from './public-origin.ts';
+
+const timestamp = z.iso.datetime();
+
+/** Profile fields a caller may set. */
+export const profileFields = {
+  name: z.string().min(1).max(LIMITS.agentNameChars),
+  description: z.string().max(LIMITS.agentDescriptionChars),
+  status: z.enum(['active', 'archived']),
+  public_enabled: z.boolean(),
+  allowed_origins: z
+    .array(
+      z.string().max(512).refine(isOrigin, 'must be an origin such as https://www.example.com; each is listed by itself, there are no wildcards'),
+    )
+    .max(LIMITS.allowedOrigins),
+  overrides_allowed: z.array(z.enum(OVERRIDE_FIELDS)).max(8),
+};
+
+/** The agent record: everything but its configuration. */
+export const agentRecord = z.object({
+  agent_id: z.string(),
+  workspace_id: z.string(),
+  ...profileFields,
+  allowed_origins: z.array(z.string()),
+  publication_state: z.enum(['live', 'draft']),
+  has_unpublished_changes: z.boolean(),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+
+/** A configuration as read: with whose it is, its hash and when it was last changed. */
+export const configRecord = agentConfig.extend({ agent_id: z.string(), config_hash: z.string(), updated_at: timestamp });
+
+/** A row of the list of versions. */
+export const versionSummary = z.object({
+  version_number: z.number().int(),
+  version_title: z.string().nullable(),
+  version_description: z.string().nullable(),
+  config_hash: z.string(),
+  published_at: timestamp,
+});
+
+/** A version with its configuration. */
+export const versionRecord = versionSummary.extend({ config: configRecord });
+
+/** Shows an agent whose draft has this hash. */
+export function toAgentRecord(agent: AgentDocument, draftHash: string): z.output<typeof agentRecord> {
+  return {
+    agent_id: agent._id,
+    workspace_id: agent.workspace_id,
+    name: agent.name,
+    description: agent.description,
+    status: agent.status,
+    public_enabled: agent.public_enabled,
+    allowed_origins: agent.allowed_origins,
+    overrides_allowed: agent.overrides_allowed,
+    publication_state: agent.published > 0 ? 'live' : 'draft',
+    has_unpublished_changes: agent.published_hash !== draftHash,
+    created_at: agent.created_at.toISOString(),
+    updated_at: agent.updated_at.toISOString(),
+  };
+}
+
+/** Shows a draft's configuration. */
+export function toConfigRecord(agent: AgentDocument, draftHash: string): z.output<typeof configRecord> {
+  return { agent_id: agent._id, config_hash: draftHash, updated_at: agent.config_updated_at.toISOString(), ...agent.config };
+}
+
+/** Shows a row of the list of versions. */
+export function toVersionSummary(version: VersionDocument): z.output<typeof versionSummary> {
+  return {
+    version_number: version.version_number,
+    version_title: version.version_title,
+    version_description: version.version_description,
+    config_hash: version.config_hash,
+    published_at: version.published_at.toISOString(),
+  };
+}
+
+/** Shows a version with its configuration. */
+export function toVersionRecord(version: VersionDocument): z.output<typeof versionRecord> {
+  const { agent_id, config_hash, config, config_updated_at } = version;
+  return { ...toVersionSummary(version), config: { agent_id, config_hash, updated_at: config_updated_at.toISOString(), ...config } };
+}

@@ -1,0 +1,105 @@
+/** Agents: create, list, read, change and delete their profiles (supplement 0, 2.1). */
+import { z } from 'zod';
+import { agentConfigPatch } from '#config/agent-config-patch.ts';
+import { fault } from '#config/errors.ts';
+import { leavingQuota } from '../../accounts/limits/quotas.ts';
+import { type Context, now } from '../../platform/context.ts';
+import { callerOf } from '../../platform/http/auth.ts';
+import { listOf, listQuery, queryFlag, searchPattern } from '../../platform/http/lists.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { findPage } from '../../platform/store/find-page.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import { agentRecord, profileFields, toAgentRecord } from './agent-record.ts';
+import { draftHashes, findAgent } from './agent-store.ts';
+import { createAgent } from './create-agent.ts';
+
+const agentPath = z.object({ agent_id: z.string() });
+
+const createBody = z.strictObject({
+  name: profileFields.name,
+  description: profileFields.description.default(''),
+  config: agentConfigPatch.optional(),
+});
+
+const profilePatch = z.strictObject(profileFields).partial();
+
+const agentsQuery = z.strictObject({
+  ...listQuery,
+  search: z.string().max(200).optional(),
+  include_archived: queryFlag,
+  publication_state: z.enum(['all', 'live', 'draft']).default('all'),
+});
+
+/** Registers the routes of agent profiles. */
+export function registerAgentRoutes(app: ApiServer, context: Context): void {
+  const record = async (agent: AgentDocument) => toAgentRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
+
+  app.post(
+    '/v1/agent/agents',
+    { config: { access: 'beta' }, schema: { tags: ['agents'], body: createBody, response: { 201: agentRecord } } },
+    async (request, reply) => {
+      const { name, description, config } = request.body;
+      const agent = await createAgent(context, { owner: callerOf(request), name, description, config: config ?? {} });
+      return reply.code(201).send(await record(agent));
+    },
+  );
+
+  app.get(
+    '/v1/agent/agents',
+    { schema: { tags: ['agents'], querystring: agentsQuery, response: { 200: listOf('agents', agentRecord) } } },
+    async (request) => {
+      const { query } = request;
+      const { rows, ...page } = await findPage(context.models.agents, { filter: agentsFilter(callerOf(request).teamId, query), query });
+      const hashes = await draftHashes(context, rows);
+      return { agents: rows.map((agent, index) => toAgentRecord(agent, hashes[index] ?? '')), ...page };
+    },
+  );
+
+  app.get('/v1/agent/agents/:agent_id', { schema: { tags: ['agents'], params: agentPath, response: { 200: agentRecord } } }, async (request) =>
+    record(await findAgent(context, callerOf(request).teamId, request.params.agent_id)),
+  );
+
+  app.patch(
+    '/v1/agent/agents/:agent_id',
+    { schema: { tags: ['agents'], params: agentPath, body: profilePatch, response: { 200: agentRecord } } },
+    async (request) => {
+      const agent = await context.models.agents
+        .findOneAndUpdate(
+          { _id: request.params.agent_id, team_id: callerOf(request).teamId },
+          { $set: { ...request.body, updated_at: now(context) } },
+          { returnDocument: 'after' },
+        )
+        .lean<AgentDocument>();
+      if (!agent) throw fault('not_found');
+      return record(agent);
+    },
+  );
+
+  app.delete(
+    '/v1/agent/agents/:agent_id',
+    { schema: { tags: ['agents'], params: agentPath, response: { 204: z.undefined() } } },
+    async (request, reply) => {
+      await deleteAgent(context, callerOf(request).teamId, request.params.agent_id);
+      return reply.code(204).send();
+    },
+  );
+}
+
+function agentsFilter(teamId: string, query: z.output<typeof agentsQuery>): Record<string, unknown> {
+  const filter: Record<string, unknown> = { team_id: teamId };
+  if (!query.include_archived) filter['status'] = 'active';
+  if (query.publication_state !== 'all') filter['published'] = query.publication_state === 'live' ? { $gt: 0 } : 0;
+  if (query.search) filter['$or'] = [{ name: searchPattern(query.search) }, { description: searchPattern(query.search) }];
+  return filter;
+}
+
+/** The agent goes last, so that a deletion that was cut short can be asked for again. Sessions stay (S§3). */
+async function deleteAgent(context: Context, teamId: string, agentId: string): Promise<void> {
+  await findAgent(context, teamId, agentId);
+  await context.models.numbers.updateMany({ agent_id: agentId }, { $set: { agent_id: null, updated_at: now(context) } });
+  await context.models.agentTests.updateMany({ team_id: teamId, agent_ids: agentId }, { $pull: { agent_ids: agentId }, $inc: { rev: 1 } });
+  await context.models.versions.deleteMany({ agent_id: agentId });
+  await leavingQuota(context, { kind: 'agents', owner: teamId, id: agentId }, () =>
+    context.models.agents.deleteOne({ _id: agentId, team_id: teamId }),
+  );
+}

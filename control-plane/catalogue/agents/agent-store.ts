@@ -1,0 +1,115 @@
+/** Agents in the store: found with their team in the query, so that a foreign one cannot be told from a missing one; drafts changed under their `rev`. */
+import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
+import { patchAgentConfig } from '#config/agent-config-patch.ts';
+import { fault } from '#config/errors.ts';
+import { type Context, now } from '../../platform/context.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import type { PinnedKnowledge } from '../../platform/store/models/version-model.ts';
+import { type AgentSnapshot, type AttachedTool, configHash } from './config-hash.ts';
+import { checkDraft } from './config-rules.ts';
+import { applySecrets } from './config-secrets.ts';
+import { stepBack } from './references.ts';
+
+/** How often a change is tried again when others change the same draft. */
+const DRAFT_ATTEMPTS = 10;
+
+/** Finds an agent of a team. Throws `not_found`. */
+export async function findAgent(context: Context, teamId: string, agentId: string): Promise<AgentDocument> {
+  const agent = await context.models.agents.findOne({ _id: agentId, team_id: teamId }).lean<AgentDocument>();
+  if (!agent) throw fault('not_found');
+  return agent;
+}
+
+/** As `findAgent`, for a call that is to begin: what it returns is shared, and nobody changes it. Throws `not_found`. */
+export async function findCalledAgent(context: Context, teamId: string, agentId: string): Promise<AgentDocument> {
+  const agent = await context.remembered.agents(`${teamId}/${agentId}`, () => findAgent(context, teamId, agentId));
+  if (!agent) throw fault('not_found');
+  return agent;
+}
+
+/** Applies a patch to a draft and returns the agent as it is then. Throws `InvalidRequest`, `not_found`. */
+export async function patchDraft(context: Context, teamId: string, agentId: string, patch: AgentConfigPatch): Promise<AgentDocument> {
+  for (let attempt = 0; attempt < DRAFT_ATTEMPTS; attempt++) {
+    const agent = await findAgent(context, teamId, agentId);
+    const { config, secrets } = await patchedDraft(context, agent, patch);
+    const at = now(context);
+    const saved = await context.models.agents
+      .findOneAndUpdate(
+        { _id: agentId, rev: agent.rev },
+        { $set: { config, secrets, config_updated_at: at, updated_at: at }, $inc: { rev: 1 } },
+        { returnDocument: 'after' },
+      )
+      .lean<AgentDocument>();
+    // What is being deleted does not stay attached: looked at once more, the patch is refused by its name.
+    if (saved && !(await stepBack(context, saved, agent.config))) return saved;
+  }
+  throw fault('database_unavailable');
+}
+
+/** The draft a patch would lead to, checked. Throws `InvalidRequest`. */
+export async function patchedDraft(
+  context: Context,
+  agent: Pick<AgentDocument, 'team_id' | 'config' | 'secrets'>,
+  patch: AgentConfigPatch,
+): Promise<Pick<AgentDocument, 'config' | 'secrets'>> {
+  const after = patchAgentConfig(agent.config, patch);
+  await checkDraft(context, { teamId: agent.team_id, before: agent.config, patch, after });
+  return applySecrets(context.secretBox, agent, patch, after);
+}
+
+/** What publishing an agent now would freeze. */
+export async function snapshotOf(context: Context, agent: AgentDocument): Promise<AgentSnapshot> {
+  const [snapshot] = await snapshotsOf(context, [agent]);
+  if (!snapshot) throw new Error('one agent has one snapshot');
+  return snapshot;
+}
+
+/** Hash of each agent's draft, in order; two queries however many agents. */
+export async function draftHashes(context: Context, agents: readonly AgentDocument[]): Promise<string[]> {
+  return (await snapshotsOf(context, agents)).map(configHash);
+}
+
+async function snapshotsOf(context: Context, agents: readonly AgentDocument[]): Promise<AgentSnapshot[]> {
+  const toolIds = [...new Set(agents.flatMap((agent) => agent.config.tools.tool_ids))];
+  const sourceIds = [...new Set(agents.flatMap((agent) => agent.config.knowledge_base.knowledge_source_ids))];
+  const tools = new Map((await attachedTools(context, toolIds)).map((tool) => [tool.tool_id, tool]));
+  const sources = new Map((await attachedKnowledge(context, sourceIds)).map((source) => [source.knowledge_source_id, source]));
+  return agents.map(({ config, secrets }) => ({
+    config,
+    secrets,
+    tools: config.tools.tool_ids.flatMap((id) => tools.get(id) ?? []),
+    knowledge: config.knowledge_base.knowledge_source_ids.flatMap((id) => sources.get(id) ?? []),
+  }));
+}
+
+async function attachedTools(context: Context, toolIds: readonly string[]): Promise<AttachedTool[]> {
+  if (toolIds.length === 0) return [];
+  const tools = await context.models.tools.find({ _id: { $in: toolIds } }).lean();
+  return tools.map(
+    ({
+      _id,
+      team_id: _team,
+      workspace_id: _space,
+      rev: _rev,
+      created_at: _created,
+      updated_at: _updated,
+      deleting_at: _deleting,
+      ...definition
+    }) => ({
+      tool_id: _id,
+      ...definition,
+    }),
+  );
+}
+
+async function attachedKnowledge(context: Context, sourceIds: readonly string[]): Promise<PinnedKnowledge[]> {
+  if (sourceIds.length === 0) return [];
+  const sources = await context.models.knowledge.find({ _id: { $in: sourceIds } }).lean();
+  return sources.map(({ _id, revision_number, revision_id, name, size_bytes }) => ({
+    knowledge_source_id: _id,
+    revision_number,
+    revision_id,
+    name,
+    size_bytes,
+  }));
+}

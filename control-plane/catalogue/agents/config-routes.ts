@@ -1,0 +1,88 @@
+/** An agent's draft, its publication and its versions; what may be configured here (S§2.3, S§4.6, S§9). */
+import { z } from 'zod';
+import { agentConfigPatch } from '#config/agent-config-patch.ts';
+import { fault } from '#config/errors.ts';
+import type { Context } from '../../platform/context.ts';
+import { callerOf } from '../../platform/http/auth.ts';
+import { listOf, listQuery } from '../../platform/http/lists.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { findPage } from '../../platform/store/find-page.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import { configRecord, toConfigRecord, toVersionRecord, toVersionSummary, versionRecord, versionSummary } from './agent-record.ts';
+import { draftHashes, findAgent, patchDraft } from './agent-store.ts';
+import { publishAgent } from './publish.ts';
+
+const agentPath = z.object({ agent_id: z.string() });
+
+const publishBody = z
+  .strictObject({ version_title: z.string().max(120).nullable().default(null), version_description: z.string().max(2_000).nullable().default(null) })
+  .optional();
+
+const offered = z.object({ id: z.string(), default: z.boolean() });
+const modelsRecord = z.object({
+  llm: z.array(offered),
+  asr: z.array(offered),
+  voices: z.array(z.object({ id: z.string(), name: z.string(), languages: z.array(z.string()), default: z.boolean() })),
+});
+
+/** Registers the routes of configurations and versions. */
+export function registerConfigRoutes(app: ApiServer, context: Context): void {
+  const record = async (agent: AgentDocument) => toConfigRecord(agent, (await draftHashes(context, [agent]))[0] ?? '');
+
+  app.get('/v1/agent/models', { schema: { tags: ['agents'], response: { 200: modelsRecord } } }, () => ({
+    llm: [...context.platform.llm],
+    asr: [...context.platform.asr],
+    voices: context.platform.voices.map((voice) => ({ ...voice, languages: [...voice.languages] })),
+  }));
+
+  app.get(
+    '/v1/agent/agents/:agent_id/config',
+    { schema: { tags: ['agents'], params: agentPath, response: { 200: configRecord } } },
+    async (request) => record(await findAgent(context, callerOf(request).teamId, request.params.agent_id)),
+  );
+
+  app.patch(
+    '/v1/agent/agents/:agent_id/config',
+    { schema: { tags: ['agents'], params: agentPath, body: agentConfigPatch, response: { 200: configRecord } } },
+    async (request) => record(await patchDraft(context, callerOf(request).teamId, request.params.agent_id, request.body)),
+  );
+
+  app.post(
+    '/v1/agent/agents/:agent_id/publish',
+    { config: { bodyOptional: true }, schema: { tags: ['agents'], params: agentPath, body: publishBody, response: { 200: versionRecord } } },
+    async (request) => {
+      const labels = { title: request.body?.version_title ?? null, description: request.body?.version_description ?? null };
+      return toVersionRecord(await publishAgent(context, callerOf(request).teamId, request.params.agent_id, labels));
+    },
+  );
+
+  app.get(
+    '/v1/agent/agents/:agent_id/versions',
+    {
+      schema: { tags: ['agents'], params: agentPath, querystring: z.strictObject(listQuery), response: { 200: listOf('versions', versionSummary) } },
+    },
+    async (request) => {
+      const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
+      const { rows, ...page } = await findPage(context.models.versions, {
+        filter: { agent_id: agent._id },
+        query: request.query,
+        timeField: 'published_at',
+        without: ['config', 'tools', 'secrets', 'knowledge'],
+      });
+      return { versions: rows.map(toVersionSummary), ...page };
+    },
+  );
+
+  app.get(
+    '/v1/agent/agents/:agent_id/versions/:version_number',
+    { schema: { tags: ['agents'], params: agentPath.extend({ version_number: z.string() }), response: { 200: versionRecord } } },
+    async (request) => {
+      const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
+      // What is not written as an integer is no version's number: 404, not 422 (S§7).
+      const number = /^[1-9]\d{0,8}$/.test(request.params.version_number) ? Number(request.params.version_number) : -1;
+      const version = await context.models.versions.findOne({ agent_id: agent._id, version_number: number }).lean();
+      if (!version) throw fault('not_found');
+      return toVersionRecord(version);
+    },
+  );
+}

@@ -1,0 +1,232 @@
+/**
+ * What a configuration must satisfy beyond its schema before it is saved (S§7, supplement 2.3): rules across fields, and everything that has to be looked up.
+ * Texts of problems never repeat what was sent.
+ */
+import type { AgentConfig } from '#config/agent-config.ts';
+import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
+import { EgressRefused } from '#config/egress.ts';
+import { fault } from '#config/errors.ts';
+import { isModelAllowed } from '#config/language-models.ts';
+import { LIMITS } from '#config/limits.ts';
+import { placeholderProblem } from '#config/placeholders.ts';
+import type { OfferedModel } from '#config/platform-models.ts';
+import { systemPromptProblem } from '#config/prompt-tokens.ts';
+import { isTimezone } from '#config/timezones.ts';
+import { countryOf, isE164 } from '#telephony/e164.ts';
+import { readSipUri } from '#telephony/sip-address.ts';
+import type { Context } from '../../platform/context.ts';
+import { InvalidRequest, invalidField } from '../../platform/http/problems.ts';
+import { tenantHostProblem } from '../numbers/sip-config.ts';
+import { attachable } from './references.ts';
+
+interface Problem {
+  readonly loc: readonly (string | number)[];
+  readonly text: string;
+}
+
+/** A patched configuration on its way to be saved. */
+export interface DraftChange {
+  readonly teamId: string;
+  readonly before: AgentConfig;
+  readonly patch: AgentConfigPatch;
+  readonly after: AgentConfig;
+}
+
+/** Throws `InvalidRequest` with every problem of a changed draft, or `duplicate_client_tool`. */
+export async function checkDraft(context: Context, change: DraftChange): Promise<void> {
+  const problems = [
+    ...textProblems(change.after),
+    ...conversationProblems(context, change),
+    ...analysisProblems(change.after.analysis),
+    ...modelProblems(context, change),
+    ...customModelProblems(change),
+    ...(await promptProblems(change.patch)),
+    ...(await endpointProblems(context, change)),
+    ...(await referenceProblems(context, change)),
+  ];
+  if (problems.length > 0) throw new InvalidRequest(problems.flatMap(({ loc, text }) => invalidField(loc, text).entries));
+  if (change.patch.tools?.tool_ids) await refuseTwinClientTools(context, change);
+}
+
+function textProblems(config: AgentConfig): Problem[] {
+  const { prompt, conversation, tools } = config;
+  const texts: [Problem['loc'], string][] = [
+    [['prompt', 'system_prompt'], prompt.system_prompt],
+    [['prompt', 'first_message'], prompt.first_message],
+    [['prompt', 'first_message_prompt'], prompt.first_message_prompt],
+    [['conversation', 'outbound', 'voicemail', 'message'], conversation.outbound.voicemail.message],
+    [['conversation', 'keypad_menu', 'prompt'], conversation.keypad_menu.prompt],
+    [['conversation', 'keypad_menu', 'retry_message'], conversation.keypad_menu.retry_message],
+    [['tools', 'system_tools', 'hang_up_call_farewell_message'], tools.system_tools.hang_up_call_farewell_message],
+    ...conversation.transfer_destinations.flatMap((destination, index): [Problem['loc'], string][] => [
+      [['conversation', 'transfer_destinations', index, 'announcement_message'], destination.announcement_message],
+      [['conversation', 'transfer_destinations', index, 'warm_briefing_instructions'], destination.warm_briefing_instructions],
+    ]),
+  ];
+  return texts.flatMap(([loc, text]) => problemIf(loc, placeholderProblem(text)));
+}
+
+function conversationProblems(context: Context, { patch, after }: DraftChange): Problem[] {
+  const { timezone, keypad_menu: menu, transfer_destinations: destinations } = after.conversation;
+  const problems: Problem[] = [];
+  if (timezone !== '' && !isTimezone(timezone)) problems.push({ loc: ['conversation', 'timezone'], text: 'must be an IANA time zone' });
+  if (menu.enabled && menu.options.length === 0)
+    problems.push({ loc: ['conversation', 'keypad_menu', 'options'], text: 'an enabled keypad menu needs 1 to 12 options' });
+  if (!patch.conversation?.transfer_destinations) return problems;
+  const labels = destinations.map((destination) => destination.label.trim().toLowerCase());
+  for (const [index, destination] of destinations.entries()) {
+    const loc = ['conversation', 'transfer_destinations', index];
+    if (destinations.length > 1 && labels[index] === '')
+      problems.push({ loc: [...loc, 'label'], text: 'is required when there are several destinations' });
+    else if (labels.indexOf(labels[index] ?? '') !== index) problems.push({ loc: [...loc, 'label'], text: 'labels must be unique' });
+    problems.push(...addressProblems(context, destination, loc));
+  }
+  return problems;
+}
+
+function addressProblems(
+  context: Context,
+  destination: AgentConfig['conversation']['transfer_destinations'][number],
+  loc: Problem['loc'],
+): Problem[] {
+  if (destination.type === 'sip') {
+    return /^sips?:[^\s@;?]+(@[^\s@;?]+)?$/i.test(destination.sip_uri) && readSipUri(destination.sip_uri)
+      ? []
+      : [{ loc: [...loc, 'sip_uri'], text: 'must be a SIP URI such as sip:desk@example.com' }];
+  }
+  if (!isE164(destination.phone_number)) return [{ loc: [...loc, 'phone_number'], text: 'must be an E.164 number such as +14155550123' }];
+  const allowed = context.settings.OUTBOUND_COUNTRIES;
+  return allowed.includes(countryOf(destination.phone_number) ?? '')
+    ? []
+    : [{ loc: [...loc, 'phone_number'], text: `the country must be one of ${allowed.join(', ')}` }];
+}
+
+function analysisProblems(analysis: AgentConfig['analysis']): Problem[] {
+  const problems: Problem[] = [];
+  const unique = (list: 'data_fields' | 'criteria') => {
+    if (new Set(analysis[list].map((entry) => entry.name)).size < analysis[list].length)
+      problems.push({ loc: ['analysis', list], text: 'names must be unique' });
+  };
+  unique('data_fields');
+  unique('criteria');
+  for (const [index, field] of analysis.data_fields.entries()) {
+    const loc = ['analysis', 'data_fields', index, 'enum_options'];
+    const count = field.enum_options?.length ?? 0;
+    if (field.type === 'enum' && count < 2) problems.push({ loc, text: 'an enum field needs 2 to 20 options' });
+    if (field.type !== 'enum' && count > 0) problems.push({ loc, text: 'only an enum field has options' });
+  }
+  return problems;
+}
+
+function modelProblems(context: Context, { patch, before }: DraftChange): Problem[] {
+  const isOffered = (list: readonly OfferedModel[], separator: string, id: string) => {
+    // A vendor that is set up serves models this list cannot know.
+    const vendors = new Set(list.map((model) => model.id.split(separator)[0]).filter((vendor) => vendor !== 'local'));
+    const [vendor, ...rest] = id.split(separator);
+    return list.some((model) => model.id === id) || (vendors.has(vendor) && rest.join(separator) !== '');
+  };
+  const { llm, asr } = context.platform;
+  const problems: Problem[] = [];
+  const isNewModel = patch.llm?.model !== undefined && patch.llm.model !== before.llm.model;
+  if (isNewModel && !(isOffered(llm, '/', patch.llm?.model ?? '') && isModelAllowed(context.settings.LLM_ALLOWED, patch.llm?.model ?? '')))
+    problems.push({ loc: ['llm', 'model'], text: 'is not offered here; see GET /v1/agent/models' });
+  if (patch.asr?.model !== undefined && patch.asr.model !== before.asr.model && !isOffered(asr, ':', patch.asr.model))
+    problems.push({ loc: ['asr', 'model'], text: 'is not offered here; see GET /v1/agent/models' });
+  return problems;
+}
+
+function customModelProblems({ patch, before, after }: DraftChange): Problem[] {
+  const sent = patch.llm?.custom;
+  if (!sent || !after.llm.custom) return [];
+  const problems: Problem[] = [];
+  // A snapshot that is put back names both; a person means one of them.
+  if (patch.llm?.model !== undefined && sent.has_secret === undefined) problems.push({ loc: ['llm'], text: 'model and custom exclude each other' });
+  if (after.llm.custom.base_url === '') problems.push({ loc: ['llm', 'custom', 'base_url'], text: 'is required' });
+  if (after.llm.custom.model === '') problems.push({ loc: ['llm', 'custom', 'model'], text: 'is required' });
+  if (!before.llm.custom && !sent.api_key && sent.has_secret === undefined) problems.push({ loc: ['llm', 'custom', 'api_key'], text: 'is required' });
+  return problems;
+}
+
+async function promptProblems(patch: AgentConfigPatch): Promise<Problem[]> {
+  const text = patch.prompt?.system_prompt;
+  return text === undefined ? [] : problemIf(['prompt', 'system_prompt'], await systemPromptProblem(text));
+}
+
+async function endpointProblems(context: Context, { patch, after }: DraftChange): Promise<Problem[]> {
+  const checks: Promise<Problem[]>[] = [];
+  if (patch.webhooks?.post_call) {
+    checks.push(...after.webhooks.post_call.map((entry, index) => urlProblems(context, entry.url, ['webhooks', 'post_call', index, 'url'])));
+  }
+  if (patch.webhooks?.conversation_init) {
+    checks.push(urlProblems(context, after.webhooks.conversation_init?.url ?? '', ['webhooks', 'conversation_init', 'url']));
+  }
+  if (patch.conversation?.transfer_destinations) {
+    checks.push(...after.conversation.transfer_destinations.map((destination, index) => sipHostProblems(context, destination, index)));
+  }
+  const baseUrl = after.llm.custom?.base_url ?? '';
+  if (patch.llm?.custom && baseUrl !== '') checks.push(baseUrlProblems(context, baseUrl));
+  return (await Promise.all(checks)).flat();
+}
+
+/** A destination by SIP address must not be the operator's own trunk, nor a machine of the operator's network. */
+async function sipHostProblems(
+  context: Context,
+  { type, sip_uri: uri }: AgentConfig['conversation']['transfer_destinations'][number],
+  index: number,
+): Promise<Problem[]> {
+  // What is no SIP address at all is said elsewhere.
+  const problem = type === 'sip' && readSipUri(uri) ? await tenantHostProblem(context, uri) : null;
+  return problemIf(['conversation', 'transfer_destinations', index, 'sip_uri'], problem);
+}
+
+async function baseUrlProblems(context: Context, baseUrl: string): Promise<Problem[]> {
+  const loc = ['llm', 'custom', 'base_url'];
+  const problems = await urlProblems(context, baseUrl, loc);
+  if (problems.length > 0) return problems;
+  const url = new URL(baseUrl);
+  if (url.search !== '' || url.hash !== '') return [{ loc, text: 'must have no query and no fragment' }];
+  return url.protocol === 'https:' || (await context.egress.allowsPlainHttp(baseUrl)) ? [] : [{ loc, text: 'must be https' }];
+}
+
+async function urlProblems(context: Context, url: string, loc: Problem['loc']): Promise<Problem[]> {
+  try {
+    await context.egress.check(url);
+    return [];
+  } catch (error) {
+    if (!(error instanceof EgressRefused)) throw error;
+    return [{ loc, text: error.message }];
+  }
+}
+
+async function referenceProblems(context: Context, { teamId, patch }: DraftChange): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  const { tool_ids: toolIds = [] } = patch.tools ?? {};
+  const { knowledge_source_ids: sourceIds = [] } = patch.knowledge_base ?? {};
+  const [tools, sources] = await Promise.all([attachable(context, 'tools', teamId, toolIds), attachable(context, 'knowledge', teamId, sourceIds)]);
+  problems.push(
+    ...unknownEntries(['tools', 'tool_ids'], toolIds, tools, 'unknown tool'),
+    ...unknownEntries(['knowledge_base', 'knowledge_source_ids'], sourceIds, sources, 'unknown knowledge source'),
+  );
+  const defaults = patch.variables?.defaults;
+  if (defaults && (Object.keys(defaults).length > LIMITS.variableEntries || Buffer.byteLength(JSON.stringify(defaults)) > LIMITS.variableBytes))
+    problems.push({ loc: ['variables', 'defaults'], text: `at most ${LIMITS.variableEntries} entries and ${LIMITS.variableBytes} bytes` });
+  return problems;
+}
+
+function unknownEntries(loc: readonly string[], ids: readonly string[], known: ReadonlySet<string>, text: string): Problem[] {
+  return ids.flatMap((id, index) => {
+    if (!known.has(id)) return [{ loc: [...loc, index], text }];
+    return ids.indexOf(id) === index ? [] : [{ loc: [...loc, index], text: 'is listed twice' }];
+  });
+}
+
+async function refuseTwinClientTools(context: Context, { teamId, after }: DraftChange): Promise<void> {
+  const tools = await context.models.tools.find({ team_id: teamId, _id: { $in: after.tools.tool_ids }, tool_type: 'client' }, { name: 1 }).lean();
+  const names = tools.map((tool) => tool.name);
+  const twin = names.find((name, index) => names.indexOf(name) !== index);
+  if (twin !== undefined) throw fault('duplicate_client_tool', { name: twin });
+}
+
+function problemIf(loc: Problem['loc'], text: string | null): Problem[] {
+  return text === null ? [] : [{ loc, text }];
+}

@@ -1,0 +1,112 @@
+/**
+ * Publishing (S§3, S§9): a draft frozen into an immutable version with its tools, secrets and knowledge revisions.
+ * One insert under the unique index {agent, version_number} decides; the agent's pointer to it follows and may be repeated (store.md).
+ */
+import { fault } from '#config/errors.ts';
+import { type Context, newId, now } from '../../platform/context.ts';
+import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { findAgent, snapshotOf } from './agent-store.ts';
+import { configHash } from './config-hash.ts';
+import { newestVersion } from './newest-version.ts';
+
+const PUBLISH_ATTEMPTS = 10;
+
+/** What a version may be called. */
+export interface VersionLabels {
+  readonly title: string | null;
+  readonly description: string | null;
+}
+
+/** Publishes an agent's draft; a draft equal to the live version returns that version. Throws `not_found`, `agent_archived`, `versions_reached`, `publish_conflict`. */
+export async function publishAgent(context: Context, teamId: string, agentId: string, labels: VersionLabels): Promise<VersionDocument> {
+  for (let attempt = 0; attempt < PUBLISH_ATTEMPTS; attempt++) {
+    const agent = await findAgent(context, teamId, agentId);
+    if (agent.status === 'archived') throw fault('agent_archived');
+    const snapshot = await snapshotOf(context, agent);
+    const hash = configHash(snapshot);
+    const live = await newestVersion(context, agentId);
+    if (live?.config_hash === hash) {
+      await pointTo(context, live);
+      return live;
+    }
+    const limit = context.settings.LIMIT_VERSIONS;
+    if ((live?.version_number ?? 0) >= limit) throw fault('versions_reached', { limit });
+    const version: VersionDocument = {
+      _id: newId(),
+      agent_id: agentId,
+      team_id: teamId,
+      version_number: (live?.version_number ?? 0) + 1,
+      version_title: labels.title,
+      version_description: labels.description,
+      config: snapshot.config,
+      config_hash: hash,
+      config_updated_at: agent.config_updated_at,
+      secrets: snapshot.secrets,
+      tools: [...snapshot.tools],
+      knowledge: [...snapshot.knowledge],
+      // Strictly rising, so that lists by time are lists by number.
+      published_at: new Date(Math.max(context.clock.wallTime(), (live?.published_at.getTime() ?? 0) + 1)),
+    };
+    try {
+      await context.models.versions.create(version);
+    } catch (error) {
+      if (isDuplicateKey(error)) continue;
+      throw error;
+    }
+    await pointTo(context, version);
+    return version;
+  }
+  throw fault('publish_conflict');
+}
+
+/** An agent with the version its calls use. */
+export interface PublishedAgent {
+  readonly agent: AgentDocument;
+  /** Null while it has none. */
+  readonly version: VersionDocument | null;
+}
+
+/** Loads an agent, of whatever team, and its live version for a call; null when there is no such agent. */
+export async function loadPublished(context: Context, agentId: string): Promise<PublishedAgent | null> {
+  const [agent, version] = await Promise.all([
+    context.remembered.agents(agentId, () => context.models.agents.findById(agentId).lean<AgentDocument>()),
+    newestVersion(context, agentId),
+  ]);
+  return agent && { agent, version };
+}
+
+/** The draft as if it were a version, for preview calls; never stored. */
+export async function draftVersion(context: Context, agent: AgentDocument): Promise<VersionDocument> {
+  const snapshot = await snapshotOf(context, agent);
+  return {
+    _id: 'draft',
+    agent_id: agent._id,
+    team_id: agent.team_id,
+    version_number: 0,
+    version_title: null,
+    version_description: null,
+    config: snapshot.config,
+    config_hash: configHash(snapshot),
+    config_updated_at: agent.config_updated_at,
+    secrets: snapshot.secrets,
+    tools: [...snapshot.tools],
+    knowledge: [...snapshot.knowledge],
+    published_at: now(context),
+  };
+}
+
+/** A late pointer must not go back behind a newer one. */
+async function pointTo(context: Context, version: VersionDocument): Promise<void> {
+  await context.models.agents.updateOne(
+    { _id: version.agent_id, published: { $lt: version.version_number } },
+    {
+      $set: {
+        published: version.version_number,
+        published_hash: version.config_hash,
+        published_knowledge_source_ids: version.config.knowledge_base.knowledge_source_ids,
+      },
+    },
+  );
+}

@@ -1,0 +1,40 @@
+/** The knowledge of a call's plan: every attached source as its version froze it (supplement 2.7). */
+import type { AgentConfig } from '#config/agent-config.ts';
+import type { CallPlan } from '#config/call-plan.ts';
+import { LIMITS } from '#config/limits.ts';
+import type { Context } from '../../platform/context.ts';
+import type { PinnedKnowledge, VersionDocument } from '../../platform/store/models/version-model.ts';
+
+/** A version, as far as its knowledge goes. */
+type KnowingVersion = Pick<VersionDocument, 'agent_id' | 'knowledge'> & { readonly config: Pick<AgentConfig, 'knowledge_base'> };
+
+/**
+ * Reads the pinned contents, in the order of attachment; nothing where knowledge is switched off. What would make the plan too large for
+ * one frame of the worker link is left out from the end, and a source that was deleted meanwhile; both are logged.
+ */
+export async function plannedKnowledge(context: Pick<Context, 'models' | 'logger'>, version: KnowingVersion): Promise<CallPlan['knowledge']> {
+  if (!version.config.knowledge_base.enabled || version.knowledge.length === 0) return [];
+  const wanted = fitting(version.knowledge);
+  const found = await context.models.knowledgeRevisions.find({ _id: { $in: wanted.map((pinned) => pinned.revision_id) } }).lean();
+  const contents = new Map(found.map((revision) => [revision._id, revision.content]));
+  const planned = wanted.flatMap(({ knowledge_source_id, name, revision_id }) => {
+    const content = contents.get(revision_id);
+    return content === undefined ? [] : [{ knowledge_source_id, name, content }];
+  });
+  if (planned.length < version.knowledge.length)
+    context.logger.warn(
+      { agentId: version.agent_id, attached: version.knowledge.length, planned: planned.length },
+      'call goes without some of its knowledge',
+    );
+  return planned;
+}
+
+/** The first sources that fit together. */
+function fitting(knowledge: readonly PinnedKnowledge[]): readonly PinnedKnowledge[] {
+  let bytes = 0;
+  const tooMuch = knowledge.findIndex((pinned) => {
+    bytes += pinned.size_bytes;
+    return bytes > LIMITS.planKnowledgeBytes;
+  });
+  return tooMuch === -1 ? knowledge : knowledge.slice(0, tooMuch);
+}

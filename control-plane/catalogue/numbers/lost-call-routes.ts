@@ -1,0 +1,50 @@
+/** Calls that the carrier could not bring to the SIP address: kept among the refused ones of the number's team, while the carrier tells the caller to try again. */
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import { LOST_CALL_PATH } from '#telephony/carriers/carrier.ts';
+import type { Context } from '../../platform/context.ts';
+import { acceptBodies } from '../../platform/http/request-bodies.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { logRefusal } from '../../platform/refusals/log-refusal.ts';
+import { findCalledNumbers } from './number-store.ts';
+
+const MOST_BYTES = 64 * 1_024;
+
+/** Registers the route; its requests are signed by the carrier instead of carrying a key. */
+export async function registerLostCallRoutes(app: ApiServer, context: Context): Promise<void> {
+  const { carrier } = context;
+  const { lostCalls } = carrier;
+  if (!lostCalls) return;
+  await app.register((plain, _options, done) => {
+    const scope = plain as unknown as ApiServer;
+    acceptBodies(scope, { kinds: ['urlencoded'], json: false, mostBytes: MOST_BYTES });
+    scope.post(
+      LOST_CALL_PATH,
+      {
+        config: { access: 'none' },
+        schema: { hide: true, body: z.record(z.string(), z.unknown()) },
+        onRequest: async (request) => {
+          if (!lostCalls.isSigned(request.headers)) throw fault('callback_not_genuine');
+        },
+      },
+      async (request, reply) => {
+        const url = `${context.publicUrl()}${request.url}`;
+        const call = lostCalls.read({ url, headers: request.headers, form: request.body });
+        const [number] = await findCalledNumbers(context, call.dialedNumber);
+        context.logger.error({ carrier: carrier.name, carrierCallId: call.carrierCallId }, 'the carrier could not bring a call to the SIP address');
+        if (number)
+          logRefusal(
+            context,
+            {
+              ...{ kind: 'inbound_call', teamId: number.team_id, agentId: number.agent_id },
+              ...{ callerNumber: call.callerNumber, dialedNumber: call.dialedNumber, sipCallId: call.carrierCallId },
+            },
+            fault('call_lost_at_carrier', { provider: carrier.name }),
+          );
+        const { contentType, body } = lostCalls.apology;
+        return reply.type(contentType).send(body);
+      },
+    );
+    done();
+  });
+}

@@ -1,0 +1,174 @@
+/** Phone numbers: search, buy, import, list, bind, release (supplement 4.6, running.md "Search of numbers"). */
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import { formatMoney } from '#config/money.ts';
+import { type Context, now } from '../../platform/context.ts';
+import { callerOf } from '../../platform/http/auth.ts';
+import { listOf, listQuery } from '../../platform/http/lists.ts';
+import { invalidField } from '../../platform/http/problems.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
+import { findPage } from '../../platform/store/find-page.ts';
+import { type NumberDocument, OCCUPYING_STATUSES } from '../../platform/store/models/number-model.ts';
+import { numberCreate, numberPatch, numberRecord, sipConfig, toNumberRecord } from './number-record.ts';
+import { buyNumber, findNumber, importNumber, releaseNumber, requireAgent } from './number-store.ts';
+import { checkedSip } from './sip-config.ts';
+
+const OFFERED = 30;
+const DAYS_PER_MONTH = 30;
+const numberPath = z.object({ phone_number_id: z.string() });
+
+const searchQuery = z.strictObject({
+  country_code: z.enum(['US', 'CA']).default('US'),
+  area_code: z
+    .string()
+    .regex(/^\d{3}$/)
+    .optional(),
+  number_type: z.enum(['local', 'toll_free']).default('local'),
+  provider: z.literal('managed').default('managed'),
+});
+
+const availableNumber = z.object({
+  phone_number: z.string(),
+  country_code: z.string(),
+  region: z.string(),
+  locality: z.string(),
+  number_type: z.string(),
+  provider: z.string(),
+  daily_price: z.string(),
+  monthly_price: z.string(),
+});
+
+/** Registers the routes of phone numbers. */
+export function registerNumberRoutes(app: ApiServer, context: Context): void {
+  registerNumberSearch(app, context);
+  registerNumberRecords(app, context);
+
+  app.post(
+    '/v1/agent/phone-numbers',
+    { config: { access: 'beta' }, schema: { tags: ['phone numbers'], body: numberCreate, response: { 201: numberRecord } } },
+    async (request, reply) => {
+      const { body } = request;
+      const caller = callerOf(request);
+      const wanted = { phoneNumber: body.phone_number, label: body.label, agentId: body.agent_id };
+      const number =
+        body.provider === 'managed'
+          ? await loggingRefusals(
+              context,
+              { kind: 'phone_number', teamId: caller.teamId, agentId: body.agent_id, dialedNumber: body.phone_number },
+              () => buyNumber(context, caller, wanted),
+            )
+          : await importNumber(context, caller, wanted, await checkedSip(context, body, null));
+      return reply.code(201).send(toNumberRecord(number));
+    },
+  );
+
+  app.delete(
+    '/v1/agent/phone-numbers/:phone_number_id',
+    { schema: { tags: ['phone numbers'], params: numberPath, response: { 204: z.undefined() } } },
+    async (request, reply) => {
+      await releaseNumber(context, callerOf(request).teamId, request.params.phone_number_id);
+      return reply.code(204).send();
+    },
+  );
+}
+
+function registerNumberSearch(app: ApiServer, context: Context): void {
+  app.get(
+    '/v1/agent/available-phone-numbers',
+    {
+      schema: {
+        tags: ['phone numbers'],
+        querystring: searchQuery,
+        response: { 200: z.object({ available_phone_numbers: z.array(availableNumber) }) },
+      },
+    },
+    async (request) => {
+      const { country_code, area_code, number_type } = request.query;
+      if (number_type !== 'local') throw fault('bad_request', { detail: 'Only local numbers are offered' });
+      const taken = await context.models.numbers.find({ status: { $in: [...OCCUPYING_STATUSES] }, provider: 'managed' }, { phone_number: 1 }).lean();
+      const exclude = new Set(taken.map((number) => number.phone_number));
+      const found = await context.carrier.search({ countryCode: country_code, areaCode: area_code, exclude, limit: OFFERED });
+      const price = context.settings.PRICE_NUMBER_PER_DAY;
+      return {
+        available_phone_numbers: found.map((number) => ({
+          phone_number: number.phoneNumber,
+          country_code: number.countryCode,
+          region: number.region,
+          locality: number.locality,
+          number_type: 'local',
+          provider: 'managed',
+          daily_price: formatMoney(price),
+          monthly_price: formatMoney(price * DAYS_PER_MONTH),
+        })),
+      };
+    },
+  );
+}
+
+function registerNumberRecords(app: ApiServer, context: Context): void {
+  app.get(
+    '/v1/agent/phone-numbers',
+    {
+      schema: {
+        tags: ['phone numbers'],
+        querystring: z.strictObject({ ...listQuery, phone_number: z.string().max(32).optional(), agent_id: z.string().max(64).optional() }),
+        response: { 200: listOf('phone_numbers', numberRecord) },
+      },
+    },
+    async (request) => {
+      const { query } = request;
+      const filter: Record<string, unknown> = { team_id: callerOf(request).teamId, status: { $ne: 'released' } };
+      // A plus sign in a query string reads as a space.
+      if (query.phone_number !== undefined) filter['phone_number'] = query.phone_number.replace(/^ /, '+');
+      if (query.agent_id !== undefined) filter['agent_id'] = query.agent_id;
+      const { rows, ...page } = await findPage(context.models.numbers, { filter, query });
+      return { phone_numbers: rows.map(toNumberRecord), ...page };
+    },
+  );
+
+  app.get(
+    '/v1/agent/phone-numbers/:phone_number_id',
+    { schema: { tags: ['phone numbers'], params: numberPath, response: { 200: numberRecord } } },
+    async (request) => toNumberRecord(await findNumber(context, callerOf(request).teamId, request.params.phone_number_id)),
+  );
+
+  app.patch(
+    '/v1/agent/phone-numbers/:phone_number_id',
+    { schema: { tags: ['phone numbers'], params: numberPath, body: numberPatch, response: { 200: numberRecord } } },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      // Caller ids here are never out of step, so there is nothing to retry.
+      const { retry_caller_id_sync: _retry, ...change } = request.body;
+      const number = await findNumber(context, teamId, request.params.phone_number_id);
+      await requireAgent(context, teamId, change.agent_id ?? null);
+      return toNumberRecord(await changeNumber(context, number, change));
+    },
+  );
+
+  app.put(
+    '/v1/agent/phone-numbers/:phone_number_id/sip-config',
+    { schema: { tags: ['phone numbers'], params: numberPath, body: sipConfig, response: { 200: numberRecord } } },
+    async (request) => {
+      const number = await findNumber(context, callerOf(request).teamId, request.params.phone_number_id);
+      if (number.provider !== 'sip') throw invalidField(['provider'], 'only imported numbers have a SIP configuration');
+      return toNumberRecord(await changeNumber(context, number, { sip: await checkedSip(context, request.body, number.sip) }));
+    },
+  );
+}
+
+async function changeNumber(
+  context: Context,
+  number: NumberDocument,
+  change: { [K in keyof NumberDocument]?: NumberDocument[K] | undefined },
+): Promise<NumberDocument> {
+  const saved = await context.models.numbers
+    .findOneAndUpdate(
+      { _id: number._id, status: { $ne: 'released' } },
+      { $set: { ...change, updated_at: now(context) } },
+      { returnDocument: 'after' },
+    )
+    .lean<NumberDocument>();
+  if (!saved) throw fault('not_found');
+  return saved;
+}

@@ -1,0 +1,41 @@
+/**
+ * `PUT /admin/numbers/{phone_number_id}/proof`: the operator says that an imported number is its holder's. No call over a holder's own trunk could show it, as whoever
+ * claims a number can make one; the operator rings the number over a trunk of its own, or sees the carrier's invoice.
+ */
+import { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import { type Context, now } from '../../platform/context.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
+import { type NumberDocument, OCCUPYING_STATUSES } from '../../platform/store/models/number-model.ts';
+
+const proof = { phone_number_id: z.string(), phone_number: z.string(), is_proven: z.boolean() };
+
+/** Registers the route. */
+export function registerProofRoutes(app: ApiServer, context: Context): void {
+  app.put(
+    '/admin/numbers/:phone_number_id/proof',
+    {
+      config: { access: 'operator' },
+      schema: {
+        tags: ['operator'],
+        summary: 'Says whether an imported number is proven: then it has its calls alone, and nobody else may import or call it',
+        params: z.object({ phone_number_id: z.string() }),
+        body: z.strictObject({ is_proven: z.boolean() }),
+        response: { 200: z.object(proof) },
+      },
+    },
+    async (request) => {
+      const imported = { _id: request.params.phone_number_id, provider: 'sip', status: { $in: [...OCCUPYING_STATUSES] } } as const;
+      const change = { $set: { is_proven: request.body.is_proven, updated_at: now(context) } };
+      const number = await context.models.numbers
+        .findOneAndUpdate(imported, change, { returnDocument: 'after' })
+        .lean<NumberDocument>()
+        .catch((error: unknown) => {
+          throw isDuplicateKey(error) ? fault('number_taken') : error;
+        });
+      if (!number) throw fault('not_found');
+      return { phone_number_id: number._id, phone_number: number.phone_number, is_proven: number.is_proven ?? false };
+    },
+  );
+}

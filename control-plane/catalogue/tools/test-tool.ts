@@ -1,0 +1,80 @@
+/** One real request of a webhook tool, to see what its endpoint answers (supplement 2.2 "Tool test"): the URL as saved, headers and body filled in from the given arguments. */
+import { z } from 'zod';
+import type { PlannedTool } from '#config/call-plan.ts';
+import { EgressRefused, EgressTimeout } from '#config/egress.ts';
+import { freeJson } from '#config/free-json.ts';
+import { LIMITS } from '#config/limits.ts';
+import { FilledTooLong } from '#config/placeholders.ts';
+import { renderRequest } from '#config/tool-template.ts';
+import type { Context } from '../../platform/context.ts';
+import { invalidField } from '../../platform/http/problems.ts';
+import type { ToolDocument } from '../../platform/store/models/tool-model.ts';
+import { plannedTools } from './planned-tools.ts';
+
+/** Body of a test; `arguments.system` stands for the variables of the platform. */
+export const toolTestBody = z.strictObject({
+  arguments: z.record(z.string(), z.unknown()).superRefine(freeJson(LIMITS.toolTestArgumentBytes)).default({}),
+});
+
+/** What came of it; without an answer `error` says why and the rest is empty. */
+export const toolTestRecord = z.object({
+  status_code: z.number().int().nullable(),
+  latency_ms: z.number().int(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+  response_truncated: z.boolean(),
+  error: z.string().nullable(),
+});
+
+/** Sends the request. Throws `InvalidRequest` for a client tool, which only a browser can run, and for arguments that fill in too much. */
+export async function testTool(
+  context: Context,
+  tool: ToolDocument,
+  given: Readonly<Record<string, unknown>>,
+): Promise<z.output<typeof toolTestRecord>> {
+  const [planned] = plannedTools(context.secretBox, [{ ...tool, tool_id: tool._id }]);
+  if (!planned || tool.tool_type !== 'webhook') throw invalidField([], 'only webhook tools can be tested');
+  const { method, headers, body } = rendered(planned, given);
+  const startedMs = context.clock.now();
+  const latency = () => ({ latency_ms: Math.round(context.clock.now() - startedMs) });
+  try {
+    const response = await context.egress.request(tool.url, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      timeoutMs: tool.timeout_seconds * 1_000,
+      maxBytes: LIMITS.toolTestResponseBytes,
+    });
+    return {
+      status_code: response.status,
+      ...latency(),
+      headers: { ...response.headers },
+      body: response.body.toString('utf8'),
+      response_truncated: response.isTruncated,
+      error: null,
+    };
+  } catch (error) {
+    return { status_code: null, ...latency(), headers: {}, body: '', response_truncated: false, error: wordsFor(error) };
+  }
+}
+
+/** Throws `InvalidRequest` when the arguments make a text too long. */
+function rendered(planned: PlannedTool, given: Readonly<Record<string, unknown>>): ReturnType<typeof renderRequest> {
+  try {
+    return renderRequest(planned, { variables: {}, systemVariables: objectOr(given['system']), arguments: given });
+  } catch (error) {
+    if (error instanceof FilledTooLong) throw invalidField(['arguments'], error.message);
+    throw error;
+  }
+}
+
+function objectOr(value: unknown): object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+/** Only words that cannot hold a credential: an HTTP client may repeat a header it does not like. */
+function wordsFor(error: unknown): string {
+  if (error instanceof EgressRefused || error instanceof EgressTimeout) return error.message;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? `The request failed (${code})` : 'The request could not be sent';
+}

@@ -1,0 +1,160 @@
+/** Batches of agent tests: started from the draft as it is then (supplement 4.14), counted, and completed when their last run is over. */
+import type { TestDefinition } from '#config/agent-test.ts';
+import { fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
+import { findAgent } from '../../catalogue/agents/agent-store.ts';
+import { draftVersion } from '../../catalogue/agents/publish.ts';
+import { type Context, newId, now } from '../../platform/context.ts';
+import { invalidField } from '../../platform/http/problems.ts';
+import type { AgentTestDocument, RunCounts, TestBatchDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { definitionOf } from './test-record.ts';
+import { requireTestShare } from './test-shares.ts';
+
+/** What a batch is asked for with. */
+export interface BatchRequest {
+  /** Absent runs every test that is attached to the agent. */
+  readonly test_ids?: readonly string[] | undefined;
+  /** In place of each test's own. */
+  readonly repeat_count?: number | undefined;
+}
+
+/** The draft a batch runs, as it was when the batch began; secrets are sealed in it. */
+export interface BatchDraft {
+  readonly agent_name: string;
+  readonly version: VersionDocument;
+}
+
+/** Starts a batch over an agent's draft. Throws the refusals of `requireTestShare`, `not_found`, `InvalidRequest`, and `conflict` for a custom language model. */
+export async function startBatch(
+  context: Context,
+  owner: { readonly userId: string; readonly teamId: string },
+  agentId: string,
+  request: BatchRequest,
+): Promise<TestBatchDocument> {
+  const { teamId } = owner;
+  const agent = await findAgent(context, teamId, agentId);
+  const tests = await testsToRun(context, { teamId, agentId, workspaceId: agent.workspace_id }, request.test_ids);
+  const draft = await draftVersion(context, agent);
+  if (draft.config.llm.custom !== null) throw fault('conflict', { detail: 'Agent tests are not available with a custom language model' });
+  const definitions = new Map(tests.map((test) => [test._id, definitionOf(test)]));
+  const repeats = (test: AgentTestDocument) => request.repeat_count ?? definitions.get(test._id)?.simulation?.repeat_count ?? 1;
+  const runCount = tests.reduce((sum, test) => sum + repeats(test), 0);
+  if (runCount > LIMITS.testRunsPerBatch) throw invalidField(['test_ids'], `a batch has at most ${LIMITS.testRunsPerBatch} runs`);
+  await requireTestShare(context, owner, runCount);
+  const batch: TestBatchDocument = {
+    _id: newId(),
+    team_id: teamId,
+    agent_id: agentId,
+    status: 'running',
+    run_count: runCount,
+    counts: null,
+    trigger_source: 'api',
+    config_hash: draft.config_hash,
+    created_at: now(context),
+    finished_at: null,
+  };
+  const runs = tests.flatMap((test) =>
+    Array.from({ length: repeats(test) }, (_, index) => queuedRun(batch, test, { definition: definitions.get(test._id), index })),
+  );
+  const input: BatchDraft = { agent_name: agent.name, version: draft };
+  await context.models.testInputs.insertMany([
+    { _id: draftInputId(batch._id), batch_id: batch._id, content: JSON.stringify(input) },
+    ...tests.map((test) => ({ _id: testInputId(batch._id, test._id), batch_id: batch._id, content: test.definition })),
+  ]);
+  // The runs before their batch: one that is cut short here has runs nobody sees, never a batch that waits for runs it does not have.
+  await context.models.testRuns.insertMany(runs);
+  await context.models.testBatches.create(batch);
+  context.bell.ring('agent-tests');
+  return batch;
+}
+
+/** Finds a batch of an agent. Throws `not_found`. */
+export async function findBatch(context: Context, agentId: string, batchId: string): Promise<TestBatchDocument> {
+  const batch = await context.models.testBatches.findOne({ _id: batchId, agent_id: agentId }).lean<TestBatchDocument>();
+  if (!batch) throw fault('not_found');
+  return batch;
+}
+
+/** What the runs of a batch came to so far. */
+export async function countsOf(context: Context, batch: TestBatchDocument): Promise<RunCounts> {
+  return batch.counts ?? countRuns(context, batch._id);
+}
+
+/** Completes a batch whose last run is over; what it was started with is no longer needed then. */
+export async function completeBatch(context: Context, batchId: string): Promise<void> {
+  if (await context.models.testRuns.exists({ batch_id: batchId, status: { $in: ['queued', 'running'] } })) return;
+  const counts = await countRuns(context, batchId);
+  await context.models.testBatches.updateOne(
+    { _id: batchId, status: 'running' },
+    { $set: { status: 'completed', counts, finished_at: now(context) } },
+  );
+  await context.models.testInputs.deleteMany({ batch_id: batchId });
+}
+
+async function countRuns({ models }: Context, batchId: string): Promise<RunCounts> {
+  const [passed, failed, error] = await Promise.all(
+    (['passed', 'failed', 'error'] as const).map((status) => models.testRuns.countDocuments({ batch_id: batchId, status })),
+  );
+  return { passed: passed ?? 0, failed: failed ?? 0, error: error ?? 0 };
+}
+
+/** Where a batch keeps its draft. */
+export function draftInputId(batchId: string): string {
+  return `${batchId}:draft`;
+}
+
+/** Where a batch keeps one of its tests. */
+export function testInputId(batchId: string, testId: string): string {
+  return `${batchId}:${testId}`;
+}
+
+async function testsToRun(
+  context: Context,
+  of: { readonly teamId: string; readonly agentId: string; readonly workspaceId: string },
+  testIds: readonly string[] | undefined,
+): Promise<AgentTestDocument[]> {
+  const { agentTests } = context.models;
+  if (testIds === undefined) {
+    const attached = await agentTests
+      .find({ agent_ids: of.agentId, team_id: of.teamId })
+      .sort({ created_at: -1, _id: -1 })
+      .limit(LIMITS.testRunsPerBatch + 1)
+      .lean<AgentTestDocument[]>();
+    if (attached.length === 0) throw invalidField(['test_ids'], 'the agent has no tests');
+    return attached;
+  }
+  const found = await agentTests.find({ _id: { $in: testIds }, team_id: of.teamId, workspace_id: of.workspaceId }).lean<AgentTestDocument[]>();
+  const byId = new Map(found.map((test) => [test._id, test]));
+  return testIds.map((id, index) => {
+    const test = byId.get(id);
+    if (!test) throw invalidField(['test_ids', index], 'unknown test');
+    return test;
+  });
+}
+
+function queuedRun(
+  batch: TestBatchDocument,
+  test: AgentTestDocument,
+  of: { readonly definition: TestDefinition | undefined; readonly index: number },
+): TestRunDocument {
+  return {
+    _id: newId(),
+    team_id: batch.team_id,
+    test_id: test._id,
+    agent_id: batch.agent_id,
+    batch_id: batch._id,
+    test_type: test.test_type,
+    repeat_index: of.index,
+    status: 'queued',
+    config_hash: batch.config_hash,
+    channel: of.definition?.simulation?.channel ?? 'web_voice',
+    instance_id: null,
+    epoch: 0,
+    status_at: batch.created_at,
+    created_at: batch.created_at,
+    started_at: null,
+    finished_at: null,
+    result: null,
+  };
+}

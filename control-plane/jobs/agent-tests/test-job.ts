@@ -1,0 +1,43 @@
+/** The job of one run: the draft and the test its batch was started with, as a plan of a text conversation. */
+import { type AgentTestJob, testDefinition } from '#config/agent-test.ts';
+import { buildPlan, refuseMissingVariables } from '../../calls/plans/build-plan.ts';
+import { sessionTimezone } from '../../calls/plans/session-timezone.ts';
+import { plannedKnowledge } from '../../catalogue/knowledge/planned-knowledge.ts';
+import type { Context } from '../../platform/context.ts';
+import type { TestInputDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
+import { type BatchDraft, draftInputId, testInputId } from './batch-store.ts';
+
+/** Makes the job; null when what the batch was started with is gone. Throws `InvalidRequest` when a variable the agent requires has no value. */
+export async function testJob(context: Context, run: TestRunDocument): Promise<AgentTestJob | null> {
+  const ids = [draftInputId(run.batch_id), testInputId(run.batch_id, run.test_id)];
+  const inputs = await context.models.testInputs.find({ _id: { $in: ids } }).lean<TestInputDocument[]>();
+  const [draft, definition] = ids.map((id) => inputs.find((input) => input._id === id)?.content);
+  if (draft === undefined || definition === undefined) return null;
+  const { agent_name, version } = JSON.parse(draft) as BatchDraft;
+  const test = testDefinition.parse(JSON.parse(definition));
+  const plan = buildPlan(context, {
+    sessionId: run._id,
+    agent: { _id: run.agent_id, name: agent_name },
+    version,
+    knowledge: await plannedKnowledge(context, version),
+    channel: run.channel,
+    // Nothing is connected in a text conversation.
+    transport: { type: 'webrtc' },
+    timezone: sessionTimezone({ requested: null, agent: version.config.conversation.timezone, client: null, phoneNumber: '' }),
+    callerNumber: '',
+    dialedNumber: '',
+    overrides: {},
+    variables: test.dynamic_variables,
+    endUserId: null,
+    llmExtraBody: null,
+    recordAudio: false,
+    toolEvents: false,
+    worldContext: true,
+    isPreview: true,
+  });
+  refuseMissingVariables(plan);
+  const stored_mocks = version.tools.flatMap(({ tool_id, mock_responses: [first] }) =>
+    first ? [{ tool_id, status_code: first.status_code, body: first.body }] : [],
+  );
+  return { run_id: run._id, plan, test, stored_mocks };
+}

@@ -1,0 +1,138 @@
+/**
+ * Agent tests in the background (supplement 4.14): queued runs are placed on workers, oldest first, a few of each team at a time;
+ * one whose workers die or fall silent too often (`losses.ts`) is an `error`.
+ */
+import { type AgentTestResult, testError } from '#config/agent-test.ts';
+import { Fault } from '#config/errors.ts';
+import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
+import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type Context, now } from '../../platform/context.ts';
+import { InvalidRequest } from '../../platform/http/problems.ts';
+import type { ReportOutcome } from '../../platform/report-sink.ts';
+import { isLostForGood, type Loss, lossOf } from '../../platform/store/losses.ts';
+import type { TestBatchDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';
+import { completeBatch } from './batch-store.ts';
+import { testJob } from './test-job.ts';
+import { countTestSpending, requireTestSpending } from './test-shares.ts';
+
+type TestReport = Extract<DurableReport, { type: 'agent_test' }>;
+
+/** A worker ends a run within eight minutes. */
+const DEADLINE_MS = 10 * 60_000;
+/** Looked at again while no worker is free, and for what other processes queued. */
+const TICK_MS = 2_000;
+const PLACED_AT_ONCE = 200;
+const OPEN_AT_ONCE = 100;
+
+/** Starts the runner of a process. */
+export function startTestRunner(context: Context): ChoreLoop {
+  return startChoreLoop(context, { name: 'agent-tests', everyMs: TICK_MS, chore: 'agent-tests' }, () => work(context));
+}
+
+/** Takes the result of a run. A run that was given up meanwhile, and not started again, takes it too. */
+export async function applyTestReport(context: Context, envelope: ReportEnvelope, report: TestReport): Promise<ReportOutcome> {
+  const { result, cost_micros: micros = 0 } = report;
+  const run = { _id: envelope.session_id, epoch: envelope.epoch };
+  const finished = await finishRun(context, run, result);
+  if (!finished && !(await context.models.testRuns.exists(run))) return { outcome: 'stale' };
+  if (finished) await countTestSpending(context, finished.team_id, micros);
+  return { outcome: 'stored', seq: envelope.seq };
+}
+
+/** The runs of a worker that is gone wait for another; `stoodIn` is the run or session it was killed in for standing still. */
+export async function loseTestRuns(context: Context, instanceId: string, stoodIn: string | null): Promise<void> {
+  const { testRuns } = context.models;
+  const lost = { instance_id: instanceId, status: 'running' as const };
+  const runs = await testRuns.find(lost, { _id: 1, epoch: 1 }).lean<Pick<TestRunDocument, '_id' | 'epoch'>[]>();
+  for (const run of runs) await testRuns.updateOne({ ...run, ...lost }, { $set: requeued(context), ...plusOne(lossOf(run._id, stoodIn)) });
+  if (runs.length > 0) context.bell.ring('agent-tests');
+}
+
+async function work(context: Context): Promise<void> {
+  const { testRuns, testBatches } = context.models;
+  const silentSince = new Date(context.clock.wallTime() - DEADLINE_MS);
+  await testRuns.updateMany({ status: 'running', status_at: { $lte: silentSince } }, { $set: requeued(context), ...plusOne('silent') });
+  // A batch that a crash kept from being completed.
+  const open = await testBatches
+    .find({ status: 'running' }, { _id: 1 })
+    .sort({ created_at: 1 })
+    .limit(OPEN_AT_ONCE)
+    .lean<Pick<TestBatchDocument, '_id'>[]>();
+  for (const { _id } of open) await completeBatch(context, _id);
+  const running = new Map<string, number>();
+  const count = (teamId: string) => running.set(teamId, (running.get(teamId) ?? 0) + 1);
+  for (const run of await testRuns.find({ status: 'running' }, { team_id: 1 }).lean<Pick<TestRunDocument, 'team_id'>[]>()) count(run.team_id);
+  for (let placed = 0; placed < PLACED_AT_ONCE; placed++) {
+    const busy = [...running].filter(([, runs]) => runs >= context.settings.LIMIT_TEST_RUNS).map(([teamId]) => teamId);
+    const run = await testRuns
+      .findOne({ status: 'queued', team_id: { $nin: busy } })
+      .sort({ status_at: 1 })
+      .lean<TestRunDocument>();
+    if (!run || !(await start(context, run))) return;
+    count(run.team_id);
+  }
+}
+
+/** Settles or places one run; false when no worker is free. */
+async function start(context: Context, run: TestRunDocument): Promise<boolean> {
+  if (isLostForGood(run.losses ?? {})) {
+    await finishRun(context, run, testError('The run was lost with its worker too often'));
+    return true;
+  }
+  const unpaid = await requireTestSpending(context, run.team_id).catch((error: unknown) => {
+    if (error instanceof Fault) return error;
+    throw error;
+  });
+  if (unpaid) {
+    await finishRun(context, run, testError(unpaid.message));
+    return true;
+  }
+  const job = await testJob(context, run).catch((error: unknown) => {
+    if (error instanceof InvalidRequest) return error;
+    throw error;
+  });
+  if (job === null || job instanceof InvalidRequest) {
+    const cause = job === null ? 'What the batch was started with is gone' : 'A variable the agent requires has no value in dynamic_variables';
+    await finishRun(context, run, testError(cause));
+    return true;
+  }
+  const key = { sessionId: run._id, epoch: run.epoch + 1 };
+  try {
+    const placement = await context.dispatch.place({ ...key, kind: 'agent_test', sipCallId: null });
+    const at = now(context);
+    const { modifiedCount } = await context.models.testRuns.updateOne(
+      { _id: run._id, status: 'queued', epoch: run.epoch },
+      { $set: { status: 'running', epoch: key.epoch, instance_id: placement.instanceId, started_at: at, status_at: at } },
+    );
+    if (modifiedCount === 0) context.dispatch.withdraw(placement, key);
+    else context.dispatch.assignAgentTest(placement, key, job);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    // Started and not handed over: it waits again.
+    await context.models.testRuns.updateOne({ _id: run._id, status: 'running', epoch: key.epoch }, { $set: requeued(context) });
+    return false;
+  }
+}
+
+async function finishRun(context: Context, of: Pick<TestRunDocument, '_id' | 'epoch'>, result: AgentTestResult): Promise<TestRunDocument | null> {
+  const at = now(context);
+  const run = await context.models.testRuns
+    .findOneAndUpdate(
+      { _id: of._id, epoch: of.epoch, status: { $in: ['queued', 'running'] } },
+      { $set: { status: result.status, result: JSON.stringify(result), instance_id: null, status_at: at, finished_at: at } },
+    )
+    .lean<TestRunDocument>();
+  if (!run) return null;
+  await completeBatch(context, run.batch_id);
+  context.bell.ring('agent-tests');
+  return run;
+}
+
+function requeued(context: Context): Partial<TestRunDocument> {
+  return { status: 'queued', instance_id: null, status_at: now(context) };
+}
+
+function plusOne(loss: Loss) {
+  return { $inc: { [`losses.${loss}`]: 1 } };
+}

@@ -1,0 +1,96 @@
+/**
+ * Post-call analysis, the control plane's half (S§2.6, supplement 3): queued analyses are placed on workers one after another; one whose workers die
+ * or fall silent too often (`losses.ts`) is an `error`. A call with nothing to analyse is `skipped` without asking a model.
+ */
+
+import type { CallPlan } from '#config/call-plan.ts';
+import { Fault } from '#config/errors.ts';
+import type { AnalysisResult, SessionItem } from '#config/session-record.ts';
+import { carryOn } from '../../calls/sessions/carry-on.ts';
+import { readPlan } from '../../calls/sessions/new-session.ts';
+import { workerOf } from '../../calls/sessions/place-session.ts';
+import { changeSession, loadSession, storeChange } from '../../calls/sessions/session-store.ts';
+import { readTimeline } from '../../calls/sessions/timeline.ts';
+import { analysed } from '../../calls/settlement/settle-call.ts';
+import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type Context, newId, now } from '../../platform/context.ts';
+import { isLostForGood } from '../../platform/store/losses.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+
+/** A model call over a long transcript, with room. */
+const DEADLINE_MS = 120_000;
+/** Looked at again while no worker is free, and for what other processes queued. */
+const TICK_MS = 2_000;
+const BATCH = 200;
+
+/** Starts the runner of a process: places queued analyses in the background. */
+export function startAnalysisRunner(context: Context): ChoreLoop {
+  return startChoreLoop(context, { name: 'analysis', everyMs: TICK_MS, chore: 'analysis' }, () => placeQueued(context));
+}
+
+async function placeQueued(context: Context): Promise<void> {
+  const overdue = await sessionsIn(context, {
+    'analysis.state': 'running',
+    'analysis.at': { $lte: new Date(context.clock.wallTime() - DEADLINE_MS) },
+  });
+  for (const { _id } of overdue) await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: 'silent' });
+  for (const { _id } of await sessionsIn(context, { 'analysis.state': 'queued' })) {
+    const session = await loadSession(context, _id);
+    if (session?.analysis.state !== 'queued') continue;
+    if (!(await analyse(context, session))) return;
+  }
+}
+
+/** Settles or places one analysis; false when no worker is free. */
+async function analyse(context: Context, session: SessionDocument): Promise<boolean> {
+  const [plan, items] = await Promise.all([readPlan(context, session), readTimeline(context, session)]);
+  if (isLostForGood(session.analysis.losses ?? {})) await finish(context, session, emptyResult('error', 'The analysis could not be completed'));
+  else if (!plan || hasNothingToDo(plan, items)) await finish(context, session, emptyResult('skipped', null));
+  else return place(context, session, { plan, items });
+  return true;
+}
+
+async function place(context: Context, session: SessionDocument, of: { plan: CallPlan; items: SessionItem[] }): Promise<boolean> {
+  const epoch = session.epoch + 1;
+  const key = { sessionId: session._id, epoch };
+  const jobId = newId();
+  try {
+    const placement = await context.dispatch.place({ ...key, kind: 'analysis', sipCallId: null });
+    const started = await changeSession(context, session._id, {
+      type: 'analysis.started',
+      at: now(context),
+      worker: workerOf(placement),
+      epoch,
+      jobId,
+    });
+    if (started) context.dispatch.assignAnalysis(placement, key, { job_id: jobId, ...of });
+    else context.dispatch.withdraw(placement, key);
+    return true;
+  } catch (error) {
+    // What was started and not handed over runs into its deadline.
+    if (error instanceof Fault) return false;
+    throw error;
+  }
+}
+
+async function finish(context: Context, session: SessionDocument, result: AnalysisResult): Promise<void> {
+  const { change, amendment } = analysed(context, session, result);
+  const stored = change && (await storeChange(context, session, change, amendment));
+  if (stored) await carryOn(context, stored);
+  // Its money was settled in the same moment: looked at again with what stands now.
+  else if (change) context.bell.ring('analysis');
+}
+
+function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): boolean {
+  const { summary, data_fields: dataFields, criteria } = config.analysis;
+  const isDisabled = !summary.enabled && dataFields.length === 0 && criteria.length === 0;
+  return isDisabled || !items.some((item) => item.type === 'message' && item.role === 'user' && item.content.trim() !== '');
+}
+
+function emptyResult(status: 'skipped' | 'error', error: string | null): AnalysisResult {
+  return { status, summary: null, data: [], criteria_results: [], error };
+}
+
+function sessionsIn(context: Context, filter: Record<string, unknown>): Promise<Pick<SessionDocument, '_id'>[]> {
+  return context.models.sessions.find(filter, { _id: 1 }).sort({ 'analysis.at': 1 }).limit(BATCH).lean<Pick<SessionDocument, '_id'>[]>();
+}

@@ -1,0 +1,111 @@
+/** Batches of calls: create, watch, pause, resume, cancel, delete (docs/batch-calls.md). */
+import { z } from 'zod';
+import type { Context } from '../../platform/context.ts';
+import { callerOf } from '../../platform/http/auth.ts';
+import { listOf, listQuery } from '../../platform/http/lists.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { findPage } from '../../platform/store/find-page.ts';
+import type { BatchCallDocument } from '../../platform/store/models/batch-call-model.ts';
+import { acceptForms } from './batch-form.ts';
+import { batchCreate, batchRecord, batchStatus, rowRecord, rowState, toBatchRecord, toRowRecords } from './batch-record.ts';
+import { type BatchChange, changeBatch, countsOf, createBatch, deleteBatch, findBatch } from './batch-store.ts';
+import type { RecipientList } from './recipient-list.ts';
+
+const URL = '/v1/agent/batch-calls';
+const tags = ['batch calls'];
+const batchPath = z.object({ batch_call_id: z.string() });
+const batchesQuery = z.strictObject({ ...listQuery, agent_id: z.string().max(64).optional(), status: batchStatus.optional() });
+const rowsQuery = z.strictObject({ ...listQuery, state: rowState.optional() });
+
+/** A request without a list does not come as far as its handler. */
+const NOBODY: RecipientList = { rows: [], faulty: [] };
+
+/** Registers the routes. */
+export async function registerBatchCallRoutes(app: ApiServer, context: Context): Promise<void> {
+  const record = async (batch: BatchCallDocument) => toBatchRecord(batch, await countsOf(context, batch), context.clock.wallTime());
+
+  await app.register((scope, _options, done) => {
+    registerCreation(scope as unknown as ApiServer, context, record);
+    done();
+  });
+
+  app.get(
+    URL,
+    { schema: { tags, summary: 'Batches, newest first', querystring: batchesQuery, response: { 200: listOf('batch_calls', batchRecord) } } },
+    async (request) => {
+      const { agent_id, status } = request.query;
+      const wanted = { ...(agent_id === undefined ? {} : { agent_id }), status: status ?? { $ne: 'creating' } };
+      const { rows, ...page } = await findPage(context.models.batchCalls, {
+        filter: { team_id: callerOf(request).teamId, ...wanted },
+        query: request.query,
+      });
+      return { batch_calls: await Promise.all(rows.map(record)), ...page };
+    },
+  );
+
+  app.get(
+    `${URL}/:batch_call_id`,
+    { schema: { tags, summary: 'A batch, and how many rows are in which state', params: batchPath, response: { 200: batchRecord } } },
+    async (request) => record(await findBatch(context, callerOf(request).teamId, request.params.batch_call_id)),
+  );
+
+  app.get(
+    `${URL}/:batch_call_id/rows`,
+    {
+      schema: {
+        tags,
+        summary: 'The rows, in the order of the list',
+        params: batchPath,
+        querystring: rowsQuery,
+        response: { 200: listOf('rows', rowRecord) },
+      },
+    },
+    async (request) => {
+      const batch = await findBatch(context, callerOf(request).teamId, request.params.batch_call_id);
+      const { state } = request.query;
+      const filter = { batch_id: batch._id, ...(state === undefined ? {} : { state }) };
+      const { rows, ...page } = await findPage(context.models.batchRows, { filter, query: request.query });
+      return { rows: toRowRecords(rows, batch, context.clock.wallTime()), ...page };
+    },
+  );
+
+  const change = (change: BatchChange, summary: string) =>
+    app.post(`${URL}/:batch_call_id/${change}`, { schema: { tags, summary, params: batchPath, response: { 200: batchRecord } } }, async (request) =>
+      record(await changeBatch(context, callerOf(request).teamId, request.params.batch_call_id, change)),
+    );
+  change('pause', 'Dials nobody more until it is resumed; calls that have begun go on');
+  change('resume', 'Goes on with a batch that is paused');
+  change('cancel', 'Dials nobody more; calls that have begun go on');
+
+  app.delete(
+    `${URL}/:batch_call_id`,
+    { schema: { tags, summary: 'Deletes a batch that is over, with its rows', params: batchPath, response: { 204: z.undefined() } } },
+    async (request, reply) => {
+      await deleteBatch(context, callerOf(request).teamId, request.params.batch_call_id);
+      return reply.code(204).send();
+    },
+  );
+}
+
+/** Beside JSON it takes a form, whose file is the list. */
+function registerCreation(scope: ApiServer, context: Context, record: (batch: BatchCallDocument) => Promise<z.output<typeof batchRecord>>): void {
+  acceptForms(scope, context);
+  scope.post(
+    URL,
+    {
+      config: { access: 'beta', bodyOptional: true },
+      schema: {
+        tags,
+        summary: 'Calls everyone of a list',
+        description:
+          'As a form, `recipients` is a CSV file whose first line names the columns (`to_number`, `end_user_id`, `metadata`, any other is a dynamic variable), ' +
+          'and `schedule`, `pacing`, `retry` and `opt_out` are JSON. A 422 names every row that cannot be called with its line.',
+        consumes: ['application/json', 'multipart/form-data'],
+        body: batchCreate,
+        response: { 201: batchRecord },
+      },
+    },
+    async (request, reply) =>
+      reply.code(201).send(await record(await createBatch(context, callerOf(request), request.body, request.recipientList ?? NOBODY))),
+  );
+}

@@ -1,0 +1,166 @@
+/**
+ * Batches in the background: rows whose hour has come are dialled as fast as pacing allows, calls that are over are settled, and a batch whose last row is over is finished.
+ * A batch belongs to one process at a time (a lease in the store), a row to one call at a time: it names its session before that is placed, so that whoever finds it
+ * after a crash looks at what became of that session, as a repeated Idempotency-Key does, and goes on from there.
+ */
+import { randomUUID } from 'node:crypto';
+import { lookAfter } from '../../calls/outbound/idempotency.ts';
+import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import { type Context, now } from '../../platform/context.ts';
+import type { BatchCallDocument, BatchRowDocument } from '../../platform/store/models/batch-call-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { zonesOf } from './batch-record.ts';
+import { afterAttempt, freeSlots, outcomeOf } from './batch-rules.ts';
+import { cancelRows, countsOf, removeBatch } from './batch-store.ts';
+import { isOpen } from './calling-hours.ts';
+import { dialRow, giveBack } from './dial-row.ts';
+
+/** Looked at again for hours that open, calls that ended on another replica, and what a crash left. */
+const TICK_MS = 2_000;
+/** Renewed with every call; placing one takes well under a second. */
+const LEASE_MS = 30_000;
+const MINUTE_MS = 60_000;
+/** Writing ten thousand rows takes seconds. */
+const ABANDONED_MS = 10 * MINUTE_MS;
+/** Calls placed under one look at the pacing. */
+const HANDFUL = 8;
+/** Nothing had room: asked again after this. */
+const HOLD_MS = 10_000;
+
+/** Starts the runner of a process. */
+export function startBatchRunner(context: Context): ChoreLoop {
+  // Without other replicas nobody else can hold a lease: what the process before this one left is taken up at once.
+  const runner = context.settings.REDIS_URL === undefined ? 'alone' : randomUUID();
+  return startChoreLoop(context, { name: 'batch-calls', everyMs: TICK_MS, chore: 'batch-calls' }, () => runBatches(context, runner));
+}
+
+/** One pass over every batch that is not finished; `runner` names who holds the leases. */
+export async function runBatches(context: Context, runner: string): Promise<void> {
+  const open = await context.models.batchCalls
+    .find({ finished_at: null }, { _id: 1 })
+    .sort({ created_at: 1 })
+    .lean<Pick<BatchCallDocument, '_id'>[]>();
+  for (const { _id } of open) {
+    try {
+      const batch = await lease(context, _id, runner);
+      if (batch) await advance(context, batch, runner);
+    } catch (error) {
+      // The next pass tries again; the other batches do not wait for it.
+      context.logger.error({ err: error, batchId: _id }, 'batch not advanced');
+    }
+  }
+}
+
+/** Takes or renews the lease of a batch; null while another process has it. */
+async function lease(context: Context, batchId: string, runner: string): Promise<BatchCallDocument | null> {
+  const at = now(context);
+  return context.models.batchCalls
+    .findOneAndUpdate(
+      { _id: batchId, finished_at: null, $or: [{ lease_by: runner }, { lease_until: { $lte: at } }] },
+      { $set: { lease_by: runner, lease_until: new Date(at.getTime() + LEASE_MS) } },
+      { returnDocument: 'after' },
+    )
+    .lean<BatchCallDocument>();
+}
+
+async function advance(context: Context, batch: BatchCallDocument, runner: string): Promise<void> {
+  const { models, clock } = context;
+  if (batch.status === 'creating') {
+    if (batch.created_at.getTime() + ABANDONED_MS <= clock.wallTime()) await removeBatch(context, batch);
+    return;
+  }
+  await settleCalls(context, batch);
+  if (batch.status === 'cancelled') await cancelRows(context, batch._id);
+  const isDue = batch.start_at === null || batch.start_at <= now(context);
+  if (batch.status === 'scheduled' && isDue) {
+    const started = { status: 'running', started_at: now(context), updated_at: now(context) } as const;
+    await models.batchCalls.updateOne({ _id: batch._id, status: 'scheduled' }, { $set: started });
+  }
+  if (batch.status === 'running' || (batch.status === 'scheduled' && isDue)) await dialDue(context, batch, runner);
+  await finishIfOver(context, batch._id);
+}
+
+/** Rows whose call is over move on; a row whose placing was cut short is looked after. */
+async function settleCalls(context: Context, batch: BatchCallDocument): Promise<void> {
+  const rows = await context.models.batchRows.find({ batch_id: batch._id, state: 'calling' }).lean<BatchRowDocument[]>();
+  for (const row of rows.filter(({ is_placed }) => !is_placed)) await recover(context, row);
+  const placed = rows.filter(({ is_placed }) => is_placed);
+  const ids = placed.map(({ session_id }) => session_id ?? '');
+  const sessions = await context.models.sessions
+    .find({ _id: { $in: ids } }, { status: 1, dial_status: 1 })
+    .lean<Pick<SessionDocument, '_id' | 'status' | 'dial_status'>[]>();
+  const byId = new Map(sessions.map((session) => [session._id, session]));
+  for (const row of placed) await settleRow(context, batch, row, byId.get(row.session_id ?? '') ?? null);
+}
+
+/** The process that was placing this row's call is gone: was it placed? */
+async function recover(context: Context, row: BatchRowDocument): Promise<void> {
+  const found = row.session_id === null ? 'given_up' : await lookAfter(context, row.session_id);
+  if (found === 'placed') await context.models.batchRows.updateOne({ _id: row._id, session_id: row.session_id }, { $set: { is_placed: true } });
+  // Where nothing was written the session keeps its id: whoever was at it after all finds it taken.
+  else await giveBack(context, row, { keepsSession: found === 'nothing' });
+}
+
+async function settleRow(
+  context: Context,
+  batch: BatchCallDocument,
+  row: BatchRowDocument,
+  session: Pick<SessionDocument, 'status' | 'dial_status'> | null,
+): Promise<void> {
+  const outcome = outcomeOf(session);
+  if (outcome === null || row.session_id === null) return;
+  const at = now(context);
+  const attempts = row.attempts.length + 1;
+  // Of somebody who was erased in the meantime there is no number any more.
+  const isLast = row.opted_out || row.to_number === '';
+  const { state, nextAtMs } = afterAttempt(batch.retry, { outcome, attempts, isLast, atMs: at.getTime() });
+  const attempt = { session_id: row.session_id, dialled_at: row.dialled_at ?? at, outcome };
+  await context.models.batchRows.updateOne(
+    { _id: row._id, state: 'calling', session_id: row.session_id },
+    { $set: { state, next_at: new Date(nextAtMs), session_id: null, is_placed: false, updated_at: at }, $push: { attempts: attempt } },
+  );
+}
+
+/** Dials a handful; what else is due comes in the next pass, after the other batches. */
+async function dialDue(context: Context, batch: BatchCallDocument, runner: string): Promise<void> {
+  if (batch.hold_until > now(context) || !context.dispatch.hasWorker()) return;
+  const due = await dueRows(context, batch);
+  // One after the other, so that the limits of trunk and account hold exactly.
+  for (const row of due) {
+    if (!(await lease(context, batch._id, runner))) return;
+    if ((await dialRow(context, batch, row)) !== 'no_room') continue;
+    const until = new Date(context.clock.wallTime() + HOLD_MS);
+    await context.models.batchCalls.updateOne({ _id: batch._id }, { $set: { hold_until: until } });
+    return;
+  }
+  if (due.length === HANDFUL) context.bell.ring('batch-calls');
+}
+
+/** The rows to dial now, in the order of the list; those to be called again come last. */
+async function dueRows(context: Context, batch: BatchCallDocument): Promise<BatchRowDocument[]> {
+  const { batchRows } = context.models;
+  const wallTime = context.clock.wallTime();
+  const open = batch.zone_sets.filter((zones) => isOpen(batch.calling_hours, zonesOf(zones), wallTime));
+  if (open.length === 0) return [];
+  const [calling, lastMinute] = await Promise.all([
+    batchRows.countDocuments({ batch_id: batch._id, state: 'calling' }),
+    batchRows.countDocuments({ batch_id: batch._id, dialled_at: { $gt: new Date(wallTime - MINUTE_MS) } }),
+  ]);
+  const slots = freeSlots(batch.pacing, { calling, lastMinute });
+  if (slots === 0) return [];
+  return batchRows
+    .find({ batch_id: batch._id, state: 'waiting', next_at: { $lte: new Date(wallTime) }, zones: { $in: open } })
+    .sort({ next_at: 1, line: 1 })
+    .limit(Math.min(slots, HANDFUL))
+    .lean<BatchRowDocument[]>();
+}
+
+async function finishIfOver(context: Context, batchId: string): Promise<void> {
+  if (await context.models.batchRows.exists({ batch_id: batchId, state: { $in: ['waiting', 'calling'] } })) return;
+  const batch = await context.models.batchCalls.findById(batchId).lean<BatchCallDocument>();
+  if (!batch || batch.finished_at !== null) return;
+  const counts = await countsOf(context, batch);
+  const at = now(context);
+  const status = batch.status === 'cancelled' ? 'cancelled' : 'completed';
+  await context.models.batchCalls.updateOne({ _id: batchId, finished_at: null }, { $set: { status, counts, finished_at: at, updated_at: at } });
+}

@@ -1,0 +1,261 @@
+/** Batches in the store: created whole or not at all, counted, and changed by their owner. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { Fault, fault } from '#config/errors.ts';
+import { leavingQuota, withinQuota } from '../../accounts/limits/quotas.ts';
+import { dialledNumber, findCallingAgent, findCallingNumber, refuseDearDestination } from '../../calls/outbound/check-outbound.ts';
+import { hostedNumbers } from '../../catalogue/numbers/number-store.ts';
+import { type Context, newId, now } from '../../platform/context.ts';
+import type { Caller } from '../../platform/http/auth.ts';
+import { InvalidRequest, type ValidationEntry } from '../../platform/http/problems.ts';
+import { requireRate } from '../../platform/limits/rate.ts';
+import { inParts, whileMatching } from '../../platform/store/in-parts.ts';
+import { type BatchCallDocument, type BatchRowDocument, ROW_STATES, type RowCounts } from '../../platform/store/models/batch-call-model.ts';
+import type { NumberDocument } from '../../platform/store/models/number-model.ts';
+import type { BatchRequest, Recipient } from './batch-record.ts';
+import { nextOpening } from './calling-hours.ts';
+import { zonesOfNumber } from './destination-zones.ts';
+import { byRow, faultyRow, type RecipientList } from './recipient-list.ts';
+
+/** Looked up by one command: 1 ms of the embedded database. */
+const NUMBERS_AT_ONCE = 50;
+/** Looked at between two turns of the loop. */
+const CHUNK_ROWS = 500;
+
+/**
+ * Creates a batch for the people of a list.
+ * Throws `too_many_a_minute`, `quota_reached`, `InvalidRequest` with every row that cannot be called, and the faults of agent and number of a single call.
+ */
+export async function createBatch(context: Context, caller: Caller, request: BatchRequest, list: RecipientList): Promise<BatchCallDocument> {
+  const limit = context.settings.LIMIT_BATCHES_PER_MINUTE;
+  await requireRate(context, { key: `batches:${caller.teamId}`, limit, what: 'batches of calls' });
+  const number = await callingNumber(context, caller, request).catch((error: unknown) => {
+    // What is wrong with the request itself is told first.
+    throw list.faulty.length > 0 ? new InvalidRequest(list.faulty) : error;
+  });
+  const people = await checkedPeople(context, number, request, list);
+  const at = now(context);
+  const batch: BatchCallDocument = {
+    _id: newId(),
+    team_id: caller.teamId,
+    user_id: caller.userId,
+    agent_id: request.agent_id,
+    phone_number_id: request.phone_number_id,
+    name: request.name,
+    status: 'creating',
+    status_reason: null,
+    start_at: request.schedule.start_at === null ? null : new Date(request.schedule.start_at),
+    calling_hours: request.schedule.calling_hours,
+    pacing: request.pacing,
+    retry: request.retry,
+    disclosure: request.disclosure,
+    opt_out: request.opt_out,
+    row_count: people.length,
+    zone_sets: [...new Set(people.map(({ zones }) => zones))],
+    counts: null,
+    lease_by: null,
+    lease_until: at,
+    hold_until: at,
+    created_at: at,
+    updated_at: at,
+    started_at: null,
+    finished_at: null,
+  };
+  // The batch is seen once all its rows are there; what is cut short in between is cleared away.
+  await withinQuota(context, { kind: 'batches', owner: caller.teamId, id: batch._id }, () => context.models.batchCalls.create(batch));
+  try {
+    await inParts(context.clock, people, (part) =>
+      context.models.batchRows.collection.insertMany(part.map((person) => rowOf(batch, person)) as never),
+    );
+  } catch (error) {
+    await removeBatch(context, batch);
+    throw error;
+  }
+  await context.models.batchCalls.updateOne({ _id: batch._id }, { $set: { status: 'scheduled' } });
+  context.bell.ring('batch-calls');
+  return { ...batch, status: 'scheduled' };
+}
+
+async function callingNumber(context: Context, caller: Caller, request: BatchRequest): Promise<NumberDocument> {
+  await findCallingAgent(context, caller, request);
+  return findCallingNumber(context, caller, request);
+}
+
+/** Finds a batch of a team. Throws `not_found`. */
+export async function findBatch({ models }: Pick<Context, 'models'>, teamId: string, batchId: string): Promise<BatchCallDocument> {
+  const batch = await models.batchCalls.findOne({ _id: batchId, team_id: teamId, status: { $ne: 'creating' } }).lean<BatchCallDocument>();
+  if (!batch) throw fault('not_found');
+  return batch;
+}
+
+/** How the rows of a batch stand. */
+export async function countsOf({ models }: Pick<Context, 'models'>, batch: Pick<BatchCallDocument, '_id' | 'counts'>): Promise<RowCounts> {
+  if (batch.counts) return batch.counts;
+  const counted = await Promise.all(
+    ROW_STATES.map(async (state) => [state, await models.batchRows.countDocuments({ batch_id: batch._id, state })] as const),
+  );
+  const optedOut = await models.batchRows.countDocuments({ batch_id: batch._id, opted_out: true });
+  return { ...Object.fromEntries(counted), opted_out: optedOut } as RowCounts;
+}
+
+/** What a batch's owner can do to it, and when. */
+const CHANGES = {
+  pause: { from: ['scheduled', 'running'], word: 'paused' },
+  resume: { from: ['paused'], word: 'resumed' },
+  cancel: { from: ['scheduled', 'running', 'paused'], word: 'cancelled' },
+} as const;
+export type BatchChange = keyof typeof CHANGES;
+
+/** Pauses, resumes or cancels; calls that have begun go on to their end. Throws `not_found` and `conflict`. */
+export async function changeBatch(context: Context, teamId: string, batchId: string, change: BatchChange): Promise<BatchCallDocument> {
+  const { from, word } = CHANGES[change];
+  const before = await findBatch(context, teamId, batchId);
+  const at = now(context);
+  const resumed = before.started_at === null ? 'scheduled' : 'running';
+  const status = { pause: 'paused', resume: resumed, cancel: 'cancelled' } as const;
+  const changed = await context.models.batchCalls
+    .findOneAndUpdate(
+      { _id: batchId, finished_at: null, status: { $in: [...from] } },
+      { $set: { status: status[change], status_reason: null, hold_until: at, updated_at: at } },
+      { returnDocument: 'after' },
+    )
+    .lean<BatchCallDocument>();
+  if (!changed) throw fault('conflict', { detail: `A batch that is ${before.status} cannot be ${word}` });
+  if (change === 'cancel') await cancelRows(context, batchId);
+  context.bell.ring('batch-calls');
+  return changed;
+}
+
+/** The rows of a cancelled batch that wait do so no longer. */
+export async function cancelRows(context: Pick<Context, 'models' | 'clock'>, batchId: string): Promise<void> {
+  const waiting = { batch_id: batchId, state: 'waiting' } as const;
+  const cancelled = { $set: { state: 'cancelled', updated_at: now(context) } } as const;
+  const { batchRows } = context.models;
+  await whileMatching(context.clock, { model: batchRows, filter: waiting }, (ids) =>
+    batchRows.updateMany({ ...waiting, _id: { $in: ids } }, cancelled),
+  );
+}
+
+/** Deletes a batch that is over, with its rows. Throws `not_found` and `conflict`. */
+export async function deleteBatch(context: Context, teamId: string, batchId: string): Promise<void> {
+  const batch = await findBatch(context, teamId, batchId);
+  if (batch.finished_at === null) throw fault('conflict', { detail: 'A batch is deleted once it is over: cancel it first' });
+  await removeBatch(context, batch);
+}
+
+/** Removes rows, then batch: what is cut short is found again. */
+export async function removeBatch(
+  context: Pick<Context, 'models' | 'clock'>,
+  { _id, team_id }: Pick<BatchCallDocument, '_id' | 'team_id'>,
+): Promise<void> {
+  const { batchRows, batchCalls } = context.models;
+  await whileMatching(context.clock, { model: batchRows, filter: { batch_id: _id } }, (ids) => batchRows.deleteMany({ _id: { $in: ids } }));
+  await leavingQuota(context, { kind: 'batches', owner: team_id, id: _id }, () => batchCalls.deleteOne({ _id }));
+}
+
+interface Person {
+  readonly recipient: Recipient;
+  readonly line: number;
+  readonly toNumber: string;
+  readonly zones: string;
+}
+
+/** Everyone of the list as they will be dialled. */
+async function checkedPeople(context: Context, number: NumberDocument, request: BatchRequest, list: RecipientList): Promise<Person[]> {
+  const check = rowCheck(context, number, request);
+  const hosted = await hostedAmong(
+    context,
+    number,
+    list.rows.map(({ recipient }) => recipient),
+  );
+  const seen = new Map<string, number>();
+  const people: Person[] = [];
+  const faulty: ValidationEntry[] = [...list.faulty];
+  for (const { recipient, index, line } of list.rows) {
+    const result = await check(recipient, hosted);
+    const earlier = 'toNumber' in result ? seen.get(result.toNumber) : undefined;
+    if ('problem' in result) faulty.push(faultyRow(index, line, 'to_number', result.problem));
+    else if (earlier !== undefined) faulty.push(faultyRow(index, line, 'to_number', `the number of line ${earlier} once more`));
+    else {
+      seen.set(result.toNumber, line);
+      people.push({ recipient, line, ...result });
+    }
+    if (index % CHUNK_ROWS === CHUNK_ROWS - 1) await turn();
+  }
+  if (faulty.length > 0) throw new InvalidRequest(faulty.toSorted(byRow));
+  return people;
+}
+
+type Checked = { readonly toNumber: string; readonly zones: string } | { readonly problem: string };
+
+function rowCheck(
+  context: Context,
+  number: NumberDocument,
+  { schedule: { calling_hours: hours } }: BatchRequest,
+): (recipient: Recipient, hosted: ReadonlySet<string>) => Promise<Checked> {
+  const neverOpen = new Map<string, boolean>();
+  return async ({ to_number }, hosted) => {
+    let toNumber: string;
+    try {
+      toNumber = dialledNumber(number, to_number);
+      if (hosted.has(toNumber)) throw fault('self_call_blocked');
+      refuseDearDestination(context, number, toNumber);
+    } catch (error) {
+      if (error instanceof Fault) return { problem: error.message };
+      throw error;
+    }
+    if (hours === null) return { toNumber, zones: '' };
+    const list = await zonesOfNumber(toNumber);
+    const zones = list.join('&');
+    if (zones === '') return { problem: 'the time zone of this number is not known, so its calling hours are not either: set calling_hours to null' };
+    if (!neverOpen.has(zones)) neverOpen.set(zones, nextOpening(hours, list, context.clock.wallTime()) === null);
+    return neverOpen.get(zones) ? { problem: `no hour lies in the calling hours of all its time zones (${list.join(', ')})` } : { toNumber, zones };
+  };
+}
+
+/** Those of the list that are answered on this platform. */
+async function hostedAmong(context: Context, number: NumberDocument, recipients: readonly Recipient[]): Promise<ReadonlySet<string>> {
+  const hosted = new Set<string>();
+  await inParts(
+    context.clock,
+    recipients,
+    async (part) => {
+      const wanted = part.map(({ to_number }) => dialledOrNothing(number, to_number));
+      for (const found of await hostedNumbers(context, number.team_id, wanted)) hosted.add(found);
+    },
+    NUMBERS_AT_ONCE,
+  );
+  return hosted;
+}
+
+function dialledOrNothing(number: NumberDocument, wanted: string): string {
+  try {
+    return dialledNumber(number, wanted);
+  } catch {
+    return '';
+  }
+}
+
+/** Rows sort as the list does when they are read downwards, as lists are: the line counts down from the largest. */
+function rowOf(batch: BatchCallDocument, { recipient, line, toNumber, zones }: Person): BatchRowDocument {
+  return {
+    _id: `${batch._id.slice(0, 24)}${(0xffff_ffff - line).toString(16).padStart(8, '0')}`,
+    team_id: batch.team_id,
+    batch_id: batch._id,
+    line,
+    to_number: toNumber,
+    zones,
+    variables: JSON.stringify(recipient.dynamic_variables ?? {}),
+    metadata: JSON.stringify(recipient.metadata ?? {}),
+    end_user_id: recipient.end_user_id ?? null,
+    state: 'waiting',
+    next_at: batch.created_at,
+    session_id: null,
+    is_placed: false,
+    dialled_at: null,
+    attempts: [],
+    opted_out: false,
+    error: null,
+    created_at: batch.created_at,
+    updated_at: batch.created_at,
+  };
+}

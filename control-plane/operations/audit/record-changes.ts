@@ -1,0 +1,83 @@
+/**
+ * Writes the audit log: every request that changed something with a key is a change of configuration, unless its route is about calls.
+ * A new route is in the log without anyone thinking of it. Field names are kept, values never.
+ */
+import type { FastifyRequest } from 'fastify';
+import { type Context, newId, now } from '../../platform/context.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+
+/** Calls and test runs make records of their own. */
+const NOT_CONFIGURATION = /^\/v1\/agent\/(sessions|phone-calls|batch-calls)(\/|$)|\/(preview-sessions|test|run|test-runs|test-batches)(\/|$)/;
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const MAX_FIELDS = 100;
+const MAX_DEPTH = 4;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Id of what the request created. */
+    createdId: string | null;
+  }
+}
+
+/** Adds the hooks; before any route. */
+export function recordChanges(app: ApiServer, context: Context): void {
+  app.decorateRequest('createdId', null);
+  app.addHook('preSerialization', async (request, _reply, payload) => {
+    if (isChange(request)) request.createdId = idIn(payload);
+    return payload;
+  });
+  // Written before the answer leaves: who has been told of a change finds it in the log.
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (isChange(request) && reply.statusCode < 300) await record(context, request);
+    return payload;
+  });
+}
+
+function isChange(request: FastifyRequest): boolean {
+  const route = request.routeOptions.url;
+  return request.caller !== null && route !== undefined && !READS.has(request.method) && !NOT_CONFIGURATION.test(route);
+}
+
+async function record(context: Context, request: FastifyRequest): Promise<void> {
+  const { caller, method } = request;
+  const route = request.routeOptions.url ?? '';
+  if (!caller) return;
+  const [id] = Object.values((request.params ?? {}) as Record<string, string>);
+  try {
+    await context.models.auditLog.create({
+      _id: newId(),
+      team_id: caller.teamId,
+      user_id: caller.userId,
+      key_id: caller.keyId,
+      action: `${method} ${route.replace(/:(\w+)/g, '{$1}')}`,
+      resource: /^\/(?:v1\/agent|v1|admin)\/([\w-]+)/.exec(route)?.[1] ?? route,
+      resource_id: id ?? request.createdId,
+      fields: fieldPaths(request.body).slice(0, MAX_FIELDS),
+      request_id: request.id,
+      created_at: now(context),
+    });
+  } catch (error) {
+    // The change has happened: its answer must say so.
+    context.logger.error({ err: error, route }, 'change not in the audit log');
+  }
+}
+
+/** Paths of an object's leaves; a list is one, and names that look like anything but names are not repeated. */
+function fieldPaths(value: unknown, path = '', depth = 0): string[] {
+  if (!isPlainObject(value) || depth === MAX_DEPTH) return path === '' ? [] : [path];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    if (inner === undefined) return [];
+    const safe = /^[\w-]{1,64}$/.test(name) ? name : '?';
+    return fieldPaths(inner, path === '' ? safe : `${path}.${safe}`, depth + 1);
+  });
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+function idIn(payload: unknown): string | null {
+  if (!isPlainObject(payload)) return null;
+  const [, id] = Object.entries(payload).find(([name, value]) => name.endsWith('_id') && typeof value === 'string') ?? [];
+  return typeof id === 'string' ? id : null;
+}

@@ -1,0 +1,106 @@
+/**
+ * The data keys of sessions in a database file that nobody serves (docs/operations.md, "Backup and restore").
+ * A backup is a copy without them: what of a session tells of a person is sealed in it, and the keys are handed out apart, so that a session
+ * erased later is erased in every older backup as soon as the newer keys have replaced the older ones.
+ */
+import type { DataKeys } from '../../platform/secrets/secret-box.ts';
+import type { Document } from '../../platform/store/embedded/bson-values.ts';
+import { decode } from '../../platform/store/embedded/bson-values.ts';
+import { beginReplacement, replaceDocument, type Store } from '../../platform/store/embedded/documents.ts';
+import { openReadOnlyStore, openStore } from '../../platform/store/embedded/store.ts';
+import { fromJsonText, type JsonText, toJsonText } from '../../platform/store/json-text.ts';
+
+/** Wrapped data keys by session. */
+export type WrappedKeys = ReadonlyMap<string, Uint8Array>;
+
+/** What of a session stands in the clear while it has its key, as it is without. */
+const UNKNOWN = { name: null, caller_number: null, sip_call_id: null, end_user_id: null, metadata: '{}' } as const;
+const CONTEXT = 'withheld';
+const ROWS_AT_ONCE = 500;
+
+/** Takes the keys out of a copy. */
+export function withholdKeys(file: string, keys: DataKeys): void {
+  changeSessions(file, (session) => {
+    const wrapped = bytesOf(session['wrapped_key']);
+    if (!wrapped) return null;
+    const known = { ...Object.fromEntries(Object.keys(UNKNOWN).map((field) => [field, session[field] ?? null])), metadata: metadataOf(session) };
+    const sealed = keys.open(String(session['_id']), wrapped).seal(JSON.stringify(known), CONTEXT);
+    return { ...session, ...UNKNOWN, wrapped_key: null, withheld: sealed };
+  });
+}
+
+/** Puts keys back into a copy; says how many of its sessions have theirs again, and how many have none. */
+export function returnKeys(file: string, wrapped: WrappedKeys, keys: DataKeys): { readonly opened: number; readonly closed: number } {
+  const count = { opened: 0, closed: 0 };
+  changeSessions(file, ({ withheld, ...session }) => {
+    const sealed = bytesOf(withheld);
+    if (!sealed) return null;
+    const key = wrapped.get(String(session['_id']));
+    if (!key) {
+      count.closed += 1;
+      return null;
+    }
+    count.opened += 1;
+    const known = JSON.parse(keys.open(String(session['_id']), key).open(sealed, CONTEXT).toString('utf8')) as object;
+    return { ...session, ...known, wrapped_key: Buffer.from(key) };
+  });
+  return count;
+}
+
+/** The keys in a database, which may be in use. */
+export function keysIn(file: string): WrappedKeys {
+  const store = openReadOnlyStore(file);
+  const keys = new Map<string, Uint8Array>();
+  try {
+    store.catalogue.refresh();
+    for (const { session } of sessionsIn(store)) {
+      const wrapped = bytesOf(session['wrapped_key']);
+      if (wrapped) keys.set(String(session['_id']), wrapped);
+    }
+  } finally {
+    store.sqlite.close();
+  }
+  return keys;
+}
+
+function changeSessions(file: string, change: (session: Document) => Document | null): void {
+  const store = openStore(file);
+  try {
+    for (const { session, collection, row } of sessionsIn(store)) {
+      const changed = change(session);
+      if (!changed) continue;
+      const replacement = beginReplacement(collection, row, session, null);
+      replaceDocument(store, collection, replacement, changed);
+    }
+    store.sqlite.commit();
+    store.sqlite.emptyLog();
+  } finally {
+    store.sqlite.close();
+  }
+}
+
+function* sessionsIn(store: Store) {
+  const collection = store.catalogue.all().find(({ namespace }) => namespace.endsWith('.sessions'));
+  if (!collection) return;
+  for (let after = 0; ; ) {
+    const rows = store.sqlite.all(`SELECT rid, doc FROM ${collection.table} WHERE rid>? ORDER BY rid LIMIT ?`, after, ROWS_AT_ONCE);
+    for (const found of rows) {
+      const row = { rid: Number(found['rid']), bytes: found['doc'] as Uint8Array };
+      yield { collection, row, session: decode(row.bytes) };
+      after = row.rid;
+    }
+    store.sqlite.commit();
+    if (rows.length < ROWS_AT_ONCE) return;
+  }
+}
+
+function metadataOf(session: Document): string {
+  return toJsonText(fromJsonText((session['metadata'] ?? {}) as JsonText));
+}
+
+/** Bytes as BSON decodes them here. */
+function bytesOf(value: unknown): Uint8Array | null {
+  if (typeof value !== 'object' || value === null || !('position' in value)) return null;
+  const { buffer, position } = value as unknown as { readonly buffer: Uint8Array; readonly position: number };
+  return buffer.subarray(0, position);
+}

@@ -1,0 +1,122 @@
+/**
+ * `GET /v1/agent/events`: a team's sessions as they change, as Server-Sent Events. Each `session` event is the row the list of sessions would show.
+ * News come over the coordination of the replicas; a stream ends after a while, so that a key that was withdrawn is asked for again.
+ */
+import type { ServerResponse } from 'node:http';
+import { fault } from '#config/errors.ts';
+import { onSessionNews } from '../../calls/sessions/session-news.ts';
+import { DETAIL_FIELDS, toSessionRecord } from '../../calls/sessions/session-record.ts';
+import type { Context } from '../../platform/context.ts';
+import { callerOf } from '../../platform/http/auth.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+
+/** Changes of this long are told together: a busy call changes several times a second. */
+const GATHER_MS = 250;
+/** A comment this often keeps proxies from closing a quiet stream. */
+const HEARTBEAT_MS = 15_000;
+const LIFETIME_MS = 600_000;
+/** Streams of one team on one replica. */
+const MAX_STREAMS = 50;
+/** Sessions told at once; a team that changes more of them loads its lists. */
+const MAX_TOLD = 100;
+const MAX_UNREAD_BYTES = 1024 * 1024;
+
+/** Registers the stream; every stream ends before the server closes. */
+export function registerEventRoutes(app: ApiServer, context: Context): void {
+  const streams = new Map<string, Set<EventStream>>();
+
+  app.get(
+    '/v1/agent/events',
+    { schema: { tags: ['sessions'], summary: 'Server-Sent Events: `session`, a row of the list of sessions, whenever one changes' } },
+    async (request, reply) => {
+      const { teamId } = callerOf(request);
+      const open = streams.get(teamId) ?? new Set();
+      if (open.size >= MAX_STREAMS) throw fault('rate_limited', { seconds: LIFETIME_MS / 1000 });
+      streams.set(teamId, open);
+      reply.hijack();
+      const stream = new EventStream(context, teamId, reply.raw);
+      open.add(stream);
+      reply.raw.once('close', () => {
+        open.delete(stream);
+        if (open.size === 0) streams.delete(teamId);
+        stream.close();
+      });
+      await stream.start();
+    },
+  );
+
+  app.addHook('preClose', async () => {
+    for (const open of streams.values()) for (const stream of open) stream.close();
+  });
+}
+
+/** One console's stream. */
+class EventStream {
+  readonly #context: Context;
+  readonly #teamId: string;
+  readonly #response: ServerResponse;
+  readonly #changed = new Set<string>();
+  readonly #closing = new AbortController();
+
+  constructor(context: Context, teamId: string, response: ServerResponse) {
+    this.#context = context;
+    this.#teamId = teamId;
+    this.#response = response;
+  }
+
+  /** Writes the head and listens; rejects never. */
+  async start(): Promise<void> {
+    const { clock, coordination, logger } = this.#context;
+    const { signal } = this.#closing;
+    this.#response.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-content-type-options': 'nosniff',
+    });
+    const end = clock.after(LIFETIME_MS, () => this.close());
+    const heartbeat = clock.every(HEARTBEAT_MS, () => this.#write(': here\n\n'));
+    const gather = clock.every(GATHER_MS, () => {
+      this.#tell().catch((error: unknown) => logger.debug({ err: error }, 'session events'));
+    });
+    signal.addEventListener('abort', () => {
+      for (const timer of [end, heartbeat, gather]) timer.cancel();
+    });
+    try {
+      const stop = await onSessionNews(coordination, this.#teamId, (sessionId) => this.#changed.add(sessionId));
+      signal.addEventListener('abort', () => void stop().catch(() => undefined));
+      if (signal.aborted) await stop();
+      else this.#write('event: ready\ndata: {}\n\n');
+    } catch (error) {
+      logger.warn({ err: error }, 'session events are not to be had');
+      this.close();
+    }
+  }
+
+  close(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    this.#response.end();
+  }
+
+  async #tell(): Promise<void> {
+    if (this.#changed.size === 0) return;
+    const ids = [...this.#changed].slice(0, MAX_TOLD);
+    this.#changed.clear();
+    const sessions = await this.#context.models.sessions
+      .find(
+        { _id: { $in: ids }, team_id: this.#teamId, is_listed: true, status: { $ne: 'creating' } },
+        Object.fromEntries(DETAIL_FIELDS.map((field) => [field, 0])),
+      )
+      .lean<SessionDocument[]>();
+    for (const session of sessions) this.#write(`event: session\ndata: ${JSON.stringify(toSessionRecord(session))}\n\n`);
+  }
+
+  #write(text: string): void {
+    if (this.#closing.signal.aborted) return;
+    // Nobody reads at the other end: its console connects again when it does.
+    if (this.#response.writableLength > MAX_UNREAD_BYTES) this.close();
+    else this.#response.write(text);
+  }
+}

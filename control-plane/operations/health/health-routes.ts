@@ -1,0 +1,36 @@
+/** Whether the process serves, whether the product can take calls, and its metrics (running.md, "Health, metrics, API description"). */
+import type { FastifyRequest } from 'fastify';
+import { isLoopback } from '#config/public-address.ts';
+import type { Context } from '../../platform/context.ts';
+import { isBearer } from '../../platform/http/bearer.ts';
+import { sendBare } from '../../platform/http/problems.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+
+/** What a proxy adds: the connection is the proxy's then, whoever asks. */
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
+
+/** Registers the health and metrics routes. */
+export function registerHealthRoutes(app: ApiServer, context: Context): void {
+  const open = { config: { access: 'none' as const }, schema: { hide: true } };
+
+  app.get('/healthz', open, () => ({ status: 'ok' }));
+
+  app.get('/readyz', open, async (_request, reply) => {
+    const database = await context.database.ping();
+    const worker = context.dispatch.hasWorker();
+    const isReady = database && worker;
+    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready', database, worker });
+  });
+
+  app.get('/metrics', open, async (request, reply) => {
+    if (!maySeeMetrics(request, context.settings.METRICS_TOKEN)) return sendBare(reply, 401);
+    const { registry } = context.metrics;
+    return reply.type(registry.contentType).send(await registry.metrics());
+  });
+}
+
+/** Figures of every account: for the holder of the token, or without one for programs of this machine. */
+function maySeeMetrics({ headers, raw }: FastifyRequest, token: string | undefined): boolean {
+  if (token !== undefined) return isBearer(headers.authorization, token);
+  return isLoopback(raw.socket.remoteAddress ?? '') && !FORWARDED.some((name) => headers[name] !== undefined);
+}

@@ -1,0 +1,119 @@
+/** Removes what a team's retention settings no longer allow: an hourly chore that goes on where the last one stopped, so that nothing old is looked at twice. */
+
+import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
+import { removeBatch } from '../../jobs/batch-calls/batch-store.ts';
+import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
+import type { Context } from '../../platform/context.ts';
+import { DEFAULT_RETENTION, type PrivacyDocument, type Retained } from '../../platform/store/models/privacy-model.ts';
+import type { UserDocument } from '../../platform/store/models/user-model.ts';
+
+const TICK_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Read at once: a cursor would be forgotten by the database before the work on all it finds is done. */
+const PAGE = 100;
+
+type Parts = Pick<Context, 'models' | 'blobs' | 'clock'>;
+
+/** What belongs to a session, and ages with it. */
+type OfSession = Exclude<Retained, 'deliveries' | 'test_runs' | 'batch_calls'>;
+
+/** How each kind is removed from one session; every one can be repeated. */
+const REMOVERS: Readonly<Record<OfSession, (context: Parts, sessionId: string) => Promise<void>>> = {
+  recordings: async ({ models, blobs }, id) => {
+    await blobs.deletePrefix(recordingPrefix(id));
+    await models.sessions.updateOne({ _id: id }, { $set: { tracks: [] } });
+  },
+  transcripts: async ({ models }, id) => {
+    await models.sessions.updateOne({ _id: id }, { $set: { timeline: [], dialog: null, person: null, sip_headers: null, 'analysis.result': null } });
+    await models.sessionAttachments.deleteMany({ session_id: id });
+  },
+  flight_logs: ({ blobs }, id) => blobs.deletePrefix(flightLogPrefix(id)),
+};
+
+/** Starts enforcing retention: at once, then every hour, in every replica. */
+export function startRetention(context: Context): ChoreLoop {
+  return startChoreLoop(context, { name: 'retention', everyMs: TICK_MS }, () => enforceRetention(context));
+}
+
+/** One pass over every team. */
+export async function enforceRetention(context: Parts): Promise<void> {
+  for (let after = ''; ; ) {
+    const users = await context.models.users
+      .find({ _id: { $gt: after } }, { team_id: 1 })
+      .sort({ _id: 1 })
+      .limit(PAGE)
+      .lean<Pick<UserDocument, '_id' | 'team_id'>[]>();
+    for (const { team_id: teamId } of users) {
+      const settings = await context.models.privacy.findById(teamId).lean<PrivacyDocument>();
+      await enforceFor(context, { ...DEFAULT_RETENTION, ...(settings ?? { _id: teamId, done: {} }) });
+    }
+    after = users.at(-1)?._id ?? '';
+    if (users.length < PAGE) return;
+  }
+}
+
+async function enforceFor(context: Parts, settings: PrivacyDocument): Promise<void> {
+  const deliveriesUntil = cutoff(context, settings.deliveries_days);
+  if (deliveriesUntil) await context.models.deliveries.deleteMany({ team_id: settings._id, finished_at: { $lte: deliveriesUntil } });
+  const testsUntil = cutoff(context, settings.test_runs_days);
+  if (testsUntil) await removeTestRuns(context, settings._id, testsUntil);
+  const batchesUntil = cutoff(context, settings.batch_calls_days);
+  if (batchesUntil) await removeBatchCalls(context, settings._id, batchesUntil);
+  for (const kind of ['recordings', 'transcripts', 'flight_logs'] as const) {
+    const until = cutoff(context, settings[`${kind}_days`]);
+    const done = settings.done[kind] ?? new Date(0);
+    if (until && until > done) await removeEnded(context, { settings, kind, done, until });
+  }
+}
+
+async function removeEnded(context: Parts, of: { settings: PrivacyDocument; kind: OfSession; done: Date; until: Date }): Promise<void> {
+  const { settings, kind, until } = of;
+  const note = (done: Date) => context.models.privacy.updateOne({ _id: settings._id }, { $set: { [`done.${kind}`]: done } });
+  let rest: object = { ended_at: { $gt: of.done, $lte: until } };
+  for (;;) {
+    const ended = await context.models.sessions
+      .find({ team_id: settings._id, ...rest }, { ended_at: 1 })
+      .sort({ ended_at: 1, _id: 1 })
+      .limit(PAGE)
+      .lean<{ _id: string; ended_at: Date }[]>();
+    for (const { _id } of ended) await REMOVERS[kind](context, _id);
+    const last = ended.at(-1);
+    if (!last || ended.length < PAGE) break;
+    rest = { ended_at: { $gte: last.ended_at, $lte: until }, $or: [{ ended_at: { $gt: last.ended_at } }, { _id: { $gt: last._id } }] };
+    // Others may have ended in the same millisecond.
+    await note(new Date(last.ended_at.getTime() - 1));
+  }
+  await note(until);
+}
+
+/** Batches that are over go with all their runs, so that no batch is ever seen with half of them; the runs first, so that what is cut off is found again. */
+async function removeTestRuns({ models }: Parts, teamId: string, until: Date): Promise<void> {
+  const finished = () =>
+    models.testBatches
+      .find({ team_id: teamId, finished_at: { $lte: until } }, { _id: 1 })
+      .limit(PAGE)
+      .lean<{ _id: string }[]>();
+  for (let page = await finished(); page.length > 0; page = await finished()) {
+    for (const { _id } of page) {
+      await models.testRuns.deleteMany({ batch_id: _id });
+      await models.testInputs.deleteMany({ batch_id: _id });
+      await models.testBatches.deleteOne({ _id });
+    }
+  }
+}
+
+/** Batches of calls that are over, with their rows; whom nobody may call stays on that list, and the sessions age by themselves. */
+async function removeBatchCalls(context: Parts, teamId: string, until: Date): Promise<void> {
+  const { batchCalls } = context.models;
+  const finished = () =>
+    batchCalls
+      .find({ team_id: teamId, finished_at: { $lte: until } }, { _id: 1 })
+      .limit(PAGE)
+      .lean<{ _id: string }[]>();
+  for (let page = await finished(); page.length > 0; page = await finished())
+    for (const { _id } of page) await removeBatch(context, { _id, team_id: teamId });
+}
+
+function cutoff({ clock }: Parts, days: number | null): Date | null {
+  return days === null ? null : new Date(clock.wallTime() - days * DAY_MS);
+}

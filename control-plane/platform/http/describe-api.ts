@@ -1,0 +1,194 @@
+/** The API described from the schemas that validate it: `/openapi.json` (OpenAPI 3.1) and `/docs` (running.md, "Health, metrics, API description"). */
+import fastifySwagger from '@fastify/swagger';
+import fastifySwaggerUi from '@fastify/swagger-ui';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+  RouteOptions,
+} from 'fastify';
+import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { exampleOf, type JsonSchema } from './example-of.ts';
+import { errorBody, validationEntry } from './problems.ts';
+import { REQUEST_EXAMPLES } from './request-examples.ts';
+
+type Server = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, ZodTypeProvider>;
+
+/** How every route refuses; the same for all, so no route says it. */
+const REFUSALS = {
+  422: {
+    description: 'Fields that are not acceptable',
+    ...z.toJSONSchema(z.array(validationEntry)),
+    examples: [[{ type: 'missing', loc: ['body', 'name'], msg: 'Field required', ctx: {}, in: 'body' }]],
+  },
+  default: {
+    description: 'Any other refusal',
+    ...z.toJSONSchema(errorBody),
+    examples: [{ status: 404, message: 'Not found', reason: null }],
+  },
+};
+
+/** Refusals without a body (S§5.3, S§7). */
+const REFUSAL_401 = {
+  description: 'No or a malformed Authorization, without a body (null here); a bad or expired key, with the error body',
+  anyOf: [z.toJSONSchema(errorBody), { type: 'null' }],
+  examples: [{ status: 401, message: 'Invalid token', reason: null }],
+};
+/** A call may be refused for what its fields say, or for a rule that has a reason. */
+const REFUSAL_422_OF_CALLS = {
+  description: 'Fields that are not acceptable, as a list; a call that is not allowed, as the error body with its reason',
+  anyOf: [z.toJSONSchema(z.array(validationEntry)), z.toJSONSchema(errorBody)],
+  examples: [{ status: 422, message: 'Calls to this country are not enabled', reason: 'destination_not_allowed' }],
+};
+const BARE_415 = { type: 'null', description: 'No body, or one of another Content-Type; answered without a body' };
+
+/** Answers that are no JSON, which no schema of a route describes. */
+const BYTES = { type: 'string', format: 'binary' };
+const TEXT = { type: 'string' };
+
+/** Events and lines are text. */
+function schemaOf(type: string): typeof BYTES | typeof TEXT {
+  return type === 'text/event-stream' || type === 'application/x-ndjson' || type === 'text/plain' ? TEXT : BYTES;
+}
+
+const OTHER_ANSWERS: Readonly<Record<string, { readonly description: string; readonly types: readonly string[]; readonly example: string }>> = {
+  'POST /v1/tts': { description: 'Audio', types: ['audio/mpeg', 'audio/wav', 'audio/ogg', 'application/octet-stream'], example: '(audio)' },
+  'POST /v1/tts/stream/with-timestamp': {
+    description: 'Server-sent events',
+    types: ['text/event-stream'],
+    example: 'event: message\ndata: {"audio_base64":"…","content":"Your table","alignment":null,"chunk_seq":0,"chunk_audio_offset_sec":0}\n\n',
+  },
+  'GET /v1/agent/events': {
+    description: 'Server-sent events',
+    types: ['text/event-stream'],
+    example: 'event: session\ndata: {"session_id":"…","status":"active"}\n\n',
+  },
+  'GET /v1/agent/sessions/:session_id/flight-log': {
+    description: 'One JSON value per line',
+    types: ['application/x-ndjson'],
+    example: '{"version":3}\n',
+  },
+  'GET /v1/agent/sessions/:session_id/recording/:file': { description: 'One speaker’s track', types: ['audio/wav'], example: '(audio)' },
+  'GET /model/:id/samples/:index': { description: 'A sample as it was sent', types: ['application/octet-stream'], example: '(audio)' },
+  'GET /model/:id/cover_image': { description: 'The image as it was sent', types: ['application/octet-stream'], example: '(image)' },
+  'POST /admin/backup': { description: 'A tar of database, secrets and blobs', types: ['application/x-tar'], example: '(tar)' },
+  'POST /admin/backup/session-keys': {
+    description: 'One JSON value per line; the key of a session that was erased is null',
+    types: ['application/x-ndjson'],
+    example: '{"session_id":"…","wrapped_key":"…"}\n',
+  },
+};
+
+/** What a route in another vendor's protocol takes and answers. */
+export interface CompatAnswers {
+  readonly body?: object;
+  readonly description: string;
+  /** Content types of the answer, all with the same example. */
+  readonly types: readonly string[];
+  readonly answer: unknown;
+  readonly refusal: object;
+}
+
+/** The answers of such a route by `METHOD /path`; null for a route of our own. */
+export type CompatAnswersOf = (name: string) => CompatAnswers | null;
+
+/** Registers the description; before any route it is to describe. */
+export async function describeApi(app: Server, context: Context, compatAnswersOf: CompatAnswersOf): Promise<void> {
+  await app.register(fastifySwagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Parley', description: 'Real-time voice agents: agents, sessions, phone calls, tools, numbers, wallet.', version: '1' },
+      components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+      security: [{ key: [] }],
+    },
+    transform: (route) => {
+      const { schema, url } = jsonSchemaTransform(route);
+      return { schema: schema?.['hide'] === true ? schema : describedRoute((schema ?? {}) as RouteSchema, route.route, compatAnswersOf), url };
+    },
+  });
+  app.addHook('onRoute', (route) => {
+    if (route.url.startsWith('/docs')) route.config = { ...route.config, access: 'none' };
+  });
+  // The bar at the top is for choosing between descriptions; there is one.
+  const theme = { title: 'Parley API', css: [{ filename: 'parley.css', content: '.swagger-ui .topbar { display: none; }' }] };
+  await app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: true, theme });
+  let text: string | null = null;
+  app.get('/openapi.json', { config: { access: 'none' }, schema: { hide: true } }, (_request, reply) => {
+    // Half a megabyte that stays the same: written once.
+    text ??= JSON.stringify({ ...app.swagger(), servers: [{ url: context.publicUrl() }] });
+    return reply.type('application/json; charset=utf-8').send(text);
+  });
+}
+
+type RouteSchema = Record<string, unknown> & { readonly response?: Readonly<Record<string, JsonSchema>>; readonly body?: JsonSchema };
+
+/** What the description says of a route beside its schemas: who may call it, an example of each body and answer, and the refusals. */
+function describedRoute(
+  schema: RouteSchema,
+  route: Pick<RouteOptions, 'method' | 'url' | 'config'>,
+  compatAnswersOf: CompatAnswersOf,
+): Record<string, unknown> {
+  const { access = 'key', bodyOptional } = route.config ?? {};
+  const name = `${[route.method].flat()[0]} ${route.url}`;
+  const compat = compatAnswersOf(name);
+  if (compat) return describedCompat(schema, compat, { name, isOpen: access === 'none' });
+  const other = OTHER_ANSWERS[name];
+  const body = schema.body && withExample(schema.body, REQUEST_EXAMPLES[name] ?? {});
+  const answers = Object.entries(schema.response ?? {}).map(([status, answer]) => [
+    status,
+    hasBody(answer) ? withExample(answer, exampleOf(answer)) : answer,
+  ]);
+  const content = other && Object.fromEntries(other.types.map((type) => [type, { schema: schemaOf(type), example: other.example }]));
+  return {
+    ...schema,
+    operationId: operationId(name),
+    ...(body ? { body } : {}),
+    ...(access === 'none' ? { security: [] } : access === 'optional' ? { security: [{ key: [] }, {}] } : {}),
+    response: {
+      ...Object.fromEntries(answers),
+      ...(other ? { 200: { description: other.description, content } } : {}),
+      ...(access === 'none' ? {} : { 401: REFUSAL_401 }),
+      ...(body && !bodyOptional ? { 415: BARE_415 } : {}),
+      ...REFUSALS,
+      ...(name === 'POST /v1/agent/phone-calls' ? { 422: REFUSAL_422_OF_CALLS } : {}),
+    },
+  };
+}
+
+/** A route in another vendor's protocol: it answers and refuses as that vendor does. */
+function describedCompat(schema: RouteSchema, compat: CompatAnswers, { name, isOpen }: { name: string; isOpen: boolean }): Record<string, unknown> {
+  const content = compat.types.map((type) => [type, { schema: typeof compat.answer === 'string' ? schemaOf(type) : {}, example: compat.answer }]);
+  return {
+    ...schema,
+    operationId: operationId(name),
+    ...(schema.body ? { body: withExample(schema.body, compat.body) } : {}),
+    ...(isOpen ? { security: [] } : {}),
+    response: {
+      200: { description: compat.description, content: Object.fromEntries(content) },
+      default: { description: 'A refusal, as the vendor tells it', content: { 'application/json': { schema: {}, example: compat.refusal } } },
+    },
+  };
+}
+
+/** What generated clients call a route: `GET /v1/agent/agents/:agent_id/config` is `getAgentsByAgentIdConfig`. */
+function operationId(name: string): string {
+  const [method = '', path = ''] = name.split(' ');
+  const words = path
+    .replace(/^\/v1\/(agent\/)?/, '/')
+    .replaceAll(':', 'by_')
+    .split(/[/_.-]+/);
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function withExample(schema: JsonSchema, example: unknown): JsonSchema & { readonly examples: readonly unknown[] } {
+  return { ...schema, examples: [example] };
+}
+
+/** An answer of nothing at all is described as such. */
+function hasBody(schema: JsonSchema): boolean {
+  return schema.type !== undefined || schema.anyOf !== undefined || schema.oneOf !== undefined || schema.allOf !== undefined;
+}

@@ -1,0 +1,155 @@
+/**
+ * How problems leave the API (S§2.1, S§7, supplement 0): the error body, the 422 list, and the two bare refusals that have no body.
+ * Nothing here ever repeats what a request contained: messages and ctx are built from a list of safe fields.
+ */
+import { Readable } from 'node:stream';
+import { setImmediate as nextRound } from 'node:timers/promises';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { Fault, fault } from '#config/errors.ts';
+import { isDatabaseAway } from '../store/database-away.ts';
+
+/** Written between two turns of the loop. */
+const CHUNK_ENTRIES = 500;
+
+/** Error body of every JSON error but 422 (S§2.1). */
+export const errorBody = z.object({ status: z.number().int(), message: z.string(), reason: z.string().nullable() });
+
+/** One entry of a 422 (supplement 0). */
+export const validationEntry = z.object({
+  type: z.string(),
+  loc: z.array(z.string()),
+  msg: z.string(),
+  ctx: z.record(z.string(), z.unknown()),
+  in: z.enum(['body', 'query', 'path', 'header']),
+});
+export type ValidationEntry = z.infer<typeof validationEntry>;
+
+/** A request whose fields are wrong; answered with 422 and the list. */
+export class InvalidRequest extends Error {
+  readonly entries: readonly ValidationEntry[];
+
+  constructor(entries: readonly ValidationEntry[]) {
+    super('invalid request');
+    this.name = 'InvalidRequest';
+    this.entries = entries;
+  }
+}
+
+/** A problem of one body field that no schema can see, such as an unknown tool id; `text` must not repeat the value. */
+export function invalidField(loc: readonly (string | number)[], text: string): InvalidRequest {
+  return new InvalidRequest([valueError(['body', ...loc.map(String)], text, 'body')]);
+}
+
+/** Turns zod's issues into entries; `place` is where the parsed value came from. */
+export function invalidFrom(error: z.core.$ZodError, place: ValidationEntry['in']): InvalidRequest {
+  return new InvalidRequest(error.issues.flatMap((issue) => entriesOf(issue, [place], place)));
+}
+
+/** The first thing that is wrong with a request, in one line. */
+export function firstProblem({ entries: [first] }: InvalidRequest): string {
+  return `${first?.loc.slice(1).join('.') || first?.loc[0] || 'body'}: ${first?.msg ?? 'is not acceptable'}`;
+}
+
+/** Whatever was thrown as a fault; what nobody knows is `internal`. */
+export function faultOf(error: Error): Fault {
+  return error instanceof Fault ? error : knownFault(error, 'code' in error ? error.code : undefined);
+}
+
+/** Sends whatever a handler or a hook threw. */
+export function sendProblem(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
+  if (error instanceof InvalidRequest) {
+    reply.code(422);
+    if (error.entries.length <= CHUNK_ENTRIES) reply.send(error.entries);
+    else reply.type('application/json; charset=utf-8').send(Readable.from(jsonInTurns(error.entries)));
+    return;
+  }
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    sendBare(reply, 415);
+    return;
+  }
+  const known = faultOf(error);
+  if (known.status >= 500 && known.status !== 503) request.log.error({ err: error }, 'request failed');
+  reply.code(known.status).headers(retryAfter(known)).send({ status: known.status, message: known.message, reason: known.reason });
+}
+
+/** The faulty rows of a long list take long to write: everything else has its turn in between. */
+async function* jsonInTurns(entries: readonly ValidationEntry[]): AsyncGenerator<string> {
+  for (let first = 0; first < entries.length; first += CHUNK_ENTRIES) {
+    const chunk = JSON.stringify(entries.slice(first, first + CHUNK_ENTRIES)).slice(1, -1);
+    yield `${first === 0 ? '[' : ','}${chunk}`;
+    await nextRound();
+  }
+  yield ']';
+}
+
+/** The header that says when to ask again, where a fault does. */
+export function retryAfter({ retryAfterSeconds: seconds }: Fault): Record<string, string> {
+  return seconds === null ? {} : { 'Retry-After': String(seconds) };
+}
+
+/** A refusal without a body: 401 for a missing or malformed Authorization, 415 for a missing body or a wrong Content-Type (S§5.3, S§7). */
+export function sendBare(reply: FastifyReply, status: 401 | 415): void {
+  if (status === 401) reply.header('WWW-Authenticate', 'Bearer');
+  reply.code(status).removeHeader('content-type').send();
+}
+
+function knownFault(error: Error, code: unknown): Fault {
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || code === 'FST_REQ_FILE_TOO_LARGE') return fault('too_large');
+  if (error instanceof SyntaxError) return fault('malformed_json');
+  if (isDatabaseAway(error)) return fault('database_unavailable');
+  const status = 'statusCode' in error ? error.statusCode : undefined;
+  if (typeof status === 'number' && status >= 400 && status < 500) return fault('bad_request', { detail: 'Bad request' });
+  return fault('internal');
+}
+
+function valueError(loc: readonly string[], text: string, place: ValidationEntry['in']): ValidationEntry {
+  return { type: 'value_error', loc: [...loc], msg: `Value error, ${text}`, ctx: { error: text }, in: place };
+}
+
+function entriesOf(issue: z.core.$ZodIssue, before: readonly string[], place: ValidationEntry['in']): ValidationEntry[] {
+  const loc = [...before, ...issue.path.map((part) => safeKey(String(part)))];
+  const entry = (type: string, msg: string, ctx: Record<string, unknown> = {}): ValidationEntry[] => [{ type, loc, msg, ctx, in: place }];
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({
+        type: 'extra_forbidden',
+        loc: [...loc, safeKey(key)],
+        msg: 'Extra inputs are not permitted',
+        ctx: {},
+        in: place,
+      }));
+    case 'invalid_type':
+      return issue.message.endsWith('received undefined')
+        ? entry('missing', 'Field required')
+        : entry(`${issue.expected}_type`, `Input should be a valid ${issue.expected}`, { expected: issue.expected });
+    case 'too_big':
+      return entry(`too_big_${issue.origin}`, `Input is above the maximum of ${String(issue.maximum)}`, { maximum: Number(issue.maximum) });
+    case 'too_small':
+      return entry(`too_small_${issue.origin}`, `Input is below the minimum of ${String(issue.minimum)}`, { minimum: Number(issue.minimum) });
+    case 'invalid_value':
+      return entry('enum', `Input should be one of ${issue.values.map(String).join(', ')}`, { expected: issue.values.map(String) });
+    case 'invalid_format':
+      return entry('format', `Input is not of the required format (${issue.format})`, { format: issue.format });
+    case 'invalid_key':
+      return entry('invalid_key', 'Name is not allowed here');
+    case 'invalid_union':
+      return unionEntries(issue, loc, place) ?? entry('union', 'Input matches none of the allowed forms');
+    case 'custom':
+      return [valueError(loc, issue.message, place)];
+    default:
+      return entry(issue.code, 'Input is not valid');
+  }
+}
+
+/** Where a discriminated or single sensible branch of a union failed deeper than its root, that is what helps. */
+function unionEntries(issue: z.core.$ZodIssueInvalidUnion, loc: readonly string[], place: ValidationEntry['in']): ValidationEntry[] | null {
+  const deep = issue.errors.find((issues) => issues.length > 0 && issues.every((inner) => inner.path.length > 0 || inner.code !== 'invalid_type'));
+  return deep ? deep.flatMap((inner) => entriesOf(inner, loc, place)) : null;
+}
+
+/** Keys come from the request too: only what looks like a name is repeated. */
+export function safeKey(key: string): string {
+  return /^[\w.-]{1,64}$/.test(key) ? key : '?';
+}

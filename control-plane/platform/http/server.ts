@@ -1,0 +1,177 @@
+/**
+ * The HTTP server without its routes: validation by the zod schemas of the routes, authentication, the error handler, request ids, body rules and the API description.
+ * Routes are added by `register<Resource>Routes(app, context)` (routes.ts).
+ */
+import { randomBytes } from 'node:crypto';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
+  type RawServerDefault,
+} from 'fastify';
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import { fault } from '#config/errors.ts';
+import type { Context } from '../context.ts';
+import { takeRequestPlaces } from '../limits/request-places.ts';
+import { hasTakenTurn, takeTurn } from '../limits/request-turns.ts';
+import { createAuthentication } from './auth.ts';
+import { type CompatAnswersOf, describeApi } from './describe-api.ts';
+import { hasMoreValuesThan } from './json-values.ts';
+import { refuseMalformed } from './malformed-http.ts';
+import { InvalidRequest, invalidField, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
+import { traceRequest } from './trace-request.ts';
+
+/** Largest JSON body: session variables (1 MiB, S§8) with room for their escapes. */
+const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
+/** Values of a body beyond that, which only audio makes so large. */
+const LARGE_BODY_VALUES = 100_000;
+
+/** How long a request may take to arrive. */
+const REQUEST_TIMEOUT_MS = 120_000;
+
+/** A Fastify application whose handlers are typed by their zod schemas. */
+export type ApiServer = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, ZodTypeProvider>;
+
+/** How the server is opened. */
+export interface ServerOptions {
+  /** Describes the routes in other vendors' protocols. */
+  readonly compatAnswersOf?: CompatAnswersOf;
+  /** PEM certificate and key: serves HTTPS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+/** Creates the server; routes are registered on it, then it listens. */
+export async function createServer(context: Context, options: ServerOptions = {}): Promise<ApiServer> {
+  const { TRUST_PROXY: proxies } = context.settings;
+  const app = Fastify({
+    ...(options.tls ? { https: options.tls } : {}),
+    loggerInstance: context.logger as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: typeof proxies === 'number' ? (_address, hop) => hop < proxies : proxies,
+    bodyLimit: BODY_LIMIT_BYTES,
+    genReqId: () => randomBytes(8).toString('hex'),
+    routerOptions: { maxParamLength: 256 },
+    // A caller that only holds a connection open must not hold up the end of the program; one that waits for an answer gets it.
+    forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // What never reaches a route, such as an address that cannot be decoded.
+    frameworkErrors: sendProblem,
+    clientErrorHandler: refuseMalformed(context.refusals),
+  }).withTypeProvider<ZodTypeProvider>() as unknown as ApiServer;
+  // A body that is absent reaches the compiler as null.
+  app.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
+    const parsed = (schema as unknown as z.ZodType).safeParse(httpPart === 'body' && data === null ? undefined : data);
+    return parsed.success ? { value: parsed.data } : { error: invalidFrom(parsed.error, placeOf(httpPart)) };
+  });
+  app.setSerializerCompiler(serializerCompiler);
+  app.setErrorHandler((error, request, reply) => {
+    sendProblem(error instanceof Error ? error : new Error('thrown value', { cause: error }), request, reply);
+  });
+  app.setNotFoundHandler(() => {
+    throw fault('not_found');
+  });
+  app.setSchemaErrorFormatter((errors) => (errors instanceof Error ? errors : new InvalidRequest([])));
+  parseJsonBodies(app);
+  addHooks(app, context);
+  await describeApi(app, context, options.compatAnswersOf ?? (() => null));
+  return app;
+}
+
+function addHooks(app: ApiServer, context: Context): void {
+  app.decorateRequest('caller', null);
+  app.decorateRequest('createdSession', null);
+  const authenticate = createAuthentication(context);
+  // Told again where a body has been read meanwhile: other requests have begun since then.
+  const tellDoing = (request: FastifyRequest) => context.doing(`${request.method} ${request.routeOptions.url ?? 'no route'} (request ${request.id})`);
+  app.addHook('preParsing', async (request) => tellDoing(request));
+  app.addHook('preValidation', async (request) => tellDoing(request));
+  app.addHook('preHandler', async (request) => tellDoing(request));
+  app.addHook('onRequest', async (request, reply) => {
+    tellDoing(request);
+    reply.header('X-Request-Id', request.id);
+    reply.header('X-Content-Type-Options', 'nosniff');
+    if (request.routeOptions.config?.anyOrigin) allowAnyOrigin(reply);
+    // A body of nothing is no body, whatever it is said to be: curl and axios call theirs a form.
+    if (request.headers['content-length'] === '0') delete request.raw.headers['content-type'];
+    const refused = await authenticate(request, reply);
+    if (!refused) await takeRequestPlaces(context, request, reply);
+    return refused;
+  });
+  app.addHook('preValidation', async (request, reply) => {
+    const { schema, config } = request.routeOptions;
+    if (schema?.body && !config.bodyOptional && request.body === undefined) {
+      sendBare(reply, 415);
+      return reply;
+    }
+    return undefined;
+  });
+  // Behind the body, which may be slow to come, and which forms have read by a hook of their own.
+  const turn = (request: FastifyRequest, reply: FastifyReply) => takeTurn(context, request, reply);
+  app.addHook('onRoute', (route) => {
+    route.preValidation = [route.preValidation ?? [], turn].flat();
+  });
+  app.addHook('onSend', async (request, reply) => {
+    if (reply.statusCode < 400 || reply.statusCode >= 500 || hasTakenTurn(request)) return;
+    const { refusals } = context;
+    const maySend = request.caller ? refusals.take(request.caller.userId) : refusals.takeFor(request.ip);
+    if ((await maySend) === false) request.raw.destroy();
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    // The route's pattern, never the address itself: it may carry numbers or tokens.
+    const route = request.routeOptions.url ?? 'none';
+    const status = `${Math.floor(reply.statusCode / 100)}xx`;
+    context.metrics.requests.observe({ method: request.method, route, status }, reply.elapsedTime / 1000);
+    traceRequest(context, request, reply);
+    request.log.debug({ method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+  });
+}
+
+/** Headers that let any page read the answer, never with credentials. */
+function allowAnyOrigin(reply: { header(name: string, value: string): unknown }): void {
+  reply.header('Access-Control-Allow-Origin', '*');
+  reply.header('Access-Control-Expose-Headers', 'X-Request-Id');
+}
+
+/** Answers the preflight of a route whose `config.anyOrigin` is set; needs no key. */
+export function answerPreflight(app: ApiServer, url: string, methods: string): void {
+  app.options(url, { config: { access: 'none', anyOrigin: true }, schema: { hide: true } }, (_request, reply) => {
+    reply
+      .header('Access-Control-Allow-Methods', methods)
+      .header('Access-Control-Allow-Headers', 'Authorization, Content-Type')
+      .header('Access-Control-Max-Age', '600')
+      .code(204)
+      .send();
+  });
+}
+
+function parseJsonBodies(app: ApiServer): void {
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  const parse = app.getDefaultJsonParser('error', 'ignore');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    // An empty body is no body: a bare 415 where one is needed, nothing where it is not.
+    if (body.length === 0) done(null, undefined);
+    else if (body.length > BODY_LIMIT_BYTES && hasMoreValuesThan(String(body), LARGE_BODY_VALUES)) done(new SyntaxError('too many values'));
+    else void parse(request, String(body), (error, value) => done(error ? refusalOf(String(body)) : null, value));
+  });
+}
+
+/** Why a text is not taken: it is no JSON, or a key of it would become an object's prototype. */
+function refusalOf(text: string): Error {
+  try {
+    JSON.parse(text);
+    return invalidField([], 'no key may be called __proto__');
+  } catch {
+    return new SyntaxError('malformed JSON');
+  }
+}
+
+function placeOf(httpPart: string | undefined): ValidationEntry['in'] {
+  if (httpPart === 'querystring') return 'query';
+  if (httpPart === 'params') return 'path';
+  return httpPart === 'headers' ? 'header' : 'body';
+}

@@ -1,0 +1,76 @@
+/** A part of the API that speaks another vendor's protocol: keys, refusals and unknown paths are told in that vendor's way (supplement 4.13). */
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Fault, fault } from '#config/errors.ts';
+import type { Context } from '../../platform/context.ts';
+import { bearerToken, type Caller, callerOfKey } from '../../platform/http/auth.ts';
+import { retryAfter } from '../../platform/http/problems.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { takeRequestPlaces } from '../../platform/limits/request-places.ts';
+import { compatFault, generalError, voiceVendorError } from './compat-errors.ts';
+
+/** How a vendor's clients send their key and are told of errors. */
+export interface Manner {
+  readonly keyHeader: string;
+  keyOf(headers: IncomingHttpHeaders): string | null;
+  errorBody(problem: Fault): unknown;
+}
+
+/** The general vendor's and the model router's. */
+export const GENERAL_MANNER: Manner = {
+  keyHeader: 'Authorization: Bearer <key>',
+  keyOf: ({ authorization }) => bearerToken(authorization),
+  errorBody: generalError,
+};
+
+/** The voice vendor's; a bearer key is as good. */
+export const VOICE_VENDOR_MANNER: Manner = {
+  keyHeader: 'xi-api-key',
+  keyOf: (headers) => (typeof headers['xi-api-key'] === 'string' ? headers['xi-api-key'] : bearerToken(headers.authorization)),
+  errorBody: voiceVendorError,
+};
+
+/** Registers routes below a path in this manner. Theirs are `config: OWN_KEY`, or `access: 'none'`. */
+export async function registerCompatScope(
+  app: ApiServer,
+  context: Context,
+  { prefix, manner, routes }: { prefix: string; manner: Manner; routes: (scope: ApiServer) => void },
+): Promise<void> {
+  await app.register(
+    (plain, _options, done) => {
+      const scope = plain as unknown as ApiServer;
+      scope.addHook('onRequest', async (request, reply) => {
+        if (request.is404 || request.routeOptions.config.access === 'none') return;
+        if (request.method === 'POST') reply.header('X-Generation-Id', request.id);
+        request.caller = await requireCaller(context, manner, manner.keyOf(request.headers));
+        await takeRequestPlaces(context, request, reply);
+      });
+      scope.setErrorHandler((error, request, reply) => {
+        const problem = compatFault(error);
+        if (problem.status === 500) request.log.error({ err: error }, 'request failed');
+        if (problem.status === 401) reply.header('WWW-Authenticate', 'Bearer');
+        return reply.code(problem.status).headers(retryAfter(problem)).type('application/json').send(manner.errorBody(problem));
+      });
+      const unknown = () => {
+        throw fault('not_found');
+      };
+      scope.setNotFoundHandler(unknown);
+      // The site's own pages would answer a GET that no route here takes.
+      scope.get('/*', { config: { access: 'none' }, schema: { hide: true } }, unknown);
+      routes(scope);
+      done();
+    },
+    { prefix },
+  );
+}
+
+/** What every route of such a scope with a key says. A missing body is the schema's to refuse. */
+export const OWN_KEY = { access: 'own', bodyOptional: true } as const;
+
+/** The same of a route that speaks or listens. */
+export const OWN_KEY_SPEECH = { ...OWN_KEY, isSpeech: true } as const;
+
+/** Whom a key stands for. Throws `key_missing`, `invalid_token` or `token_expired`. */
+export async function requireCaller(context: Context, manner: Manner, key: string | null): Promise<Caller> {
+  if (key === null || key === '') throw fault('key_missing', { header: manner.keyHeader });
+  return callerOfKey(context, key);
+}

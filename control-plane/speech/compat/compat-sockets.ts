@@ -1,0 +1,124 @@
+/** WebSockets of the compatible surfaces: whoever may not come in is refused with an HTTP answer in the vendor's form, and none stays for ever (supplement 4.13). */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { fault } from '#config/errors.ts';
+import { LIMITS } from '#config/limits.ts';
+import type { SpeechSlot } from '#media/speech/pool/speech-pool.ts';
+import type { Context } from '../../platform/context.ts';
+import type { Caller } from '../../platform/http/auth.ts';
+import { retryAfter } from '../../platform/http/problems.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';
+import { admit } from '../requests/speech-service.ts';
+import { compatFault } from './compat-errors.ts';
+import { type Manner, requireCaller } from './compat-scope.ts';
+
+/** A socket that was let in. Its place counts for the account until it closes. */
+export interface Seat {
+  readonly socket: WebSocket;
+  readonly caller: Caller;
+  readonly slot: SpeechSlot;
+  /** Aborted when the socket closes. */
+  readonly closed: AbortSignal;
+}
+
+/** How a path is served. */
+export interface SocketRoute<Asked> {
+  /** `*` stands for one segment. */
+  readonly path: string;
+  readonly manner: Manner;
+  /** The key where the headers carry none. */
+  keyOf?(query: URLSearchParams): string | null;
+  /** Reads the address; throws a fault for what is refused at once. */
+  read(query: URLSearchParams, segments: readonly string[], caller: Caller): Asked | Promise<Asked>;
+  serve(seat: Seat, asked: Asked): void;
+}
+
+/** Lets callers in on a path of the server's own port. */
+export function registerSocket<Asked>(app: ApiServer, context: Context, route: SocketRoute<Asked>): void {
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: LIMITS.compatFrameBytes });
+  claimUpgrade(app.server, route.path, (request, socket, head) => {
+    letIn(context, route, request).then(
+      ({ caller, slot, asked }) => {
+        // One that went away meanwhile never becomes a session.
+        if (socket.destroyed) return slot.release();
+        sockets.handleUpgrade(request, socket, head, (connection) => route.serve(seatOf(context, connection, { caller, slot }), asked));
+      },
+      (error: unknown) => refuse(context, { socket, manner: route.manner }, error),
+    );
+  });
+  app.addHook('onClose', () => {
+    for (const socket of sockets.clients) socket.close(1001, 'The service is shutting down');
+    sockets.close();
+  });
+}
+
+async function letIn<Asked>(context: Context, route: SocketRoute<Asked>, request: IncomingMessage) {
+  const { pathname, searchParams } = new URL(request.url ?? '', 'http://parley');
+  const caller = await requireCaller(context, route.manner, route.manner.keyOf(request.headers) ?? route.keyOf?.(searchParams) ?? null);
+  const asked = await route.read(searchParams, pathname.split('/').map(decodeSegment), caller);
+  return { caller, asked, slot: await admit(context, caller, 'synthesis') };
+}
+
+function seatOf(context: Context, socket: WebSocket, { caller, slot }: Pick<Seat, 'caller' | 'slot'>): Seat {
+  const closed = new AbortController();
+  const longest = context.clock.after(LIMITS.compatConnectionMs, () => socket.close(1000, 'The connection has lasted an hour'));
+  socket.on('error', () => socket.terminate());
+  socket.on('close', () => {
+    longest.cancel();
+    closed.abort(new Error('the caller is gone'));
+    slot.release();
+  });
+  return { socket, caller, slot, closed: closed.signal };
+}
+
+function refuse(context: Context, { socket, manner }: { socket: Duplex; manner: Manner }, error: unknown): void {
+  const problem = compatFault(error);
+  if (problem.status === 500) context.logger.error({ err: error }, 'a compatible socket was not admitted');
+  const headers = retryAfter(problem);
+  if (problem.status === 401) headers['WWW-Authenticate'] = 'Bearer';
+  refuseUpgrade(socket, problem.status, { headers, body: manner.errorBody(problem) });
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** Reads one JSON message. Throws `malformed_json` for what is no object. */
+export function readJson(data: Buffer): Readonly<Record<string, unknown>> {
+  const value = parseJson(data.toString('utf8'));
+  if (typeof value !== 'object' || value === null) throw fault('malformed_json');
+  return value as Record<string, unknown>;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw fault('malformed_json', {}, { cause: error });
+  }
+}
+
+/** Beyond this a client that sends and never reads is cut off. */
+const MOST_UNREAD_BYTES = 64 * 1_048_576;
+
+/** Sends one JSON message, unless the socket has closed. */
+export function sendJson({ socket }: Pick<Seat, 'socket'>, message: object): void {
+  if (socket.readyState !== socket.OPEN) return;
+  if (socket.bufferedAmount > MOST_UNREAD_BYTES) socket.terminate();
+  else socket.send(JSON.stringify(message));
+}
+
+/** Audio a slow reader may leave unread before synthesis waits for it. */
+const MOST_UNSENT_BYTES = 512 * 1_024;
+const UNSENT_CHECK_MS = 20;
+
+/** Waits for a reader that is behind; throws when the socket closes. */
+export async function roomFor(context: Context, { socket, closed }: Pick<Seat, 'socket' | 'closed'>): Promise<void> {
+  while (socket.bufferedAmount > MOST_UNSENT_BYTES) await context.clock.sleep(UNSENT_CHECK_MS, closed);
+}

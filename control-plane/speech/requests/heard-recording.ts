@@ -1,0 +1,39 @@
+/** A recording that came in a request is recognised: admitted, worked on while whoever asked is there, and charged. */
+import { finished } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { LIMITS } from '#config/limits.ts';
+import type { TranscribeOptions, Transcript } from '#media/speech/pool/speech-jobs.ts';
+import type { Context } from '../../platform/context.ts';
+import type { Caller } from '../../platform/http/auth.ts';
+import { admit, recognise } from './speech-service.ts';
+
+/** What is to be recognised, for whom. */
+export interface RecordingAsked {
+  readonly caller: Caller;
+  /** Unique; the ledger's entry carries it. */
+  readonly requestId: string;
+  readonly audio: Uint8Array;
+  /** ISO 639-1; null leaves it to the engine. */
+  readonly language: string | null;
+  /** Whether speakers are told apart, as the engine's option says. */
+  readonly speakers?: TranscribeOptions['speakers'];
+}
+
+/** Recognises the recording of a request. Throws what `admit` and `recognise` throw. */
+export async function hearRecording(context: Context, reply: FastifyReply, asked: RecordingAsked): Promise<Transcript> {
+  const { caller, requestId, audio, language, speakers } = asked;
+  const slot = await admit(context, caller, 'recognition');
+  const gone = new AbortController();
+  finished(reply.raw, () => gone.abort(new Error('the caller is gone')));
+  try {
+    const options = {
+      language,
+      longestSeconds: LIMITS.transcribeMinutes * 60,
+      shortestSeconds: LIMITS.transcribeSeconds,
+      ...(speakers ? { speakers } : {}),
+    };
+    return await recognise(context, { caller, requestId, slot }, { audio: new Uint8Array(audio), options, signal: gone.signal });
+  } finally {
+    slot.release();
+  }
+}

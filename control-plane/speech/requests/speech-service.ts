@@ -1,0 +1,119 @@
+/**
+ * Speech for every surface that offers it, native or in another vendor's manner: admission by account and by pool, voices resolved, the work done on the
+ * pool's threads, and the wallet charged afterwards, never in advance (running.md "Charging").
+ *
+ *     const slot = await admit(context, caller, 'synthesis');        // 429
+ *     try { … synthesise(context, { caller, requestId, model, slot }, job, signal) … } finally { slot.release(); }
+ */
+import { fault } from '#config/errors.ts';
+import {
+  type AudioPiece,
+  type Segment,
+  type SpeakOptions,
+  SpeechJobError,
+  type TranscribeOptions,
+  type Transcript,
+} from '#media/speech/pool/speech-jobs.ts';
+import type { SpeechSlot, SpeechWork } from '#media/speech/pool/speech-pool.ts';
+import type { Context } from '../../platform/context.ts';
+import type { Caller } from '../../platform/http/auth.ts';
+import { takeSpeechPlace } from '../../platform/limits/request-places.ts';
+import type { SynthesisModel } from './speech-models.ts';
+
+/** Who asks, and under which name it is charged. */
+export interface SpeechRequest {
+  readonly caller: Pick<Caller, 'userId'>;
+  /** Unique; the ledger's entry carries it. */
+  readonly requestId: string;
+  readonly slot: SpeechSlot;
+}
+
+/** Most requests are over by then. */
+const BUSY_SECONDS = 1;
+
+/** Takes a place for a request. Throws `overdrawn`, and `speech_busy` when the account or the pool has none left. */
+export async function admit(context: Context, caller: Pick<Caller, 'userId' | 'teamId'>, work: SpeechWork): Promise<SpeechSlot> {
+  const leave = await takeSpeechPlace(context, caller);
+  const slot = context.speech.take(work, caller.teamId);
+  if (!slot) {
+    leave();
+    throw fault('speech_busy', { limit: 'the', of: 'server', seconds: BUSY_SECONDS });
+  }
+  return {
+    ...slot,
+    release: () => {
+      slot.release();
+      leave();
+    },
+  };
+}
+
+/** What is to be spoken: all at once, or as it comes. */
+export interface SynthesisJob {
+  readonly options: SpeakOptions;
+  readonly segments: Iterable<Segment> | AsyncIterable<Segment>;
+}
+
+/**
+ * Speaks; pieces come as they are made and wait for whoever takes them. When it is over, also by an abort, what was said is charged by UTF-8 byte before the
+ * last piece is followed by the end. Throws the faults of `speechFault`.
+ */
+export async function* synthesise(
+  context: Context,
+  request: SpeechRequest & { readonly model: SynthesisModel },
+  { options, segments }: SynthesisJob,
+  signal: AbortSignal,
+): AsyncGenerator<AudioPiece> {
+  const own = new AbortController();
+  const speaking = request.slot.speak(options, AbortSignal.any([signal, own.signal]));
+  let saidBytes = 0;
+  const feeding = (async () => {
+    for await (const segment of segments) {
+      if (own.signal.aborted) return;
+      saidBytes += Buffer.byteLength(segment.text);
+      speaking.say(segment);
+    }
+    speaking.end();
+  })();
+  // Whoever feeds may fail; then there is nothing more to wait for.
+  feeding.catch((error: unknown) => own.abort(error));
+  try {
+    yield* speaking;
+  } catch (error) {
+    throw speechFault(error);
+  } finally {
+    own.abort(new Error('over'));
+    const micros = request.model === 's2.1-pro-free' ? 0 : Math.round((saidBytes * context.settings.PRICE_TTS_PER_MILLION_BYTES) / 1_000_000);
+    await charge(context, request, `tts:${request.requestId}`, micros);
+  }
+}
+
+/** Recognises a recording and charges its seconds, rounded up. Throws `SpeechJobError`. */
+export async function recognise(
+  context: Context,
+  request: SpeechRequest,
+  work: { readonly audio: Uint8Array<ArrayBuffer>; readonly options: TranscribeOptions; readonly signal: AbortSignal },
+): Promise<Transcript> {
+  const transcript = await request.slot.transcribe(work.audio, work.options, work.signal);
+  const micros = Math.round((Math.ceil(transcript.durationSeconds) * context.settings.PRICE_ASR_PER_HOUR) / 3_600);
+  await charge(context, request, `asr:${request.requestId}`, micros);
+  return transcript;
+}
+
+/** A failed job as the API answers it. */
+export function speechFault(error: unknown): unknown {
+  if (!(error instanceof SpeechJobError)) return error;
+  return error.failure === 'bad_request' || error.failure.startsWith('audio_')
+    ? fault('bad_request', { detail: error.message }, { cause: error })
+    : fault('speech_unavailable', { detail: error.message }, { cause: error });
+}
+
+/** Usage is settled afterwards and never fails a request (S§7). */
+async function charge(context: Context, request: SpeechRequest, key: string, micros: number): Promise<void> {
+  if (micros === 0) return;
+  try {
+    await context.ledger.post({ userId: request.caller.userId, key, kind: 'settle', amountMicros: -micros });
+  } catch (error) {
+    context.logger.error({ err: error, key }, 'speech usage was not charged');
+  }
+}
