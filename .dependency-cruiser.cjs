@@ -11,8 +11,22 @@ const mayImport = {
   caller: ['telephony', 'media', 'config'],
   // The command line: the API over HTTP; of the program only what reads settings, locks, blobs and the keys of a backup, the engines and relays the doctor tries out,
   // and the turn machine calls are replayed on.
-  cli: ['caller', 'media/speech', 'media/blobs', 'runtime/(replay|replay-settings|what-if|tuning|flight-log|turn/turn-config).ts', 'telephony/relay/ng-client.ts', 'control-plane/operations/backup/withheld-keys.ts', 'control-plane/platform/secrets/secret-box.ts', 'config'],
+  cli: ['caller', 'media/speech', 'media/blobs', 'runtime/replay/', 'runtime/turn/(loop/flight-log|machine/turn-config).ts', 'telephony/relay/ng-client.ts', 'control-plane/operations/backup/withheld-keys.ts', 'control-plane/platform/secrets/secret-box.ts', 'config'],
 };
+// The rooms of a folder, lowest first: a room imports those before it only. Files beside the rooms compose them.
+const rooms = {
+  'control-plane': ['platform', 'accounts', 'catalogue', 'calls', 'speech', 'jobs', 'operations'],
+  'control-plane/calls': ['outbox', 'plans', 'workers', 'sessions', 'recordings', 'livekit', 'webhooks', 'outbound', 'admission', 'settlement'],
+  runtime: ['event-loop', 'link', 'llm', 'tools', 'knowledge', 'turn/text', 'prompt', 'turn/machine', 'turn/loop', 'calls', 'replay', 'analysis', 'agent-tests', 'worker'],
+};
+const roomRules = Object.entries(rooms).flatMap(([folder, inOrder]) =>
+  inOrder.map((room, floor) => ({
+    name: `${folder}-${room.replace('/', '-')}-imports-lower-rooms-only`,
+    severity: 'error',
+    from: { path: `^${folder}/${room}/` },
+    to: { path: [`^${folder}/[^/]+\\.ts$`, ...inOrder.slice(floor + 1).map((higher) => `^${folder}/${higher}/`)] },
+  })),
+);
 const layers = Object.keys(mayImport);
 const only = (name, library, home) => ({ name, severity: 'error', from: { pathNot: `^(${home}|test/|bench/|scripts/)` }, to: { path: `node_modules/${library}/` } });
 module.exports = {
@@ -28,13 +42,14 @@ module.exports = {
       from: { path: within(layer) },
       to: { path: within(...layers, 'test', 'bench', 'scripts'), pathNot: `^(${[`${layer}/`, ...mayImport[layer]].join('|')})` },
     })),
+    ...roomRules,
     { name: 'web-takes-only-types-from-config', severity: 'error', from: { path: '^web/' }, to: { path: within('media', 'telephony', 'runtime', 'control-plane', 'processes', 'caller', 'cli', 'scripts', 'test', 'bench') } },
     only('mongoose-stays-in-store', 'mongoose', 'control-plane/platform/store/'),
     only('ioredis-stays-in-shared-store', 'ioredis', 'control-plane/platform/store/shared.ts'),
     only('drachtio-srf-stays-in-signalling', 'drachtio-srf', 'telephony/signalling.ts'),
     only('twilio-stays-in-its-carrier', 'twilio', 'telephony/carriers/twilio(-callbacks)?.ts'),
-    only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc-leg.ts'),
-    only('rtc-node-stays-in-livekit-leg', '@livekit/rtc-node', 'media/livekit-leg.ts|caller/room-caller.ts'),
+    only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc/webrtc-leg.ts'),
+    only('rtc-node-stays-in-livekit-leg', '@livekit/rtc-node', 'media/livekit/livekit-leg.ts|caller/room-caller.ts'),
     only('opentelemetry-stays-in-tracing', '@opentelemetry', 'config/tracing.ts'),
     only('livekit-server-sdk-stays-in-rooms', 'livekit-server-sdk', 'control-plane/platform/rooms.ts'),
   ],

@@ -1,7 +1,8 @@
 /** What a simulated call costs: the time until a change to the turn loop is proved on a thousand calls. */
-import { createFlightLog, type ReadFlightLog, readFlightLog } from '#runtime/flight-log.ts';
-import { replay } from '#runtime/replay.ts';
-import { SilenceLog } from '#runtime/turn/silence-log.ts';
+
+import { replay } from '#runtime/replay/replay.ts';
+import { createFlightLog, type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
+import { SilenceLog } from '#runtime/turn/machine/silence-log.ts';
 import { simulateCall } from '#test/simulation/simulate-call.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 

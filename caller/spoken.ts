@@ -1,7 +1,7 @@
 /** Real speech for callers and tests: sentences spoken by Flite, with where the voice begins and ends in them. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { resample } from '#media/pcm.ts';
+import { resample } from '#media/dsp/pcm.ts';
 import { parsePhones } from '#media/speech/flite.ts';
 import { FliteRun } from '#media/speech/flite-wasi.ts';
 import type { SpokenWord } from '#media/speech/speech.ts';

@@ -3,8 +3,8 @@
  * Its media is encrypted, so there is no capture to read: times are those at which this process sent and heard 10 ms blocks.
  */
 import { createRequire } from 'node:module';
-import { Resampler, resample } from '#media/pcm.ts';
-import type { AudioBlock, AudioSink, AudioSource, AudioTrack, PeerConnection, WebrtcLibrary } from '#media/webrtc-api.ts';
+import { Resampler, resample } from '#media/dsp/pcm.ts';
+import type { AudioBlock, AudioSink, AudioSource, AudioTrack, PeerConnection, WebrtcLibrary } from '#media/webrtc/webrtc-api.ts';
 import { BlockStream } from './block-stream.ts';
 import { LineSound } from './line-sound.ts';
 import { playScene } from './play-scene.ts';

@@ -12,7 +12,7 @@ import { lockDataDir } from '#config/data-dir-lock.ts';
 import { readSettings } from '#config/env.ts';
 import { returnKeys, type WrappedKeys } from '#control-plane/operations/backup/withheld-keys.ts';
 import { createDataKeys } from '#control-plane/platform/secrets/secret-box.ts';
-import { openBlobs } from '#media/blobs.ts';
+import { openBlobs } from '#media/blobs/blobs.ts';
 import { CommandError } from './api.ts';
 import type { Common } from './command-context.ts';
 import { mebibytes, show, showProgress } from './output.ts';

@@ -1,11 +1,11 @@
 /** What `parley replay` and `parley tune` do: a call run again as it was or with other settings, and many calls judged by what other settings would have made of them. */
 import { replaySettings } from '#config/replay.ts';
-import { type ReadFlightLog, readFlightLog } from '#runtime/flight-log.ts';
-import { replay } from '#runtime/replay.ts';
-import { turnChanges } from '#runtime/replay-settings.ts';
-import { CANDIDATES, judgedShare, recommended, type Tried, tried } from '#runtime/tuning.ts';
-import type { TurnConfig } from '#runtime/turn/turn-config.ts';
-import { type Divergence, firstDivergence, judgePauses } from '#runtime/what-if.ts';
+import { replay } from '#runtime/replay/replay.ts';
+import { turnChanges } from '#runtime/replay/replay-settings.ts';
+import { CANDIDATES, judgedShare, recommended, type Tried, tried } from '#runtime/replay/tuning.ts';
+import { type Divergence, firstDivergence, judgePauses } from '#runtime/replay/what-if.ts';
+import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
+import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { Common } from './command-context.ts';

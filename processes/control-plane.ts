@@ -43,7 +43,7 @@ import { buildIndexes, defineModels } from '#control-plane/platform/store/models
 import { createReadMemories } from '#control-plane/platform/store/read-memory.ts';
 import { enrol } from '#control-plane/platform/store/replica-roll.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
-import { openBlobs } from '#media/blobs.ts';
+import { openBlobs } from '#media/blobs/blobs.ts';
 import { detectLocalRecognition } from '#media/speech/engines.ts';
 import { detectEspeakVoices } from '#media/speech/espeak.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';

@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '#config/log.ts';
-import { nameless, type Within } from '#runtime/within.ts';
+import { nameless, type Within } from '#runtime/event-loop/within.ts';
 
 /** The shared memory: how often the name has changed, and the name, filled up with zeros. */
 export const COUNT_BYTES = 4;

@@ -30,7 +30,7 @@ const ALLOWED: readonly Exception[] = [
     bound: 'made by searchPattern: what is searched for, at most 256 characters, word for word, in names of at most 256',
   },
   {
-    file: 'runtime/turn/spoken-forms.ts',
+    file: 'runtime/turn/text/spoken-forms.ts',
     pattern: 'source ENDS (?: ) ',
     bound: 'sticky, in pieces of a reply, at most 221 characters; test/hostile/speech-text.test.ts measures all of them',
   },

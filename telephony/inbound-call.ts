@@ -5,8 +5,8 @@
 import type { Clock } from '#config/clock.ts';
 import type { EgressGuard } from '#config/egress.ts';
 import { Fault } from '#config/errors.ts';
-import type { Leg } from '#media/leg.ts';
-import type { MediaHost } from '#media/media-host.ts';
+import type { Leg } from '#media/leg/leg.ts';
+import type { MediaHost } from '#media/leg/media-host.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { localAddressFor } from './local-address.ts';
 import { guardMedia, type MediaGuard, unguarded } from './media-guard.ts';

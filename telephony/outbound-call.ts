@@ -5,8 +5,8 @@
 import { isIP } from 'node:net';
 import type { Clock } from '#config/clock.ts';
 import { type EgressGuard, EgressRefused } from '#config/egress.ts';
-import type { Leg, LegEvent, RtpRemote } from '#media/leg.ts';
-import type { LegRecording, MediaHost } from '#media/media-host.ts';
+import type { Leg, LegEvent, RtpRemote } from '#media/leg/leg.ts';
+import type { LegRecording, MediaHost } from '#media/leg/media-host.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { guardOf } from './inbound-call.ts';
 import { localAddressFor } from './local-address.ts';

@@ -1,6 +1,6 @@
 /** A phone call whose worker died, on a new one: a leg of this worker's own, offered to the other side inside the dialog that stands (RFC 3261 §14.1). */
-import type { Leg } from '#media/leg.ts';
-import type { LegRecording } from '#media/media-host.ts';
+import type { Leg } from '#media/leg/leg.ts';
+import type { LegRecording } from '#media/leg/media-host.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { guardOf, type InboundCallDeps } from './inbound-call.ts';
 import { localAddressFor } from './local-address.ts';

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { fault } from '#config/errors.ts';
-import type { RtpCodec, RtpRemote } from '#media/leg.ts';
+import type { RtpCodec, RtpRemote } from '#media/leg/leg.ts';
 import { CODECS, codecNames, staticCodec } from '#media/rtp/codec-table.ts';
 import { chooseCrypto, cryptoLine, type OfferedCrypto } from './sdes.ts';
 

@@ -1,6 +1,6 @@
 /** By how many words the estimate of what was heard (design §5) is off, of a voice whose true word times are known and kept from it. */
-import { addAudio, completePiece, createPiece, heardText, type VoicePace } from '#runtime/turn/heard.ts';
-import type { SpeakableText } from '#runtime/turn/speakable-text.ts';
+import { addAudio, completePiece, createPiece, heardText, type VoicePace } from '#runtime/turn/machine/heard.ts';
+import type { SpeakableText } from '#runtime/turn/text/speakable-text.ts';
 import type { Random } from '#test/simulation/random.ts';
 
 /** One sentence as a voice spoke it. */

@@ -10,7 +10,7 @@ import type { Settings } from '#config/env.ts';
 import type { Logger } from '#config/log.ts';
 import type { PlatformModels } from '#config/platform-models.ts';
 import type { Tracing } from '#config/tracing.ts';
-import type { Blobs } from '#media/blobs.ts';
+import type { Blobs } from '#media/blobs/blobs.ts';
 import type { SpeechPool } from '#media/speech/pool/speech-pool.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
 import type { Bell } from './background/bell.ts';

@@ -1,10 +1,10 @@
 /** One codec of one RTP stream joined to its leg: payloads to samples at the leg's rate and back, resampled where the two differ. */
 import { Decoder as OpusDecoder } from '@evan/opus/wasm/index.mjs';
-import { decodeG711, encodeG711 } from '../codecs.ts';
-import { G722Decoder, G722Encoder } from '../g722.ts';
-import { FRAME_MS, type RtpCodec } from '../leg.ts';
-import { createOpusEncoder } from '../opus-encoder.ts';
-import { Resampler } from '../pcm.ts';
+import { decodeG711, encodeG711 } from '../dsp/g711.ts';
+import { G722Decoder, G722Encoder } from '../dsp/g722.ts';
+import { createOpusEncoder } from '../dsp/opus-encoder.ts';
+import { Resampler } from '../dsp/pcm.ts';
+import { FRAME_MS, type RtpCodec } from '../leg/leg.ts';
 import { CODECS } from './codec-table.ts';
 
 /** Longest payload taken, bytes: 200 ms of G.711. */

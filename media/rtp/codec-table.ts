@@ -1,6 +1,6 @@
 /** The codecs an RTP leg can carry, in one table: what session descriptions call them, and at which rates they run. */
-import type { RtpCodec } from '../leg.ts';
-import type { VoiceRateHz } from '../silero.ts';
+import type { RtpCodec } from '../leg/leg.ts';
+import type { VoiceRateHz } from '../voice-activity/silero.ts';
 
 /** Facts about one codec. */
 export interface CodecFacts {

@@ -2,7 +2,7 @@
  * Telephone events (RFC 4733 §2): a receiver that reports each key press once however its packets are lost or repeated,
  * and a sender that yields one payload per 20 ms slot. Both are pure; durations are in units of the negotiated clock.
  */
-import { FRAME_MS } from '../leg.ts';
+import { FRAME_MS } from '../leg/leg.ts';
 import { unwrap } from './packet.ts';
 
 const DIGITS = '0123456789*#ABCD';

@@ -3,8 +3,9 @@
  * It is sample-based, so any packet length will do; its delay follows the measured jitter and changes only where nobody hears it.
  * Lost audio is concealed by a fading repetition (at most 60 ms). The clock is handed in: nothing here waits.
  */
-import { FRAME_MS, type FrameKind } from '../leg.ts';
-import { isQuiet, QUIET_PEAK } from '../pcm.ts';
+
+import { isQuiet, QUIET_PEAK } from '../dsp/pcm.ts';
+import { FRAME_MS, type FrameKind } from '../leg/leg.ts';
 import { unwrap } from './packet.ts';
 import { TransitFilter } from './transit.ts';
 

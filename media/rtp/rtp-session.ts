@@ -5,14 +5,14 @@
 
 import { randomInt } from 'node:crypto';
 import type { RemoteInfo } from 'node:dgram';
-import { KeyDetector } from '../key-detector.ts';
-import type { FrameKind, LegCloseReason, LegCommand, LegStats, RtpCodec, RtpRemote } from '../leg.ts';
-import { LegAudio, type MediaShared, type TransportLeg } from '../leg-audio.ts';
-import type { RtpLegOptions } from '../media-host.ts';
-import { frameSamples, type OpenedLeg } from '../media-messages.ts';
-import type { Paced } from '../pacer.ts';
-import type { VoiceRateHz } from '../silero.ts';
-import { fillKeyTone } from '../tones.ts';
+import { KeyDetector } from '../dsp/key-detector.ts';
+import { fillKeyTone } from '../dsp/tones.ts';
+import type { FrameKind, LegCloseReason, LegCommand, LegStats, RtpCodec, RtpRemote } from '../leg/leg.ts';
+import { LegAudio, type MediaShared, type TransportLeg } from '../leg/leg-audio.ts';
+import type { RtpLegOptions } from '../leg/media-host.ts';
+import { frameSamples, type OpenedLeg } from '../leg/media-messages.ts';
+import type { Paced } from '../leg/pacer.ts';
+import type { VoiceRateHz } from '../voice-activity/silero.ts';
 import { ArrivalOrder } from './arrival-order.ts';
 import { CodecStream, MAX_ENCODED_BYTES, MAX_PAYLOAD_BYTES } from './codec-stream.ts';
 import { CODECS, staticCodec } from './codec-table.ts';

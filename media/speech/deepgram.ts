@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
-import { levelDb } from '../pcm.ts';
+import { levelDb } from '../dsp/pcm.ts';
 import { authorization, type DeepgramOptions } from './deepgram-access.ts';
 import { transcribeRecording } from './deepgram-recording.ts';
 import { type RecognitionEvent, type RecognitionOptions, type RecognitionStream, type Recognizer, SpeechError } from './speech.ts';

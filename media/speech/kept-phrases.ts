@@ -3,7 +3,7 @@
  * makes it again. Only a text that was said whole is kept, under the engine and voice that said it, at the rate of the call it was made for.
  */
 import type { Clock } from '#config/clock.ts';
-import { RateConverter } from '../pcm.ts';
+import { RateConverter } from '../dsp/pcm.ts';
 import type { SpeechChunk, SynthesisOptions, Synthesizer } from './speech.ts';
 
 /** Audio kept in all; beyond it what has not been said for longest goes. */

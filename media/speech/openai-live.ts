@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Clock, Timer } from '#config/clock.ts';
-import { levelDb, Resampler } from '../pcm.ts';
+import { levelDb, Resampler } from '../dsp/pcm.ts';
 import { authorization, type OpenaiSpeechOptions } from './openai-access.ts';
 import { SampleBlocks } from './sample-blocks.ts';
 import {

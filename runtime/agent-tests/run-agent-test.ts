@@ -7,8 +7,8 @@ import { type AgentTestJob, type AgentTestResult, type TestDefinition, testError
 import type { Clock } from '#config/clock.ts';
 import type { EgressGuard } from '#config/egress.ts';
 import { DEMO_MODEL_ID } from '#config/language-models.ts';
+import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
 import { type LanguageModel, ModelError, type ToolCall } from '#runtime/llm/llm.ts';
-import { isHangUpCall } from '#runtime/tools/call-tools.ts';
 import type { TestContext } from './ask.ts';
 import { verdictOf } from './assertions.ts';
 import { judgeReply } from './judge.ts';

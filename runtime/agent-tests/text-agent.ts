@@ -1,10 +1,11 @@
 /** The agent under test as a text conversation: the prompt, the tools and the hanging up of a call, without its voice. */
 import type { TestDefinition } from '#config/agent-test.ts';
 import type { CallPlan } from '#config/call-plan.ts';
+import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
 import type { ChatMessage, LanguageModel, ToolCall, ToolDefinition } from '#runtime/llm/llm.ts';
-import { stablePrompt, systemMessages } from '#runtime/prompt.ts';
-import { hangUpCallTool, isHangUpCall } from '#runtime/tools/call-tools.ts';
-import { renderText } from '#runtime/variables.ts';
+import { hangUpCallTool } from '#runtime/tools/call-tools.ts';
+import { stablePrompt, systemMessages } from '../prompt/prompt.ts';
+import { renderText } from '../turn/text/variables.ts';
 import { ask, type TestContext } from './ask.ts';
 import { asText, parsedArguments } from './patterns.ts';
 import type { TestTools } from './test-tools.ts';

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { DEMO_PHRASES, type DemoIntent } from '#config/demo-phrases.ts';
 import { DEMO_MODEL_ID } from '#config/language-models.ts';
-import { isHangUpCall } from '#runtime/tools/call-tools.ts';
+import { isHangUpCall } from '#runtime/llm/hang-up-call.ts';
 import type { ChatDelta, ChatMessage, ChatRequest, LanguageModel } from './llm.ts';
 
 const GREETING = 'Hello! I am the Parley demo: a few rules, not a large language model. Ask for opening hours, book a table, or say goodbye.';

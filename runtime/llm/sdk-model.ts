@@ -25,7 +25,7 @@ export interface SdkModelOptions {
   readonly startsWithUser: boolean;
 }
 
-/** Vendors that cache prompts only where they are told to: the first system message stays the same for the whole call (runtime/prompt.ts). Others ignore it. */
+/** Vendors that cache prompts only where they are told to: the first system message stays the same for the whole call (runtime/prompt/prompt.ts). Others ignore it. */
 const CACHED_PREFIX = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const;
 
 /** One for all: a stack of its own would be the dearest part of giving an answer up. */

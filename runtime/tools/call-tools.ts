@@ -5,16 +5,10 @@
 import { z } from 'zod';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan } from '#config/call-plan.ts';
+import { HANG_UP_CALL } from '#runtime/llm/hang-up-call.ts';
 import type { ToolDefinition } from '#runtime/llm/llm.ts';
 
 /** Name under which hanging up is offered. */
-const HANG_UP_CALL = '_hang_up_call';
-
-/** True for the hang-up tool, with or without its underscore: models drop it at times. */
-export function isHangUpCall(toolName: string): boolean {
-  return toolName === HANG_UP_CALL || toolName === HANG_UP_CALL.slice(1);
-}
-
 /** The hang-up tool as this agent offers it, or null when it does not (supplement 4.8). */
 export function hangUpCallTool(config: AgentConfig): ToolDefinition | null {
   const { hang_up_call, hang_up_call_farewell_mode } = config.tools.system_tools;

@@ -19,7 +19,7 @@ import { createMemoryCoordination } from '#control-plane/platform/store/coordina
 import { createReadMemories } from '#control-plane/platform/store/read-memory.ts';
 import { registerRoutes } from '#control-plane/routes.ts';
 import { compatAnswersOf } from '#control-plane/speech/compat/compat-examples.ts';
-import type { Blobs } from '#media/blobs.ts';
+import type { Blobs } from '#media/blobs/blobs.ts';
 import { createSpeechPool } from '#media/speech/pool/speech-pool.ts';
 import { createTestCatalogue } from '#telephony/carriers/test-catalogue.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

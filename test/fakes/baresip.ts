@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#config/clock.ts';
-import { resample } from '#media/pcm.ts';
+import { resample } from '#media/dsp/pcm.ts';
 
 const MODULES = '/usr/lib/baresip/modules';
 const RATE_HZ = 8_000;

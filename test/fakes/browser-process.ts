@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import { systemClock, type Timer } from '#config/clock.ts';
-import type { AudioBlock, AudioSink, AudioTrack, DataChannel, PeerConnection, WebrtcLibrary } from '#media/webrtc-api.ts';
+import type { AudioBlock, AudioSink, AudioTrack, DataChannel, PeerConnection, WebrtcLibrary } from '#media/webrtc/webrtc-api.ts';
 
 const RATE_HZ = 48_000;
 const BLOCK_SAMPLES = RATE_HZ / 100;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readWav, writeWav } from '#caller/wav.ts';
 import { systemClock } from '#config/clock.ts';
-import { resample } from '#media/pcm.ts';
+import { resample } from '#media/dsp/pcm.ts';
 import { freeUdpPort } from '../free-port.ts';
 
 const RATE_HZ = 8_000;

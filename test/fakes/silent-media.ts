@@ -1,8 +1,8 @@
 /** A `MediaHost` without sockets: legs that keep what they were told and close when told to, for tests of signalling alone. */
 import type { Clock } from '#config/clock.ts';
 import { fault } from '#config/errors.ts';
-import type { Leg, LegCommand, LegEvent, RtpRemote } from '#media/leg.ts';
-import type { MediaHost } from '#media/media-host.ts';
+import type { Leg, LegCommand, LegEvent, RtpRemote } from '#media/leg/leg.ts';
+import type { MediaHost } from '#media/leg/media-host.ts';
 
 /** One leg as the test sees it. */
 export interface SilentLeg {

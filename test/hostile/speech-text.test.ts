@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cutSentences } from '#media/speech/sentences.ts';
-import { createPieceCutter } from '#runtime/turn/reply.ts';
-import { readable, speakable } from '#runtime/turn/speakable-text.ts';
+import { createPieceCutter } from '#runtime/turn/loop/reply.ts';
+import { readable, speakable } from '#runtime/turn/text/speakable-text.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS } from './tokens.ts';
 

@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { addressOf, SipCall } from '#caller/sip-call.ts';
-import { decodeG711 } from '#media/codecs.ts';
+import { decodeG711 } from '#media/dsp/g711.ts';
 import type { LossyPath } from '#test/fakes/lossy-path.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Blobs, openBlobs } from '#media/blobs.ts';
+import { type Blobs, openBlobs } from '#media/blobs/blobs.ts';
 import { S3_CREDENTIALS, type S3Server, startS3Server } from '#test/fakes/s3-server.ts';
 
 let directory: string;

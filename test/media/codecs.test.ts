@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeG711, encodeG711 } from '#media/codecs.ts';
+import { decodeG711, encodeG711 } from '#media/dsp/g711.ts';
 
 function roundTrip(codec: 'PCMU' | 'PCMA', samples: Int16Array): Int16Array {
   const bytes = new Uint8Array(samples.length);

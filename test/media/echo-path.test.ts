@@ -1,8 +1,8 @@
 /** design §5: what is known of a line's echo after the agent has spoken for a while, with real speech on both sides. */
 import { describe, expect, it } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { EchoPath } from '#media/echo-path.ts';
-import { levelDb } from '#media/pcm.ts';
+import { levelDb } from '#media/dsp/pcm.ts';
+import { EchoPath } from '#media/voice-activity/echo-path.ts';
 
 const RATE_HZ = 8_000;
 const FRAME = 160;

@@ -1,6 +1,6 @@
 /** A voice far behind the caller's is not taken for theirs; theirs is, however it changes. */
 import { describe, expect, it } from 'vitest';
-import { Foreground } from '#media/foreground.ts';
+import { Foreground } from '#media/voice-activity/foreground.ts';
 
 const WINDOW_MS = 32;
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { G722Decoder, G722Encoder } from '#media/g722.ts';
+import { G722Decoder, G722Encoder } from '#media/dsp/g722.ts';
 import { itNeeds } from '#test/needs.ts';
 
 const spoken = speak('Please transfer me to a human agent.', { rateHz: 16_000 }).samples;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { KeyDetector } from '#media/key-detector.ts';
-import { fillKeyTone } from '#media/tones.ts';
+import { KeyDetector } from '#media/dsp/key-detector.ts';
+import { fillKeyTone } from '#media/dsp/tones.ts';
 
 const KEYS = '0123456789*#ABCD';
 

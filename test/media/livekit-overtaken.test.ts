@@ -2,12 +2,12 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#config/clock.ts';
-import type { LegEvent } from '#media/leg.ts';
-import type { TransportLeg } from '#media/leg-audio.ts';
-import { openLivekitSession } from '#media/livekit-leg.ts';
-import { EventBatcher, unpackEvents } from '#media/media-messages.ts';
-import { Pacer } from '#media/pacer.ts';
-import { SpeechDetector } from '#media/vad.ts';
+import type { LegEvent } from '#media/leg/leg.ts';
+import type { TransportLeg } from '#media/leg/leg-audio.ts';
+import { EventBatcher, unpackEvents } from '#media/leg/media-messages.ts';
+import { Pacer } from '#media/leg/pacer.ts';
+import { openLivekitSession } from '#media/livekit/livekit-leg.ts';
+import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 /** The room as LiveKit's library for Node shows it. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '#config/log.ts';
-import type { LegEvent } from '#media/leg.ts';
-import { MediaEngine } from '#media/media-engine.ts';
-import { EventBatcher, type FromMediaThread, type ToMediaThread, unpackEvents } from '#media/media-messages.ts';
-import type { RunnerListener } from '#media/media-runner.ts';
+import type { LegEvent } from '#media/leg/leg.ts';
+import { EventBatcher, type FromMediaThread, type ToMediaThread, unpackEvents } from '#media/leg/media-messages.ts';
+import { MediaEngine } from '#media/thread/media-engine.ts';
+import type { RunnerListener } from '#media/thread/media-runner.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 const opened = { inRateHz: 8000, outRateHz: 8000, originMs: 0, localPort: 4000, answerSdp: null };

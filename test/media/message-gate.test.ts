@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MessageGate } from '#media/message-gate.ts';
+import { MessageGate } from '#media/leg/message-gate.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 function gate() {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { createOpusEncoder, type OpusSettings } from '#media/opus-encoder.ts';
+import { createOpusEncoder, type OpusSettings } from '#media/dsp/opus-encoder.ts';
 
 const FRAME_SAMPLES = 960;
 const SPOKEN = speak('A table for two, please.', { rateHz: 48_000 }).samples;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Clock } from '#config/clock.ts';
-import { Pacer } from '#media/pacer.ts';
+import { Pacer } from '#media/leg/pacer.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 const fail = (error: unknown) => {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import wabt from 'wabt';
-import { levelDb, Resampler, resample, SILENCE_DB } from '#media/pcm.ts';
-import { PolyphaseFilter } from '#media/polyphase.ts';
+import { levelDb, Resampler, resample, SILENCE_DB } from '#media/dsp/pcm.ts';
+import { PolyphaseFilter } from '#media/dsp/polyphase.ts';
 
 const { parseWat } = await wabt();
 
@@ -49,8 +49,8 @@ function stream(samples: Int16Array, inRateHz: number, outRateHz: number, blockS
 
 describe('the resampler', () => {
   it('runs what its source says: `npm run build:wasm` was not forgotten', () => {
-    const source = parseWat('polyphase.wat', readFileSync('media/polyphase.wat', 'utf8'));
-    expect(readFileSync('media/polyphase.wasm').equals(source.toBinary({}).buffer)).toBe(true);
+    const source = parseWat('polyphase.wat', readFileSync('media/dsp/polyphase.wat', 'utf8'));
+    expect(readFileSync('media/dsp/polyphase.wasm').equals(source.toBinary({}).buffer)).toBe(true);
   });
 
   it.each([

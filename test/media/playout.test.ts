@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Playout, type PlayoutEvent, type PlayoutPiece } from '#media/playout.ts';
+import { Playout, type PlayoutEvent, type PlayoutPiece } from '#media/leg/playout.ts';
 
 const FRAME = 160;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Recorder, type RecordingEvent } from '#media/recorder.ts';
+import { Recorder, type RecordingEvent } from '#media/leg/recorder.ts';
 
 function open(firstSegment = 0) {
   const events: RecordingEvent[] = [];

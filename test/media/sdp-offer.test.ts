@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkedOffer } from '#media/sdp-offer.ts';
+import { checkedOffer } from '#media/webrtc/sdp-offer.ts';
 
 /** As Firefox, Safari and Chrome write them. */
 const SESSION = [

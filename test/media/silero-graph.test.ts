@@ -2,9 +2,9 @@ import { createRequire } from 'node:module';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { readConstants } from '#media/onnx-file.ts';
-import { emptyMemory, loadSilero, type VoiceRateHz, windowSamples } from '#media/silero.ts';
-import { batchModel } from '#media/silero-graph.ts';
+import { readConstants } from '#media/voice-activity/onnx-file.ts';
+import { emptyMemory, loadSilero, type VoiceRateHz, windowSamples } from '#media/voice-activity/silero.ts';
+import { batchModel } from '#media/voice-activity/silero-graph.ts';
 
 const require = createRequire(import.meta.url);
 const runtime = require('onnxruntime-node') as typeof import('onnxruntime-node');

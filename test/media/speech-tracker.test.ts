@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { QUIET, type SpeechEffect, type SpeechInput, type SpeechState, step, WINDOW_MS } from '#media/speech-tracker.ts';
+import { QUIET, type SpeechEffect, type SpeechInput, type SpeechState, step, WINDOW_MS } from '#media/voice-activity/speech-tracker.ts';
 
 /** Runs windows of these probabilities, the first at 0 ms, each judged 10 ms after its end; the first `audible` of them are so. `reachMs` sets the threshold before them. */
 function track(probabilities: readonly number[], options: { reachMs?: number; from?: SpeechState; audible?: number } = {}) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { speak } from '#caller/spoken.ts';
-import { decodeG711, encodeG711 } from '#media/codecs.ts';
-import { type Tone, ToneDetector } from '#media/tone-detector.ts';
-import { fillKeyTone } from '#media/tones.ts';
+import { decodeG711, encodeG711 } from '#media/dsp/g711.ts';
+import { type Tone, ToneDetector } from '#media/dsp/tone-detector.ts';
+import { fillKeyTone } from '#media/dsp/tones.ts';
 import { createRandom } from '#test/simulation/random.ts';
 
 const RATE_HZ = 8_000;

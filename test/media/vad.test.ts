@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Spoken, speak } from '#caller/spoken.ts';
 import { systemClock } from '#config/clock.ts';
-import { EchoPath } from '#media/echo-path.ts';
-import type { LegEvent } from '#media/leg.ts';
-import { LevelGate } from '#media/level-gate.ts';
-import { levelDb } from '#media/pcm.ts';
-import { emptyMemory, loadSilero, type SpeechModel, type VoiceRateHz, windowSamples } from '#media/silero.ts';
-import { SpeechDetector } from '#media/vad.ts';
+import { levelDb } from '#media/dsp/pcm.ts';
+import type { LegEvent } from '#media/leg/leg.ts';
+import { EchoPath } from '#media/voice-activity/echo-path.ts';
+import { LevelGate } from '#media/voice-activity/level-gate.ts';
+import { emptyMemory, loadSilero, type SpeechModel, type VoiceRateHz, windowSamples } from '#media/voice-activity/silero.ts';
+import { SpeechDetector } from '#media/voice-activity/vad.ts';
 
 const windows = (spoken: Spoken, length: number) =>
   Array.from({ length: Math.floor(spoken.samples.length / length) }, (_, n) => spoken.samples.subarray(n * length, (n + 1) * length));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { EventChannel } from '#media/event-channel.ts';
-import { announceAddress } from '#media/sdp-candidates.ts';
-import type { DataChannel } from '#media/webrtc-api.ts';
+import { EventChannel } from '#media/leg/event-channel.ts';
+import { announceAddress } from '#media/webrtc/sdp-candidates.ts';
+import type { DataChannel } from '#media/webrtc/webrtc-api.ts';
 
 describe('public address', () => {
   const sdp = [

@@ -3,7 +3,7 @@ import { agentConfig } from '#config/agent-config.ts';
 import { systemClock } from '#config/clock.ts';
 import type { SessionItem } from '#config/session-record.ts';
 import type { AnalysisJob } from '#config/worker-link.ts';
-import { analyse } from '#runtime/analysis.ts';
+import { analyse } from '#runtime/analysis/analysis.ts';
 import { createDemoModel } from '#runtime/llm/demo.ts';
 import { type ChatRequest, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';

@@ -3,7 +3,7 @@ import type { CallPlan } from '#config/call-plan.ts';
 import type { TurnLatency } from '#config/session-record.ts';
 import type { FinishedSpan } from '#config/tracing.ts';
 import type { DurableReport } from '#config/worker-link.ts';
-import { traceCall } from '#runtime/call-trace.ts';
+import { traceCall } from '#runtime/calls/call-trace.ts';
 import { testPlan } from './test-plan.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');

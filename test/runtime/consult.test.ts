@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Leg, LegCommand } from '#media/leg.ts';
+import type { Leg, LegCommand } from '#media/leg/leg.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
-import { Consult, type ConsultInput, type ConsultState, type ConsultStep, consultStep } from '#runtime/consult.ts';
-import { consultAnswer, consultPhrases } from '#runtime/consult-phrases.ts';
+import { Consult, type ConsultInput, type ConsultState, type ConsultStep, consultStep } from '#runtime/calls/consult.ts';
+import { consultAnswer, consultPhrases } from '#runtime/calls/consult-phrases.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 
 /** What people say to being asked whether they take a call: a yes, a no, a no that begins as a yes, and a machine. */

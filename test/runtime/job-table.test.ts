@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JobTable, JobWithdrawn } from '#runtime/job-table.ts';
+import { JobTable, JobWithdrawn } from '#runtime/worker/job-table.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 import { callPlanOf } from './call-plan-of.ts';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { WorkerMessage } from '#config/worker-link.ts';
-import { LinkOutbox } from '#runtime/link-outbox.ts';
+import { LinkOutbox } from '#runtime/link/link-outbox.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 const opened: { close(): void }[] = [];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startLagMeter } from '#runtime/loop-lag.ts';
+import { startLagMeter } from '#runtime/event-loop/loop-lag.ts';
 
 function standFor(ms: number): void {
   const untilMs = performance.now() + ms;

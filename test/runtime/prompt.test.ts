@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { stablePrompt, systemMessages } from '#runtime/prompt.ts';
-import { type RenderingRules, renderText } from '#runtime/variables.ts';
+import { stablePrompt, systemMessages } from '#runtime/prompt/prompt.ts';
+import { type RenderingRules, renderText } from '#runtime/turn/text/variables.ts';
 import { testPlan } from './test-plan.ts';
 
 const asIs = (text: string) => text;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DurableReport } from '#config/worker-link.ts';
-import { adoptSpools, openSpool } from '../../runtime/spool.ts';
+import { adoptSpools, openSpool } from '#runtime/link/spool.ts';
 
 const joined: DurableReport = { type: 'joined', at: '2026-01-01T00:00:00Z' };
 const ended: DurableReport = { type: 'ended', at: '2026-01-01T00:01:00Z', end_reason: 'user_hangup' };

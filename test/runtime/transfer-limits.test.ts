@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { DurableReport, Handover } from '#config/worker-link.ts';
-import { startCall } from '#runtime/call.ts';
+import { startCall } from '#runtime/calls/call.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
 import { testPlan } from './test-plan.ts';

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '#config/log.ts';
-import { askForTransfer } from '#runtime/transfer-permission.ts';
+import { askForTransfer } from '#runtime/calls/transfer-permission.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 describe('the question whether a caller may be transferred', () => {

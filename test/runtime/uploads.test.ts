@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '#config/log.ts';
 import { type Upload, unpackUploads } from '#config/uploads.ts';
-import { createUploads, type Uploads } from '#runtime/uploads.ts';
+import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });

@@ -2,10 +2,10 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import type { Recognizer } from '#media/speech/speech.ts';
-import { consultPhrases } from '#runtime/consult-phrases.ts';
-import { startTransfer } from '#runtime/transfer.ts';
-import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
-import type { Within } from '#runtime/within.ts';
+import { consultPhrases } from '#runtime/calls/consult-phrases.ts';
+import { startTransfer } from '#runtime/calls/transfer.ts';
+import type { Within } from '#runtime/event-loop/within.ts';
+import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { SimulatedClock } from '#test/simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '#test/simulation/simulated-leg.ts';
 import { planOf } from './turn/settings-script.ts';

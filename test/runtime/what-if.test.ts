@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type ReadFlightLog, readFlightLog } from '#runtime/flight-log.ts';
-import { judgedShare, recommended, tried } from '#runtime/tuning.ts';
-import type { TurnConfig } from '#runtime/turn/turn-config.ts';
-import type { TurnInput } from '#runtime/turn/turn-inputs.ts';
-import { firstDivergence, judgePauses } from '#runtime/what-if.ts';
+import { judgedShare, recommended, tried } from '#runtime/replay/tuning.ts';
+import { firstDivergence, judgePauses } from '#runtime/replay/what-if.ts';
+import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
+import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
+import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
 import { simulateCall } from '#test/simulation/simulate-call.ts';
 import { TurnScript } from './turn/turn-script.ts';
 

@@ -1,6 +1,6 @@
 /** Every state has a deadline that makes it go on (design §5): which timer that is, for each of them. */
-import type { TimerName } from '#runtime/turn/turn-inputs.ts';
-import type { Phase, TurnState } from '#runtime/turn/turn-state.ts';
+import type { TimerName } from '#runtime/turn/machine/turn-inputs.ts';
+import type { Phase, TurnState } from '#runtime/turn/machine/turn-state.ts';
 
 /** States of a conversation, in which both sides may speak. */
 const TALK: ReadonlySet<Phase['is']> = new Set(['listening', 'answering', 'speaking', 'paused', 'clearing']);

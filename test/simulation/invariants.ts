@@ -1,6 +1,6 @@
 /** What must be true of every call, whatever happened in it. */
 import type { SessionItem } from '#config/session-record.ts';
-import { phrasesFor } from '#runtime/turn/phrases.ts';
+import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { gapsOf } from './gaps.ts';
 import type { SimulatedCall } from './simulate-call.ts';
 import { SIMULATED_EPOCH_MS } from './simulated-clock.ts';

@@ -10,8 +10,8 @@ import {
 } from '#media/speech/speech.ts';
 import { type ChatDelta, type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import type { ToolRunner } from '#runtime/tools/tool-runner.ts';
-import { lettersOf } from '#runtime/turn/word-alignment.ts';
-import { soundsOf } from '#runtime/turn/word-sounds.ts';
+import { lettersOf } from '#runtime/turn/text/word-alignment.ts';
+import { soundsOf } from '#runtime/turn/text/word-sounds.ts';
 import type { Random } from './random.ts';
 import { SIMULATED_RATE_HZ, type SpokenWords } from './simulated-leg.ts';
 

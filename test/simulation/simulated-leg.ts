@@ -3,7 +3,7 @@
  * so which words were played to their end is known without believing anybody.
  */
 import type { Clock, Timer } from '#config/clock.ts';
-import type { Leg, LegCloseReason, LegCommand, LegEvent } from '#media/leg.ts';
+import type { Leg, LegCloseReason, LegCommand, LegEvent } from '#media/leg/leg.ts';
 
 /** Samples are few in a simulation: one a millisecond. */
 export const SIMULATED_RATE_HZ = 1_000;

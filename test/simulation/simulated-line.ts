@@ -1,5 +1,5 @@
 /** The caller's way to the call over as many legs as it takes: connections break in mid-call and others take their place. */
-import type { Leg, LegCloseReason, LegEvent } from '#media/leg.ts';
+import type { Leg, LegCloseReason, LegEvent } from '#media/leg/leg.ts';
 import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 import { type PlayedReply, SimulatedLeg, type SpokenWords } from './simulated-leg.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { durableReport } from '#config/worker-link.ts';
-import { readFlightLog } from '#runtime/flight-log.ts';
-import { replay } from '#runtime/replay.ts';
+import { replay } from '#runtime/replay/replay.ts';
+import { readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { violations } from './invariants.ts';
 import { simulateCall } from './simulate-call.ts';
 import { type AnsweredTwice, answeredTwice, FIRST_TOKEN_MS, medianSaving } from './speculation.ts';

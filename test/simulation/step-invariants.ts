@@ -2,11 +2,12 @@
  * What must be true after every step of a call: checked with each input the turn machine takes, so that a broken call tells the moment it broke.
  * The checker keeps its own account of timers and replies from the effects alone; it believes nothing the state says of them.
  */
-import { normalised } from '#runtime/turn/normalised.ts';
-import type { Effect } from '#runtime/turn/turn-effects.ts';
-import type { TimerName, TurnInput } from '#runtime/turn/turn-inputs.ts';
-import type { Step } from '#runtime/turn/turn-machine.ts';
-import type { TurnState } from '#runtime/turn/turn-state.ts';
+
+import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
+import type { TimerName, TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
+import type { Step } from '#runtime/turn/machine/turn-machine.ts';
+import type { TurnState } from '#runtime/turn/machine/turn-state.ts';
+import { normalised } from '#runtime/turn/text/normalised.ts';
 import { withoutDeadline } from './deadlines.ts';
 
 /** Speculative runs of one turn (design §5). */

@@ -1,6 +1,6 @@
 /** A phone's call, answered as the worker answers it, and heard at both ends: the agent says 440 Hz, the phone 700. */
 import { expect } from 'vitest';
-import type { Leg } from '#media/leg.ts';
+import type { Leg } from '#media/leg/leg.ts';
 import { answerInboundCall, type InboundCall, type InboundCallDeps } from '#telephony/inbound-call.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import type { Phone } from '#test/fakes/baresip.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import { startMediaThread } from '#media/media-thread.ts';
-import { resample } from '#media/pcm.ts';
+import { resample } from '#media/dsp/pcm.ts';
+import { startMediaThread } from '#media/thread/media-thread.ts';
 import { dial } from '#test/fakes/baresip.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import type { Leg } from '#media/leg.ts';
-import type { MediaHost } from '#media/media-host.ts';
-import { startMediaThread } from '#media/media-thread.ts';
-import { resample } from '#media/pcm.ts';
+import { resample } from '#media/dsp/pcm.ts';
+import type { Leg } from '#media/leg/leg.ts';
+import type { MediaHost } from '#media/leg/media-host.ts';
+import { startMediaThread } from '#media/thread/media-thread.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerInboundCall } from '#telephony/inbound-call.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';

@@ -1,6 +1,6 @@
 /** Synthesised audio as the bytes of a file format, made while the audio is made: wav, pcm, mp3 and opus (in Ogg), mono (supplement 4.9). */
 import { createMp3Encoder } from 'wasm-media-encoders';
-import { createOpusEncoder } from '../../opus-encoder.ts';
+import { createOpusEncoder } from '../../dsp/opus-encoder.ts';
 import { wavHeader } from '../wav.ts';
 import { OGG_FRAME_SAMPLES, OggOpusWriter } from './ogg-opus.ts';
 

@@ -3,7 +3,7 @@
  * in a thread of its own (`decoders.ts`). The audio is converted as it is decoded: an hour of stereo never stands in memory at once.
  */
 import libav, { type Frame, type Instance } from '@libav.js/variant-obsolete';
-import { RateConverter } from '../../pcm.ts';
+import { RateConverter } from '../../dsp/pcm.ts';
 import { type DecodedBlock, readWav } from './read-wav.ts';
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 

@@ -1,5 +1,5 @@
 /** Brings speech to one loudness whatever the engine's voice, and then as much louder or softer as was asked for. */
-import { levelDb } from '../../pcm.ts';
+import { levelDb } from '../../dsp/pcm.ts';
 
 /** Where voiced speech is brought to, dBFS. */
 const TARGET_DB = -20;

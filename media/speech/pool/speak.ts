@@ -1,5 +1,5 @@
 /** Speaks segments of text as one stream of encoded audio: cut, synthesised, levelled, resampled, encoded, a second at a time. */
-import { RateConverter } from '../../pcm.ts';
+import { RateConverter } from '../../dsp/pcm.ts';
 import { cutSentences } from '../sentences.ts';
 import type { SpeechChunk, Synthesizer } from '../speech.ts';
 import { type AudioEncoder, createAudioEncoder } from './audio-encoder.ts';

@@ -11,7 +11,7 @@ import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
 import { openDatabase } from '#control-plane/platform/store/database.ts';
 import { defineModels } from '#control-plane/platform/store/models.ts';
-import { openBlobs } from '#media/blobs.ts';
+import { openBlobs } from '#media/blobs/blobs.ts';
 import { runParley } from '#test/command-line.ts';
 import { openTestCalls } from '../test-calls.ts';
 import { openTestStore } from '../test-store.ts';

@@ -21,8 +21,8 @@ import type { ChoreLoop } from '#control-plane/platform/background/chore-loop.ts
 import type { ReportSink } from '#control-plane/platform/report-sink.ts';
 import type { Coordination } from '#control-plane/platform/store/coordination.ts';
 import { connectSharedCoordination } from '#control-plane/platform/store/shared.ts';
-import { type ControlPlaneClient, connectControlPlane } from '#runtime/control-plane-client.ts';
-import { openSpool, type Spool } from '#runtime/spool.ts';
+import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
+import { openSpool, type Spool } from '#runtime/link/spool.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { type RedisServer, startRedisServer } from '#test/fakes/redis-server.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';

@@ -11,8 +11,8 @@ import { createLogger } from '#config/log.ts';
 import type { ControlMessage, DurableReport } from '#config/worker-link.ts';
 import { WorkerHub } from '#control-plane/calls/workers/worker-hub.ts';
 import { serveWorkerLink } from '#control-plane/calls/workers/worker-link-server.ts';
-import { type ControlPlaneClient, connectControlPlane } from '#runtime/control-plane-client.ts';
-import { adoptSpools, openSpool, type Spool } from '#runtime/spool.ts';
+import { type ControlPlaneClient, connectControlPlane } from '#runtime/link/control-plane-client.ts';
+import { adoptSpools, openSpool, type Spool } from '#runtime/link/spool.ts';
 import { MemorySink } from '../../fakes/memory-sink.ts';
 
 const TOKEN = 'a-token-of-the-workers';

@@ -1,12 +1,12 @@
 /** An RTP session as the media thread runs it, on a real socket, with a clock that a test advances. */
 import { systemClock } from '#config/clock.ts';
-import type { LegEvent, RtpCodec } from '#media/leg.ts';
-import type { MediaShared } from '#media/leg-audio.ts';
-import { EventBatcher, unpackEvents } from '#media/media-messages.ts';
-import { Pacer } from '#media/pacer.ts';
+import type { LegEvent, RtpCodec } from '#media/leg/leg.ts';
+import type { MediaShared } from '#media/leg/leg-audio.ts';
+import { EventBatcher, unpackEvents } from '#media/leg/media-messages.ts';
+import { Pacer } from '#media/leg/pacer.ts';
 import { PortPool } from '#media/rtp/port-pool.ts';
 import { openRtpSession } from '#media/rtp/rtp-session.ts';
-import { SpeechDetector } from '#media/vad.ts';
+import { SpeechDetector } from '#media/voice-activity/vad.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { openRtpPeer } from '#test/fakes/rtp-peer.ts';
 

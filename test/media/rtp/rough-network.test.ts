@@ -3,7 +3,7 @@
  * every sentence that is said into it is heard word for word, every key once, and the agent is understood behind it. In each codec, on a clock of our own.
  */
 import { describe, expect, vi } from 'vitest';
-import type { LegEvent, RtpCodec } from '#media/leg.ts';
+import type { LegEvent, RtpCodec } from '#media/leg/leg.ts';
 import { CodecStream, MAX_ENCODED_BYTES } from '#media/rtp/codec-stream.ts';
 import { CODECS } from '#media/rtp/codec-table.ts';
 import { DigitSender } from '#media/rtp/dtmf.ts';

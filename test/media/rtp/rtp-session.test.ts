@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
-import { decodeG711, encodeG711 } from '#media/codecs.ts';
-import type { TransportLeg } from '#media/leg-audio.ts';
+import { decodeG711, encodeG711 } from '#media/dsp/g711.ts';
+import { fillKeyTone } from '#media/dsp/tones.ts';
+import type { TransportLeg } from '#media/leg/leg-audio.ts';
 import { RTP_HEADER_BYTES, writeRtpHeader } from '#media/rtp/packet.ts';
 import { PortPool } from '#media/rtp/port-pool.ts';
 import { isRtcp, parseRtcp, shortTime, writeRtcp } from '#media/rtp/rtcp.ts';
 import { bindRtpSockets } from '#media/rtp/rtp-sockets.ts';
-import { fillKeyTone } from '#media/tones.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { openManualSession } from './manual-session.ts';
 

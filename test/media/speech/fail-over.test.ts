@@ -13,7 +13,7 @@ import { openSpeechEngines } from '#media/speech/engines.ts';
 import { failOverRecognizer, failOverSynthesizer } from '#media/speech/fail-over.ts';
 import { openFlite } from '#media/speech/flite.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
-import { RecognitionFeed } from '#runtime/turn/recognition-feed.ts';
+import { RecognitionFeed } from '#runtime/turn/loop/recognition-feed.ts';
 import { collect } from '#test/collect.ts';
 import { startDeepgramServer } from '#test/fakes/deepgram-server.ts';
 import { startDeepgramSpeechServer } from '#test/fakes/deepgram-speech-server.ts';

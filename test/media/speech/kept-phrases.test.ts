@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
-import { RateConverter } from '#media/pcm.ts';
+import { RateConverter } from '#media/dsp/pcm.ts';
 import { createDeepgramSynthesizer } from '#media/speech/deepgram-speech.ts';
 import { createElevenlabsSynthesizer } from '#media/speech/elevenlabs.ts';
 import { EngineHealth } from '#media/speech/engine-health.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { resample } from '#media/pcm.ts';
+import { resample } from '#media/dsp/pcm.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
 import { keytermGrammar, readDictionary } from '#media/speech/keyterm-grammar.ts';
 import { findPocketsphinx, openPocketsphinx } from '#media/speech/pocketsphinx.ts';

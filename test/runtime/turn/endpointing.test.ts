@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
-import { DIGITS } from '#runtime/turn/digit-words.ts';
-import { judge } from '#runtime/turn/endpointing.ts';
-import { HANGING as CUES } from '#runtime/turn/grammar-cues.ts';
+import { judge } from '#runtime/turn/machine/endpointing.ts';
+import { DIGITS } from '#runtime/turn/text/digit-words.ts';
+import { HANGING as CUES } from '#runtime/turn/text/grammar-cues.ts';
 import { TurnScript } from './turn-script.ts';
 
 describe('completeness of a turn', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CallPlan } from '#config/call-plan.ts';
-import { fixedTexts } from '#runtime/turn/fixed-texts.ts';
-import { phrasesFor } from '#runtime/turn/phrases.ts';
-import { turnConfig } from '#runtime/turn/turn-config.ts';
+import { fixedTexts } from '#runtime/turn/machine/fixed-texts.ts';
+import { turnConfig } from '#runtime/turn/machine/turn-config.ts';
+import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { growthOf, MOST_GROWTH, repeated } from '#test/hostile/growth.ts';
 import { planOf, renderFor } from './settings-script.ts';
 

@@ -4,8 +4,8 @@ import { bias, joined, partWithin, wordsOff } from '#bench/heard/estimate.ts';
 import { SENTENCES } from '#bench/heard/sentences.ts';
 import { speak } from '#caller/spoken.ts';
 import { PROVIDER_VOICES } from '#config/platform-models.ts';
-import { VoicePace } from '#runtime/turn/heard.ts';
-import { speakable } from '#runtime/turn/speakable-text.ts';
+import { VoicePace } from '#runtime/turn/machine/heard.ts';
+import { speakable } from '#runtime/turn/text/speakable-text.ts';
 import { createRandom } from '#test/simulation/random.ts';
 
 /** Some of those its likelihoods were not counted in, which are the odd ones: most of the time goes to the voices. */

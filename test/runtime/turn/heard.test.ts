@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addAudio, addWordTime, completePiece, createPiece, heardText, type VoicedPiece, VoicePace } from '#runtime/turn/heard.ts';
-import { speakable } from '#runtime/turn/speakable-text.ts';
+import { addAudio, addWordTime, completePiece, createPiece, heardText, type VoicedPiece, VoicePace } from '#runtime/turn/machine/heard.ts';
+import { speakable } from '#runtime/turn/text/speakable-text.ts';
 
 const RATE_HZ = 1_000;
 const READING = { language: 'en', needsWords: true };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type KeypadMenu, optionOfWords } from '#runtime/keypad.ts';
-import type { TurnConfig } from '#runtime/turn/turn-config.ts';
+import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
+import { type KeypadMenu, optionOfWords } from '#runtime/turn/text/keypad.ts';
 import { TurnScript } from './turn-script.ts';
 
 const MENU: KeypadMenu = {

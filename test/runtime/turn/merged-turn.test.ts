@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { phrasesFor } from '#runtime/turn/phrases.ts';
-import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
+import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
+import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { TurnScript } from './turn-script.ts';
 
 const { hold } = phrasesFor('en');

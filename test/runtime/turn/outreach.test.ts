@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TurnConfig } from '#runtime/turn/turn-config.ts';
+import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { TurnScript } from './turn-script.ts';
 
 const DISCLOSURE = 'This is an automated call from Ann’s bakery.';

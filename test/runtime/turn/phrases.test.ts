@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
-import { judgeOverlap } from '#runtime/turn/interruption.ts';
-import { acknowledgementsFor, phrasesFor, symbolsFor } from '#runtime/turn/phrases.ts';
+import { judgeOverlap } from '#runtime/turn/machine/interruption.ts';
+import { acknowledgementsFor, phrasesFor, symbolsFor } from '#runtime/turn/text/phrases.ts';
 import { TurnScript } from './turn-script.ts';
 
 /** A letter of the language's own script, so that no line was left in another language. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { phrasesFor } from '#runtime/turn/phrases.ts';
+import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 import { TurnScript } from './turn-script.ts';
 
 /** No state of a call waits for ever: each has a deadline with a forced outcome (design §5). */

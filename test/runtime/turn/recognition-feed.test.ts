@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RecognitionEvent, RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
 import { SpeechError } from '#media/speech/speech.ts';
-import { RecognitionFeed } from '#runtime/turn/recognition-feed.ts';
+import { RecognitionFeed } from '#runtime/turn/loop/recognition-feed.ts';
 
 /** Every stream that was opened, with what it was told; events are sent by hand. */
 function recorder() {

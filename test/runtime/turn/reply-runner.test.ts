@@ -1,12 +1,12 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '#config/limits.ts';
-import type { LegCommand } from '#media/leg.ts';
-import { resample } from '#media/pcm.ts';
+import { resample } from '#media/dsp/pcm.ts';
+import type { LegCommand } from '#media/leg/leg.ts';
+import { nameless } from '#runtime/event-loop/within.ts';
 import type { ChatDelta } from '#runtime/llm/llm.ts';
-import { ReplyRunner, type ReplyRunnerOptions, type UsageNote } from '#runtime/turn/reply-runner.ts';
-import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
-import { nameless } from '#runtime/within.ts';
+import { ReplyRunner, type ReplyRunnerOptions, type UsageNote } from '#runtime/turn/loop/reply-runner.ts';
+import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { turnsUntil } from '#test/turns-until.ts';
 
 it('supplement 5 a fixed text for who asked for no audio is shown, and no sound of it is made', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPieceCutter, type Piece } from '#runtime/turn/reply.ts';
-import { readable } from '#runtime/turn/speakable-text.ts';
+import { createPieceCutter, type Piece } from '#runtime/turn/loop/reply.ts';
+import { readable } from '#runtime/turn/text/speakable-text.ts';
 
 /** The pieces of a text that arrives in deltas of `size` characters. */
 function pieces(text: string, size = 3): string[] {

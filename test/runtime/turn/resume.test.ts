@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionItem } from '#config/session-record.ts';
 import type { ReportedPerson } from '#config/worker-link.ts';
-import { resumedConfig } from '#runtime/turn/resume.ts';
-import { type TurnConfig, turnConfig } from '#runtime/turn/turn-config.ts';
+import { resumedConfig } from '#runtime/turn/machine/resume.ts';
+import { type TurnConfig, turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { testPlan } from '../test-plan.ts';
 import { TurnScript } from './turn-script.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Greeting, type Verdict, whoAnswered } from '#runtime/answering-machine.ts';
-import type { TurnConfig } from '#runtime/turn/turn-config.ts';
+import { type Greeting, type Verdict, whoAnswered } from '#runtime/turn/machine/answering-machine.ts';
+import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { TurnScript } from './turn-script.ts';
 
 const MESSAGE = 'This is Ann of the bakery, your cake is ready.';

@@ -1,7 +1,7 @@
 /** The settings of a talk at both ends of their range, from the agent's configuration to what the caller notices. docs/turn-taking.md lists them. */
 import { describe, expect, it } from 'vitest';
-import { stablePrompt, systemMessages } from '#runtime/prompt.ts';
-import { turnConfig } from '#runtime/turn/turn-config.ts';
+import { stablePrompt, systemMessages } from '#runtime/prompt/prompt.ts';
+import { turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { testPlan } from '../test-plan.ts';
 import { configOf, conversation } from './settings-script.ts';
 import { TurnScript } from './turn-script.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type NotedSilence, SilenceLog } from '#runtime/turn/silence-log.ts';
-import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
+import { type NotedSilence, SilenceLog } from '#runtime/turn/machine/silence-log.ts';
+import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { TurnScript } from './turn-script.ts';
 
 /** The silences of a script: its inputs are not kept, so it is run through a log of its own. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TurnFact } from '#runtime/turn/turn-inputs.ts';
+import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { TurnScript } from './turn-script.ts';
 
 const failed = (replyId: string, isRetryable = true): TurnFact => ({

@@ -1,10 +1,11 @@
 /** Drives the turn machine by hand: facts at given times, timers fired as they fall due, a leg and engines that answer only what the test says. */
-import { phrasesFor } from '#runtime/turn/phrases.ts';
-import type { TurnConfig } from '#runtime/turn/turn-config.ts';
-import type { Decision, Effect } from '#runtime/turn/turn-effects.ts';
-import type { TimerName, TurnFact, TurnInput } from '#runtime/turn/turn-inputs.ts';
-import { step } from '#runtime/turn/turn-machine.ts';
-import { initialState, type TurnState } from '#runtime/turn/turn-state.ts';
+
+import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
+import type { Decision, Effect } from '#runtime/turn/machine/turn-effects.ts';
+import type { TimerName, TurnFact, TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
+import { step } from '#runtime/turn/machine/turn-machine.ts';
+import { initialState, type TurnState } from '#runtime/turn/machine/turn-state.ts';
+import { phrasesFor } from '#runtime/turn/text/phrases.ts';
 
 const CONFIG: TurnConfig = {
   greeting: { mode: 'off' },

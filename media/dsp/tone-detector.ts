@@ -1,0 +1,125 @@
+/**
+ * Single tones on a phone line: the beep of a mailbox and the answer of a fax machine (ITU-T T.30: 2100 Hz; a calling one 1100 Hz for half a second).
+ * Per 20 ms frame the one sinusoid that predicts the samples best is estimated and its share of the energy measured (Goertzel at that frequency).
+ * A tone keeps share, frequency and level for many frames; speech, music, key tones and ringing do not.
+ */
+import { FRAME_MS } from '../leg/leg.ts';
+
+/** What was heard. */
+export type Tone = 'beep' | 'fax';
+
+/** Share of a frame's energy in one sinusoid from which it counts as a tone. */
+const LEAST_SHARE = 0.93;
+/** −45 dBm0, about: quieter tones are the line's. */
+const LEAST_RMS = 150;
+const LOWEST_HZ = 350;
+const HIGHEST_HZ = 2_200;
+/** Mailboxes beep for 150 ms to 2 s. */
+const SHORTEST_BEEP_MS = 140;
+const LONGEST_BEEP_MS = 2_200;
+/** How far frequency (Hz) and level (ratio) may move from frame to frame: a whistle or a sung note moves more. */
+const STEADY_HZ = 12;
+const STEADY_LEVEL = 1.5;
+
+const FAX_ANSWER_HZ = 2_100;
+const FAX_ANSWER_FROM_MS = 800;
+const FAX_CALL_HZ = 1_100;
+const FAX_CALL_MS = { from: 420, to: 580 };
+const FAX_WITHIN_HZ = 25;
+/** Frames at the edges of a tone hold only part of it. */
+const EDGE_MS = FRAME_MS;
+
+interface Run {
+  readonly hz: number;
+  readonly rms: number;
+  readonly ms: number;
+  /** Told already, while it still sounded. */
+  readonly isTold: boolean;
+}
+
+/** Follows one line. */
+export class ToneDetector {
+  readonly #rateHz: number;
+  readonly #frame: Int16Array;
+  #filled = 0;
+  #run: Run | null = null;
+
+  constructor(rateHz: number) {
+    this.#rateHz = rateHz;
+    this.#frame = new Int16Array(Math.round((rateHz * FRAME_MS) / 1_000));
+  }
+
+  /** Takes samples in order, of any length; returns the tone that is certain by them. A beep is told at its end: what is said then is recorded. */
+  push(samples: Int16Array): Tone | null {
+    let heard: Tone | null = null;
+    for (let at = 0; at < samples.length; ) {
+      const count = Math.min(samples.length - at, this.#frame.length - this.#filled);
+      this.#frame.set(samples.subarray(at, at + count), this.#filled);
+      this.#filled += count;
+      at += count;
+      if (this.#filled < this.#frame.length) break;
+      this.#filled = 0;
+      heard = this.#onFrame() ?? heard;
+    }
+    return heard;
+  }
+
+  #onFrame(): Tone | null {
+    const sine = strongestSine(this.#frame, this.#rateHz);
+    const run = this.#run;
+    if (sine && run && Math.abs(sine.hz - run.hz) <= STEADY_HZ && isSteady(sine.rms, run.rms)) {
+      const grown = { hz: sine.hz, rms: sine.rms, ms: run.ms + FRAME_MS, isTold: run.isTold };
+      const isFax = !run.isTold && grown.ms >= FAX_ANSWER_FROM_MS && Math.abs(grown.hz - FAX_ANSWER_HZ) <= FAX_WITHIN_HZ;
+      this.#run = { ...grown, isTold: run.isTold || isFax };
+      return isFax ? 'fax' : null;
+    }
+    this.#run = sine ? { ...sine, ms: FRAME_MS, isTold: false } : null;
+    return run && !run.isTold ? endedTone(run) : null;
+  }
+}
+
+function endedTone({ hz, ms }: Run): Tone | null {
+  if (Math.abs(hz - FAX_CALL_HZ) <= FAX_WITHIN_HZ && ms + EDGE_MS >= FAX_CALL_MS.from && ms <= FAX_CALL_MS.to) return 'fax';
+  return ms >= SHORTEST_BEEP_MS && ms <= LONGEST_BEEP_MS ? 'beep' : null;
+}
+
+function isSteady(rms: number, before: number): boolean {
+  return rms < before * STEADY_LEVEL && before < rms * STEADY_LEVEL;
+}
+
+/** The sinusoid a frame is made of, or null: x[n] = 2 cos(ω) x[n−1] − x[n−2] gives ω by least squares, its projection the share. */
+function strongestSine(frame: Int16Array, rateHz: number): { hz: number; rms: number } | null {
+  let energy = 0;
+  let numerator = 0;
+  let denominator = 0;
+  for (let n = 0; n < frame.length; n++) {
+    const x = frame[n] as number;
+    energy += x * x;
+    if (n < 2) continue;
+    const middle = frame[n - 1] as number;
+    numerator += middle * (x + (frame[n - 2] as number));
+    denominator += 2 * middle * middle;
+  }
+  const rms = Math.sqrt(energy / frame.length);
+  if (rms < LEAST_RMS || denominator === 0) return null;
+  const cosine = numerator / denominator;
+  if (Math.abs(cosine) >= 1) return null;
+  const omega = Math.acos(cosine);
+  const hz = (omega * rateHz) / (2 * Math.PI);
+  if (hz < LOWEST_HZ || hz > HIGHEST_HZ) return null;
+  return sineShare(frame, omega, energy) >= LEAST_SHARE ? { hz, rms } : null;
+}
+
+/** Goertzel: the share of the energy at one frequency. */
+function sineShare(frame: Int16Array, omega: number, energy: number): number {
+  const coefficient = 2 * Math.cos(omega);
+  let before = 0;
+  let last = 0;
+  for (let n = 0; n < frame.length; n++) {
+    const next = (frame[n] as number) + coefficient * last - before;
+    before = last;
+    last = next;
+  }
+  const power = last * last + before * before - coefficient * last * before;
+  return (2 * power) / (frame.length * energy);
+}

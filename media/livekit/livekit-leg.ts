@@ -1,0 +1,394 @@
+/**
+ * One caller in a LiveKit room as a leg: the agent's participant joins with its own token, publishes one track, subscribes to the caller's voice
+ * and speaks the data topics, text streams and attribute of supplement 5. The only file that knows the native LiveKit library,
+ * which it loads with the first room.
+ */
+import type {
+  AudioSource,
+  AudioStream,
+  DisconnectReason,
+  LocalAudioTrack,
+  RemoteParticipant,
+  RemoteTrack,
+  RemoteTrackPublication,
+  Room,
+  TextStreamWriter,
+} from '@livekit/rtc-node';
+import type { Timer } from '#config/clock.ts';
+import { fault } from '#config/errors.ts';
+import { FrameFifo } from '../leg/frame-fifo.ts';
+import { FRAME_MS, type LegCloseReason, type LegCommand, type LegStats } from '../leg/leg.ts';
+import { LegAudio, type MediaShared, type TransportLeg } from '../leg/leg-audio.ts';
+import type { LivekitLegOptions } from '../leg/media-host.ts';
+import { frameSamples, type OpenedLeg } from '../leg/media-messages.ts';
+import type { Paced } from '../leg/pacer.ts';
+import { BLOCK_SAMPLES, IN_RATE_HZ, MAX_SEND_LATENESS_MS, NO_STATS, OUT_RATE_HZ, STATS_TIMEOUT_MS } from '../leg/web-leg.ts';
+import { RoomInbox } from './room-inbox.ts';
+import { AGENT_EVENTS, CLIENT_EVENTS, type RoomMessage, RoomMessages, segmentAttributes, TRANSCRIPTION } from './room-messages.ts';
+
+type Library = typeof import('@livekit/rtc-node');
+
+/** Without a queue of its own the library passes blocks on at once. */
+const NO_QUEUE = 0;
+const JOIN_TIMEOUT_MS = 10_000;
+/** A caller who is in the room but has not subscribed to the agent's voice is greeted after this long all the same. */
+const AUDIBLE_TIMEOUT_MS = 2_000;
+/** How long a caller who was lost, and did not leave, may take to come back. */
+const RETURN_TIMEOUT_MS = 15_000;
+/** Last messages get this long to leave, and then the caller this long to read them and go. */
+const FLUSH_MS = 500;
+const LEAVE_MS = 300;
+/** Blocks the library may owe an answer for: more means that its output is stuck, and the leg is replaced. */
+const MAX_OWED_BLOCKS = 100;
+/** Messages that wait for the caller or the network; the newest are dropped beyond it. */
+const MAX_WAITING = 256;
+
+/** What a room leg needs beyond what all legs share. */
+export interface LivekitSessionOptions extends LivekitLegOptions {
+  readonly leg: number;
+  readonly onClosed: () => void;
+}
+
+/** Joins the room; throws `Fault('gateway_unreachable')` when that cannot be done. */
+export async function openLivekitSession(options: LivekitSessionOptions, shared: MediaShared): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
+  const library = await import('@livekit/rtc-node');
+  const session = new LivekitSession(library, options, shared);
+  try {
+    await within(session.join(), JOIN_TIMEOUT_MS, shared);
+  } catch (error) {
+    session.abandon();
+    // The address that failed may carry the token: only the kind of failure is told.
+    throw fault('gateway_unreachable', {}, { cause: error });
+  }
+  const opened = { inRateHz: IN_RATE_HZ, outRateHz: OUT_RATE_HZ, originMs: session.originMs, localPort: null, answerSdp: null };
+  return { leg: session, opened };
+}
+
+class LivekitSession implements TransportLeg, Paced {
+  readonly originMs: number;
+  readonly #library: Library;
+  readonly #options: LivekitSessionOptions;
+  readonly #shared: MediaShared;
+  readonly #room: Room;
+  readonly #source: AudioSource;
+  readonly #track: LocalAudioTrack;
+  readonly #audio: LegAudio;
+  readonly #fifo = new FrameFifo(frameSamples(IN_RATE_HZ));
+  readonly #inbox: RoomInbox;
+  readonly #messages = new RoomMessages();
+  readonly #streams = new Map<string, TextStreamWriter>();
+  /** Resolves when the caller can hear: what is said to nobody is lost. */
+  readonly #heard = Promise.withResolvers<void>();
+  readonly #callerGone = Promise.withResolvers<void>();
+  #outgoing: Promise<void>;
+  #waiting = 0;
+  #capturing: Promise<void> = Promise.resolve();
+  #owedBlocks = 0;
+  #listening: RemoteTrack | null = null;
+  #timer: Timer | null = null;
+  #isCallerHere = false;
+  #isAudible = false;
+  #isConnected = false;
+  #isReconnecting = false;
+  /** The attribute as it was last set. */
+  #state: RoomMessage | null = null;
+  #ending: Promise<void> | null = null;
+
+  constructor(library: Library, options: LivekitSessionOptions, shared: MediaShared) {
+    this.#library = library;
+    this.#options = options;
+    this.#shared = shared;
+    this.#outgoing = this.#heard.promise;
+    this.#inbox = new RoomInbox(shared, (text) => this.#audio.emit({ type: 'message', atMs: shared.clock.now(), text }));
+    this.#source = new library.AudioSource(OUT_RATE_HZ, 1, NO_QUEUE);
+    this.#track = library.LocalAudioTrack.createAudioTrack('agent', this.#source);
+    this.#room = new library.Room();
+    this.originMs = shared.pacer.add(this);
+    const rates = { inRateHz: IN_RATE_HZ, outRateHz: OUT_RATE_HZ } as const;
+    this.#audio = new LegAudio({ leg: options.leg, ...rates, originMs: this.originMs, recording: options.recording }, shared);
+    const { RoomEvent } = library;
+    this.#room
+      .on(RoomEvent.ParticipantConnected, (participant) => this.#came(participant))
+      .on(RoomEvent.ParticipantDisconnected, (participant) => this.#left(participant))
+      .on(RoomEvent.TrackPublished, (publication, participant) => this.#subscribe(publication, participant))
+      .on(RoomEvent.TrackUnpublished, (_publication, participant) => this.#subscribeToNewest(participant))
+      .on(RoomEvent.TrackSubscribed, (track, _publication, participant) => this.#listenTo(track, participant))
+      .on(RoomEvent.LocalTrackSubscribed, () => this.#becameAudible())
+      .on(RoomEvent.DataReceived, (payload, participant, _kind, topic) => this.#receive(payload, participant, topic))
+      .on(RoomEvent.Reconnecting, () => this.#reconnecting(true))
+      .on(RoomEvent.Reconnected, () => this.#reconnecting(false))
+      .on(RoomEvent.Disconnected, (reason) => this.#lost(reason));
+  }
+
+  /** Connects, publishes the agent's voice and looks who is there. */
+  async join(): Promise<void> {
+    const { url, token } = this.#options;
+    await this.#room.connect(url, token, { autoSubscribe: false, dynacast: false });
+    if (this.#ending !== null) {
+      await this.#room.disconnect();
+      return;
+    }
+    const { TrackPublishOptions, TrackSource } = this.#library;
+    await this.#room.localParticipant?.publishTrack(this.#track, new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE }));
+    for (const participant of this.#room.remoteParticipants.values()) this.#came(participant);
+  }
+
+  /** Takes down what could not be joined, without a word to the call loop, which never had the leg. */
+  abandon(): void {
+    this.#ending = Promise.resolve();
+    this.#shared.pacer.remove(this);
+    this.#audio.close();
+    void this.#release();
+  }
+
+  command(command: LegCommand): void {
+    if (this.#ending || this.#audio.command(command)) return;
+    if (command.do === 'sendMessage') this.#send(command.json);
+    if (command.do === 'close') void this.#end('local');
+  }
+
+  close(): Promise<void> {
+    return this.#end('local');
+  }
+
+  tick(slot: number, dueMs: number): void {
+    if (this.#ending || !this.#isConnected) return;
+    const lateMs = this.#shared.clock.now() - dueMs;
+    const kind = this.#fifo.pull(this.#audio.received, lateMs);
+    const isOnTime = lateMs <= MAX_SEND_LATENESS_MS;
+    // A reply waits for a connection that mends itself, rather than being said to nobody.
+    const canSend = isOnTime && this.#isCallerHere && !this.#isReconnecting;
+    this.#audio.fillSent(dueMs, canSend);
+    if (canSend) this.#capture(this.#audio.sent);
+    this.#audio.endSlot(slot, dueMs, kind);
+  }
+
+  fail(error: unknown): void {
+    this.#shared.log('error', 'room leg failed', error);
+    void this.#end('failed');
+  }
+
+  /** Hands a frame to the library block by block, each after the one before: it does not keep their order by itself. */
+  #capture(frame: Int16Array): void {
+    if (this.#owedBlocks > MAX_OWED_BLOCKS) {
+      this.fail(new Error('the library no longer takes audio'));
+      return;
+    }
+    for (let start = 0; start < frame.length; start += BLOCK_SAMPLES) {
+      // The library reads the whole buffer behind a block.
+      const block = new this.#library.AudioFrame(frame.slice(start, start + BLOCK_SAMPLES), OUT_RATE_HZ, 1, BLOCK_SAMPLES);
+      this.#owedBlocks++;
+      this.#capturing = this.#capturing
+        .then(() => this.#source.captureFrame(block))
+        .catch((error: unknown) => {
+          if (this.#ending === null) this.#shared.log('warn', 'a block of audio was refused', error);
+        })
+        .finally(() => {
+          this.#owedBlocks--;
+        });
+    }
+  }
+
+  #isCaller(participant: RemoteParticipant | undefined): boolean {
+    return participant?.identity === this.#options.callerIdentity;
+  }
+
+  #came(participant: RemoteParticipant): void {
+    if (this.#ending || !this.#isCaller(participant)) return;
+    this.#isCallerHere = true;
+    this.#inbox.setOpen(true);
+    this.#timer?.cancel();
+    this.#timer = null;
+    for (const publication of participant.trackPublications.values()) this.#subscribe(publication, participant);
+    if (this.#isConnected) return;
+    if (this.#isAudible) this.#connected();
+    else this.#timer = this.#shared.clock.after(AUDIBLE_TIMEOUT_MS, () => this.#connected());
+  }
+
+  #left(participant: RemoteParticipant): void {
+    if (!this.#isCaller(participant)) return;
+    this.#isCallerHere = false;
+    this.#inbox.setOpen(false);
+    this.#callerGone.resolve();
+    if (this.#ending !== null) return;
+    this.#timer?.cancel();
+    if (this.#hasLeftForGood(participant.disconnectReason)) void this.#end('remote');
+    else this.#timer = this.#shared.clock.after(RETURN_TIMEOUT_MS, () => void this.#end('remote'));
+  }
+
+  /** Said goodbye, or was sent away; anything else is a connection that broke. */
+  #hasLeftForGood(reason: DisconnectReason | undefined): boolean {
+    const { CLIENT_INITIATED, PARTICIPANT_REMOVED, ROOM_DELETED, ROOM_CLOSED } = this.#library.DisconnectReason;
+    return reason === CLIENT_INITIATED || reason === PARTICIPANT_REMOVED || reason === ROOM_DELETED || reason === ROOM_CLOSED;
+  }
+
+  #subscribe(publication: RemoteTrackPublication, participant: RemoteParticipant): void {
+    if (!this.#isCaller(participant) || publication.kind !== this.#library.TrackKind.KIND_AUDIO) return;
+    // One track at a time: a caller may publish any number of them.
+    for (const other of participant.trackPublications.values()) if (other !== publication && other.subscribed) other.setSubscribed(false);
+    publication.setSubscribed(true);
+  }
+
+  /** The track that was listened to is gone: one that was published before it may still be there. */
+  #subscribeToNewest(participant: RemoteParticipant): void {
+    const newest = [...participant.trackPublications.values()].findLast(({ kind }) => kind === this.#library.TrackKind.KIND_AUDIO);
+    if (newest && !newest.subscribed) this.#subscribe(newest, participant);
+  }
+
+  #listenTo(track: RemoteTrack, participant: RemoteParticipant): void {
+    if (this.#ending || !this.#isCaller(participant) || track.kind !== this.#library.TrackKind.KIND_AUDIO) return;
+    this.#listening?.closeAudioStreams();
+    this.#listening = track;
+    const stream = new this.#library.AudioStream(track, { sampleRate: IN_RATE_HZ, numChannels: 1, frameSizeMs: FRAME_MS });
+    this.#read(stream).catch((error: unknown) => this.fail(error));
+  }
+
+  /** The one reader of a stream; it ends with its track. */
+  async #read(stream: AudioStream): Promise<void> {
+    for await (const { data } of stream) {
+      if (this.#ending || !this.#isConnected) continue;
+      this.#audio.hear(data, this.#shared.clock.now() - (data.length * 1000) / IN_RATE_HZ);
+      this.#fifo.push(data);
+    }
+  }
+
+  #becameAudible(): void {
+    this.#isAudible = true;
+    if (this.#isCallerHere) this.#connected();
+  }
+
+  #connected(): void {
+    if (this.#isConnected || this.#ending !== null) return;
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#isConnected = true;
+    this.#heard.resolve();
+    this.#audio.emit({ type: 'connected', atMs: this.#shared.clock.now() });
+  }
+
+  #reconnecting(isReconnecting: boolean): void {
+    this.#isReconnecting = isReconnecting;
+    // A server that was started again knows no attributes; what changes meanwhile waits, as a state tells the client that data will arrive.
+    this.#tellState();
+  }
+
+  /** The library has given up reconnecting, or the server has sent us away. */
+  #lost(reason: DisconnectReason): void {
+    if (this.#ending !== null) return;
+    this.#shared.log('warn', 'the room was lost', this.#library.DisconnectReason[reason]);
+    void this.#end(this.#hasLeftForGood(reason) ? 'remote' : 'failed');
+  }
+
+  #receive(payload: Uint8Array, participant: RemoteParticipant | undefined, topic: string | undefined): void {
+    if (this.#ending || topic !== CLIENT_EVENTS) return;
+    this.#inbox.take(payload, participant ? this.#isCaller(participant) : null);
+  }
+
+  #send(json: string): void {
+    const message = this.#messages.route(json);
+    if (!message) return;
+    // The state stays: who comes later reads it.
+    if (message.as === 'attribute') {
+      this.#state = message;
+      this.#tellState();
+    } else if (this.#waiting < MAX_WAITING) {
+      this.#waiting++;
+      this.#outgoing = this.#outgoing
+        .then(() => this.#deliver(message))
+        .catch((error: unknown) => this.#undelivered(error))
+        .finally(() => {
+          this.#waiting--;
+        });
+    }
+  }
+
+  #tellState(): void {
+    if (this.#state && !this.#isReconnecting) this.#deliver(this.#state).catch((error: unknown) => this.#undelivered(error));
+  }
+
+  #undelivered(error: unknown): void {
+    if (this.#ending === null) this.#shared.log('warn', 'a message was not delivered', error);
+  }
+
+  async #deliver(message: RoomMessage): Promise<void> {
+    const self = this.#room.localParticipant;
+    if (!self) return;
+    switch (message.as) {
+      case 'attribute':
+        return self.setAttributes({ ...message.attributes });
+      case 'data':
+        return self.publishData(new TextEncoder().encode(message.json), { reliable: true, topic: AGENT_EVENTS });
+      case 'text.part': {
+        const { segmentId, text } = message;
+        const stream =
+          this.#streams.get(segmentId) ?? (await self.streamText({ topic: TRANSCRIPTION, attributes: segmentAttributes(segmentId, false) }));
+        this.#streams.set(segmentId, stream);
+        return stream.write(text);
+      }
+      case 'text.whole': {
+        const { segmentId, role, text, isFinal } = message;
+        await this.#streams.get(segmentId)?.close();
+        this.#streams.delete(segmentId);
+        const sender = role === 'user' ? { senderIdentity: this.#options.callerIdentity } : {};
+        const stream = await self.streamText({ topic: TRANSCRIPTION, attributes: segmentAttributes(segmentId, isFinal), ...sender });
+        await stream.write(text);
+        return stream.close();
+      }
+      default:
+        return message satisfies never;
+    }
+  }
+
+  #end(reason: LegCloseReason): Promise<void> {
+    this.#ending ??= this.#finish(reason);
+    return this.#ending;
+  }
+
+  async #finish(reason: LegCloseReason): Promise<void> {
+    this.#timer?.cancel();
+    this.#shared.pacer.remove(this);
+    this.#audio.close();
+    const atMs = this.#shared.clock.now();
+    if (reason === 'local' && this.#isConnected) {
+      await within(this.#outgoing, FLUSH_MS, this.#shared).catch(() => undefined);
+      if (this.#isCallerHere) await within(this.#callerGone.promise, LEAVE_MS, this.#shared).catch(() => undefined);
+    }
+    const stats = this.#room.isConnected ? await within(this.#stats(), STATS_TIMEOUT_MS, this.#shared).catch(() => NO_STATS) : NO_STATS;
+    this.#audio.emit({ type: 'closed', atMs, reason, stats });
+    await this.#release();
+    this.#options.onClosed();
+  }
+
+  async #release(): Promise<void> {
+    try {
+      this.#listening?.closeAudioStreams();
+      await this.#room.disconnect();
+      await this.#track.close();
+    } catch (error) {
+      this.#shared.log('warn', 'a room was not left in order', error);
+    }
+  }
+
+  async #stats(): Promise<LegStats> {
+    const { publisherStats, subscriberStats } = await this.#room.getRtcStats();
+    const stats = { ...NO_STATS };
+    for (const { stats: entry } of [...publisherStats, ...subscriberStats]) {
+      if (entry.case === 'inboundRtp' && entry.value.stream?.kind === 'audio') {
+        const { packetsReceived, packetsLost, jitter } = entry.value.received ?? {};
+        stats.packetsReceived += Number(packetsReceived ?? 0);
+        stats.packetsLost += Math.max(0, Number(packetsLost ?? 0));
+        stats.jitterMs = (jitter ?? 0) * 1000;
+      }
+      if (entry.case === 'outboundRtp' && entry.value.stream?.kind === 'audio') stats.packetsSent += Number(entry.value.sent?.packetsSent ?? 0);
+    }
+    return stats;
+  }
+}
+
+/** Rejects when the work takes longer. */
+function within<Value>(work: Promise<Value>, ms: number, { clock }: Pick<MediaShared, 'clock'>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(ms, () => reject(new Error(`not within ${ms} ms`)));
+    work.then(resolve, reject).finally(() => timer.cancel());
+  });
+}

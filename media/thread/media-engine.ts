@@ -1,0 +1,264 @@
+/**
+ * The call loop's side of one media thread or process: starts it, batches commands down to it and hands its events to the legs' listeners.
+ * When it dies its legs close as `failed` and another is started, so that later calls are served.
+ */
+import type { Clock, Timer } from '#config/clock.ts';
+import { Fault, fault } from '#config/errors.ts';
+import type { Logger } from '#config/log.ts';
+import type { Leg, LegCommand, LegEvent } from '../leg/leg.ts';
+import type { Transport } from '../leg/media-host.ts';
+import {
+  type AddressedCommand,
+  type FromMediaThread,
+  legId,
+  type MediaThreadSettings,
+  type OpenedLeg,
+  type ToMediaThread,
+  unpackEvents,
+} from '../leg/media-messages.ts';
+import type { MediaRunner, RunnerListener } from './media-runner.ts';
+
+/** Commands are sent down at most this often; the first after a pause goes at once. */
+const COMMAND_BATCH_MS = 5;
+/** One that does not stop by itself within this long is ended; it may have to finish loading its speech detector first. */
+const STOP_TIMEOUT_MS = 5000;
+/** Wait before one that died is replaced, so that one that cannot live does not take the processor. */
+const RESTART_DELAY_MS = 200;
+
+/** What an engine is made with. */
+export interface MediaEngineOptions {
+  readonly run: (listener: RunnerListener) => MediaRunner;
+  readonly settings: MediaThreadSettings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onCrash?: ((error: Error) => void) | undefined;
+}
+
+interface Opening {
+  readonly kind: Leg['kind'];
+  readonly resolve: (result: { leg: Leg; opened: OpenedLeg }) => void;
+  readonly reject: (error: unknown) => void;
+  /** What the leg tells before it is known to be open: a caller may be in the room first. */
+  readonly early: LegEvent[];
+}
+
+/** Runs one media thread or process and holds its legs. */
+export class MediaEngine {
+  readonly started: Promise<void>;
+  readonly #options: MediaEngineOptions;
+  readonly #legs = new Map<number, ThreadedLeg>();
+  readonly #opening = new Map<number, Opening>();
+  #start: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null;
+  /** Null between one's death and its successor's start. */
+  #runner: MediaRunner | null = null;
+  #warmTransport: Transport | null = null;
+  #nextLeg = 1;
+  #commands: AddressedCommand[] = [];
+  #transfer: ArrayBuffer[] = [];
+  #flushTimer: Timer | null = null;
+  #restartTimer: Timer | null = null;
+  #lastFlushMs = Number.NEGATIVE_INFINITY;
+  #closing: Promise<void> | null = null;
+  #onStopped: () => void = () => undefined;
+
+  constructor(options: MediaEngineOptions) {
+    this.#options = options;
+    this.started = new Promise((resolve, reject) => {
+      this.#start = { resolve, reject };
+    });
+    // Only who awaits `started` wants to know of a failed start; the legs being opened are told on their own.
+    this.started.catch(() => undefined);
+    this.#startRunner();
+  }
+
+  /** Opens a leg; `message` names it by the number it is given. */
+  open(kind: Leg['kind'], message: (leg: number) => ToMediaThread): Promise<{ leg: Leg; opened: OpenedLeg }> {
+    return new Promise((resolve, reject) => {
+      if (this.#closing !== null) throw fault('draining');
+      // One that could not even start is tried again with the next leg.
+      if (!this.#runner && !this.#restartTimer) this.#startRunner();
+      if (!this.#runner) throw fault('no_capacity');
+      const number = this.#nextLeg++;
+      this.#opening.set(number, { kind, resolve, reject, early: [] });
+      this.#runner.post(message(number));
+    });
+  }
+
+  /** Has it load now what the first leg would wait for; a successor does the same as soon as it runs. */
+  warmUp(transport: Transport): void {
+    this.#warmTransport = transport;
+    this.#runner?.post({ type: 'warmUp', transport });
+  }
+
+  /** Closes every leg and ends the thread or process. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#stop();
+    return this.#closing;
+  }
+
+  /** Queues one command; the buffers of `transfer` go with it and are no longer the caller's. */
+  command(leg: number, command: LegCommand, transfer: readonly ArrayBuffer[]): void {
+    this.#commands.push({ leg, command });
+    this.#transfer.push(...transfer);
+    if (this.#flushTimer) return;
+    const waitMs = Math.max(0, this.#lastFlushMs + COMMAND_BATCH_MS - this.#options.clock.now());
+    if (waitMs > 0) this.#flushTimer = this.#options.clock.after(waitMs, () => this.#flush());
+    // Not at once but at the end of the running callback, so that commands given together go together.
+    else if (this.#commands.length === 1) queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushTimer = null;
+    if (this.#commands.length === 0) return;
+    this.#lastFlushMs = this.#options.clock.now();
+    const message: ToMediaThread = { type: 'commands', commands: this.#commands };
+    const transfer = this.#transfer;
+    this.#commands = [];
+    this.#transfer = [];
+    this.#runner?.post(message, transfer);
+  }
+
+  #startRunner(): void {
+    this.#restartTimer = null;
+    const { run, settings } = this.#options;
+    this.#runner = run({ onMessage: (message) => this.#receive(message), onEnded: (error) => this.#ended(error) });
+    this.#runner.post({ type: 'start', settings });
+    if (this.#warmTransport !== null) this.#runner.post({ type: 'warmUp', transport: this.#warmTransport });
+  }
+
+  #receive(message: FromMediaThread): void {
+    switch (message.type) {
+      case 'ready':
+        this.#start?.resolve();
+        this.#start = null;
+        return;
+      case 'events':
+        for (const [number, events] of unpackEvents(message.batch)) this.#deliver(number, events);
+        return;
+      case 'opened':
+        this.#opened(message.leg, message.opened);
+        return;
+      case 'refused':
+        this.#takeOpening(message.leg)?.reject(new Fault(message.code, message.message));
+        return;
+      case 'log':
+        this.#options.logger[message.level]({ detail: message.detail }, message.message);
+        return;
+      case 'stopped':
+        this.#onStopped();
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #opened(number: number, opened: OpenedLeg): void {
+    const opening = this.#takeOpening(number);
+    if (!opening) return;
+    const leg = new ThreadedLeg(number, opening.kind, opened, this);
+    this.#legs.set(number, leg);
+    if (opening.early.length > 0) this.#deliver(number, opening.early);
+    opening.resolve({ leg, opened });
+  }
+
+  #takeOpening(number: number): Opening | undefined {
+    const opening = this.#opening.get(number);
+    this.#opening.delete(number);
+    return opening;
+  }
+
+  #deliver(number: number, events: readonly LegEvent[]): void {
+    this.#opening.get(number)?.early.push(...events);
+    const leg = this.#legs.get(number);
+    if (events.at(-1)?.type === 'closed') this.#legs.delete(number);
+    leg?.deliver(events);
+  }
+
+  #ended(error: Error): void {
+    this.#runner = null;
+    this.#onStopped();
+    this.#commands = [];
+    this.#transfer = [];
+    const hasLived = this.#start === null;
+    this.#start?.reject(error);
+    this.#start = null;
+    if (this.#closing === null && hasLived) {
+      this.#options.logger.error({ err: error }, 'media thread or process died; starting another');
+      // Before the legs are told: whoever opens another one at once must not start a second successor.
+      this.#restartTimer = this.#options.clock.after(RESTART_DELAY_MS, () => this.#startRunner());
+    }
+    this.#failAll();
+    if (this.#closing === null && hasLived) this.#options.onCrash?.(error);
+  }
+
+  #failAll(): void {
+    for (const opening of this.#opening.values()) opening.reject(fault('internal'));
+    this.#opening.clear();
+    const legs = [...this.#legs.values()];
+    this.#legs.clear();
+    const stats = { packetsReceived: 0, packetsLost: 0, packetsSent: 0, jitterMs: 0 };
+    for (const leg of legs) leg.deliver([{ type: 'closed', atMs: this.#options.clock.now(), reason: 'failed', stats }]);
+  }
+
+  async #stop(): Promise<void> {
+    this.#flush();
+    this.#flushTimer?.cancel();
+    this.#restartTimer?.cancel();
+    const runner = this.#runner;
+    if (!runner) return;
+    const stopped = new Promise<void>((resolve) => {
+      this.#onStopped = resolve;
+    });
+    const timeout = this.#options.clock.after(STOP_TIMEOUT_MS, () => this.#onStopped());
+    runner.post({ type: 'stop' });
+    await stopped;
+    timeout.cancel();
+    await runner.kill();
+  }
+}
+
+/** A leg whose transport lives in an engine. */
+class ThreadedLeg implements Leg {
+  readonly id: string;
+  readonly kind: Leg['kind'];
+  readonly inRateHz: number;
+  readonly outRateHz: number;
+  readonly originMs: number;
+  readonly #number: number;
+  readonly #host: MediaEngine;
+  #listener: ((events: readonly LegEvent[]) => void) | null = null;
+  #early: LegEvent[] = [];
+
+  constructor(number: number, kind: Leg['kind'], opened: OpenedLeg, host: MediaEngine) {
+    this.id = legId(kind, number);
+    this.kind = kind;
+    this.inRateHz = opened.inRateHz;
+    this.outRateHz = opened.outRateHz;
+    this.originMs = opened.originMs;
+    this.#number = number;
+    this.#host = host;
+  }
+
+  send(command: LegCommand): void {
+    if (command.do !== 'play') {
+      this.#host.command(this.#number, command, []);
+      return;
+    }
+    // Copied, because the caller's arrays may be views of one larger buffer, which a transfer would take away whole.
+    const samples = command.samples.slice();
+    const marks = command.marks.slice();
+    this.#host.command(this.#number, { ...command, samples, marks }, [samples.buffer, marks.buffer]);
+  }
+
+  listen(listener: (events: readonly LegEvent[]) => void): void {
+    this.#listener = listener;
+    const early = this.#early;
+    this.#early = [];
+    if (early.length > 0) listener(early);
+  }
+
+  deliver(events: readonly LegEvent[]): void {
+    if (this.#listener) this.#listener(events);
+    else this.#early.push(...events);
+  }
+}

@@ -1,0 +1,131 @@
+/** What runs on the media thread: opens and closes legs, passes commands to them, and turns the wheel that drives them all. */
+import { systemClock } from '#config/clock.ts';
+import { Fault } from '#config/errors.ts';
+import type { LegCommand } from '../leg/leg.ts';
+import type { MediaShared, TransportLeg } from '../leg/leg-audio.ts';
+import type { Transport } from '../leg/media-host.ts';
+import { EventBatcher, type FromMediaThread, type MediaThreadSettings, type ToMediaThread } from '../leg/media-messages.ts';
+import { Pacer } from '../leg/pacer.ts';
+import { openLivekitSession } from '../livekit/livekit-leg.ts';
+import { PortPool } from '../rtp/port-pool.ts';
+import { openRtpSession } from '../rtp/rtp-session.ts';
+import { SpeechDetector } from '../voice-activity/vad.ts';
+import { openWebrtcSession, warmUpWebrtc } from '../webrtc/webrtc-leg.ts';
+
+type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' | 'openLivekit' }>;
+
+/** The media thread's legs and what they share; speaks to the call loop through `post`. */
+export class MediaThread {
+  readonly #post: (message: FromMediaThread, transfer?: ArrayBuffer[]) => void;
+  readonly #legs = new Map<number, TransportLeg>();
+  readonly #events = new EventBatcher();
+  readonly #detector: SpeechDetector;
+  readonly #pacer: Pacer;
+  readonly #shared: MediaShared;
+  #settings: MediaThreadSettings = { rtpPortMin: 0, rtpPortMax: 0, publicIp: null, iceServers: [] };
+  #ports = new PortPool(0, 0);
+
+  constructor(post: (message: FromMediaThread, transfer?: ArrayBuffer[]) => void) {
+    this.#post = post;
+    const log: MediaShared['log'] = (level, message, detail) => this.#log(level, message, detail);
+    this.#detector = new SpeechDetector(systemClock, log);
+    this.#pacer = new Pacer(systemClock, (nowMs) => this.#flush(nowMs));
+    this.#shared = { clock: systemClock, pacer: this.#pacer, events: this.#events, detector: this.#detector, audios: new Map(), log };
+  }
+
+  /** Takes one message of the call loop. */
+  receive(message: ToMediaThread): void {
+    switch (message.type) {
+      case 'start':
+        this.#start(message.settings);
+        return;
+      case 'warmUp':
+        this.#warmUp(message.transport);
+        return;
+      case 'commands':
+        for (const { leg, command } of message.commands) this.#command(leg, command);
+        return;
+      case 'openRtp':
+      case 'openWebrtc':
+      case 'openLivekit':
+        void this.#open(message);
+        return;
+      case 'stop':
+        void this.#stop();
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  /** A command that breaks its leg ends that leg, and no other. */
+  #command(number: number, command: LegCommand): void {
+    const leg = this.#legs.get(number);
+    try {
+      leg?.command(command);
+    } catch (error) {
+      leg?.fail(error);
+    }
+  }
+
+  #start(settings: MediaThreadSettings): void {
+    this.#settings = settings;
+    this.#ports = new PortPool(settings.rtpPortMin, settings.rtpPortMax);
+    this.#post({ type: 'ready' });
+  }
+
+  /** What cannot be loaded fails the first leg that needs it, and says so then too. */
+  #warmUp(transport: Transport): void {
+    this.#detector.warmUp();
+    if (transport !== 'webrtc') return;
+    try {
+      warmUpWebrtc();
+    } catch (error) {
+      this.#log('warn', 'web calls cannot be carried on this machine', error);
+    }
+  }
+
+  async #open(message: OpenMessage): Promise<void> {
+    const number = message.leg;
+    try {
+      const { leg, opened } = await this.#opening(message);
+      this.#legs.set(number, leg);
+      this.#post({ type: 'opened', leg: number, opened });
+    } catch (error) {
+      if (!(error instanceof Fault)) this.#log('error', 'leg could not be opened', error);
+      const code = error instanceof Fault ? error.code : 'internal';
+      this.#post({ type: 'refused', leg: number, code, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  #opening(message: OpenMessage) {
+    const onClosed = () => void this.#legs.delete(message.leg);
+    const { leg } = message;
+    if (message.type === 'openRtp') return openRtpSession({ ...message.options, leg, ports: this.#ports, onClosed }, this.#shared);
+    if (message.type === 'openWebrtc') return openWebrtcSession({ ...message.options, leg, settings: this.#settings, onClosed }, this.#shared);
+    return openLivekitSession({ ...message.options, leg, onClosed }, this.#shared);
+  }
+
+  #flush(nowMs: number): void {
+    this.#detector.flush(nowMs);
+    this.#postEvents(nowMs);
+  }
+
+  #postEvents(nowMs: number): void {
+    const taken = this.#events.take(nowMs);
+    if (taken) this.#post({ type: 'events', batch: taken.batch }, taken.transfer);
+  }
+
+  async #stop(): Promise<void> {
+    await Promise.all([...this.#legs.values()].map((leg) => leg.close()));
+    this.#pacer.close();
+    this.#postEvents(systemClock.now());
+    await this.#detector.close();
+    this.#post({ type: 'stopped' });
+  }
+
+  #log(level: 'info' | 'warn' | 'error', message: string, detail?: unknown): void {
+    const text = detail instanceof Error ? (detail.stack ?? detail.message) : detail === undefined ? null : String(detail);
+    this.#post({ type: 'log', level, message, detail: text });
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Two ways to run `media-thread-entry.ts`: as a thread of this process, and as a process of its own.
+ * The process is for web calls: the native WebRTC library brings a whole process down when the thread that used it ends,
+ * and can be loaded once per process only, and LiveKit's is as native; apart, their faults cost the web calls and nothing else.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { FromMediaThread, ToMediaThread } from '../leg/media-messages.ts';
+
+/** What a runner tells. */
+export interface RunnerListener {
+  readonly onMessage: (message: FromMediaThread) => void;
+  /** Called once, when it has ended for whatever reason. */
+  readonly onEnded: (error: Error) => void;
+}
+
+/** A running media thread or process. */
+export interface MediaRunner {
+  /** Sends a message; the buffers of `transfer` are no longer the caller's. */
+  post(message: ToMediaThread, transfer?: ArrayBuffer[]): void;
+  /** Ends it at once; resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+const ENTRY = new URL('./media-thread-entry.ts', import.meta.url);
+
+/** Runs the entry as a worker thread. */
+export function runAsThread(listener: RunnerListener): MediaRunner {
+  const worker = new Worker(ENTRY, { execArgv: [], name: 'media' });
+  let failure: Error | null = null;
+  worker.on('message', listener.onMessage);
+  worker.on('error', (error) => {
+    failure = error instanceof Error ? error : new Error(String(error));
+  });
+  worker.on('exit', (code) => listener.onEnded(failure ?? new Error(`the media thread ended with code ${code}`)));
+  return {
+    post: (message, transfer = []) => worker.postMessage(message, transfer),
+    kill: async () => {
+      await worker.terminate();
+    },
+  };
+}
+
+/**
+ * Runs the entry as a child process; without our environment, as it needs none of our secrets. `NODE_ENV` keeps the LiveKit library's debug log off,
+ * the cache of compiled code spares it three quarters of its start.
+ */
+export function runAsProcess(listener: RunnerListener): MediaRunner {
+  const ownCache = getCompileCacheDir();
+  // Each version of Node has a folder of its own in the place that is named.
+  const cache = ownCache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownCache) };
+  const child = fork(fileURLToPath(ENTRY), [], { execArgv: [], env: { NODE_ENV: 'production', ...cache }, serialization: 'advanced' });
+  let failure: Error | null = null;
+  child.on('message', (message) => listener.onMessage(message as FromMediaThread));
+  child.on('error', (error) => {
+    failure = error;
+  });
+  const ended = new Promise<void>((resolve) => {
+    child.once('close', (code, signal) => {
+      resolve();
+      listener.onEnded(failure ?? new Error(`the web media process ended with ${signal ?? `code ${code}`}`));
+    });
+  });
+  return {
+    post: (message) => send(child, message),
+    kill: () => {
+      // Its own way out would run into the library's faulty teardown.
+      child.kill('SIGKILL');
+      return ended;
+    },
+  };
+}
+
+/** A message to a process that is just dying is lost like the process: its end is reported on its own. */
+function send(child: ChildProcess, message: ToMediaThread): void {
+  if (child.connected) child.send(message, () => undefined);
+}

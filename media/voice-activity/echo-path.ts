@@ -1,0 +1,222 @@
+/**
+ * Learns how a far end gives back what is played to it (design §5): 10 ms levels of what was played and of what is heard are correlated over 0 to 600 ms,
+ * which tells the echo's delay and loss, or that there is none. Pure; nothing is allocated per frame.
+ */
+import { levelDb } from '../dsp/pcm.ts';
+
+const SLOT_MS = 10;
+/** Delays looked at: 0 to 600 ms. */
+const LAGS = 61;
+/** Levels kept, in slots; a power of two. */
+const HISTORY = 256;
+const MASK = HISTORY - 1;
+/** Levels are counted from here, dBFS: what is fainter disturbs nobody. */
+const FLOOR_DB = -60;
+/** Played sound of this level can be heard as echo. */
+const LOUD_DB = -40;
+/** The past fades with a time constant of two seconds. */
+const KEPT_PER_SLOT = 0.995;
+const DECIDE_EVERY_SLOTS = 20;
+/** At first, more often: each moment of an echo is taken for a caller. */
+const FIRST_DECIDE_EVERY_SLOTS = 5;
+/** Loud sound that must have been played before an echo, or its absence, is certain: two people who begin at once look like one for a while. */
+const CERTAIN_FROM_SLOTS = 150;
+/** Correlation of an echo; levels of unrelated speech stay below the second. */
+const ECHO_CORRELATION = 0.7;
+const NO_ECHO_CORRELATION = 0.5;
+/** An echo must not cut off the greeting: a clear one, weak and always as weak, is believed in at once, on trial. */
+const EARLY_CORRELATION = 0.9;
+const EARLY_LOSS_DB = 10;
+const EARLY_STEADY_SHARE = 0.7;
+const STEADY_DB = 2;
+/** Audio may be heard this far ahead of its time: arrivals wander. What a burst brings beyond it is not learned from, as nobody knows when it was heard. */
+const AHEAD_SLOTS = 4;
+/** Levels that vary by less than this (dB²) are the line's own noise. */
+const STEADY_VARIANCE = 4;
+/** A path once learned is given up after so many decisions against it: while both speak there are some. */
+const DOUBTS = 10;
+/** What stands this far above the echo to be expected is somebody. */
+const MARGIN_DB = 9;
+/** The echo of one moment is smeared over its neighbours, slots; and a detector is certain of a voice for a while after it. */
+const SMEAR = 2;
+const TAIL = 20;
+/** New measurements of the loss count for this much. */
+const LOSS_WEIGHT = 0.3;
+const LOSS_BINS = 64;
+/** It is not measured from fewer slots: at the edges of a word levels of neighbours mix. */
+const LOSS_FROM_SLOTS = 20;
+
+/** What is known of the way from our sound back to our ear. */
+export type Echo = { readonly delayMs: number; readonly lossDb: number } | 'none' | 'unknown';
+
+/** The echo path of one leg. */
+export class EchoPath {
+  #echo: Echo = 'unknown';
+  #isOnTrial = false;
+  #doubts = 0;
+  /** Levels above the floor, dB, by slot. */
+  readonly #played = new Float64Array(HISTORY);
+  readonly #heard = new Float64Array(HISTORY);
+  #playedSlot = Number.NEGATIVE_INFINITY;
+  #heardSlot = Number.NEGATIVE_INFINITY;
+  #lastLoudSlot = Number.NEGATIVE_INFINITY;
+  /** How often each whole dB between played and heard was found, for their median. */
+  readonly #losses = new Uint16Array(LOSS_BINS);
+  #measured = 0;
+  /** Loud slots heard out so far, and slots since the last decision. */
+  #loudSlots = 0;
+  #undecided = 0;
+  // Faded sums over slots: their number, levels heard and played (by lag), squares and products.
+  #count = 0;
+  #sumHeard = 0;
+  #sumHeard2 = 0;
+  readonly #sumPlayed = new Float64Array(LAGS);
+  readonly #sumPlayed2 = new Float64Array(LAGS);
+  readonly #sumProduct = new Float64Array(LAGS);
+
+  /** What has been learned. */
+  get echo(): Echo {
+    return this.#echo;
+  }
+
+  /** True while echo may come that nothing is known of yet. */
+  isUnsure(atMs: number): boolean {
+    return this.#echo === 'unknown' && atMs / SLOT_MS - this.#lastLoudSlot < LAGS;
+  }
+
+  /** Takes what is played from `atMs` on. */
+  play(samples: Int16Array, rateHz: number, atMs: number): void {
+    const block = (rateHz * SLOT_MS) / 1_000;
+    let slot = Math.round(atMs / SLOT_MS);
+    for (let from = 0; from + block <= samples.length; from += block, slot++) {
+      const level = levelDb(samples, from, from + block);
+      // Slots that were left out were silent.
+      for (let missed = Math.max(this.#playedSlot + 1, slot - HISTORY); missed < slot; missed++) this.#played[missed & MASK] = 0;
+      this.#played[slot & MASK] = Math.max(0, level - FLOOR_DB);
+      this.#playedSlot = slot;
+      if (level >= LOUD_DB) this.#lastLoudSlot = slot;
+    }
+  }
+
+  /** Takes what was heard from `atMs` on. */
+  hear(samples: Int16Array, rateHz: number, atMs: number): void {
+    const block = (rateHz * SLOT_MS) / 1_000;
+    let slot = Math.round(atMs / SLOT_MS);
+    if (this.#heardSlot + 1 > slot + AHEAD_SLOTS) return;
+    slot = Math.max(this.#heardSlot + 1, slot);
+    for (let from = 0; from + block <= samples.length; from += block, slot++) {
+      this.#heardSlot = slot;
+      // Nothing is learned while nothing that could come back has been played.
+      if (slot - this.#lastLoudSlot < LAGS) this.#correlate(slot, Math.max(0, levelDb(samples, from, from + block) - FLOOR_DB));
+    }
+  }
+
+  /** True when sound of this level, heard from `atMs` on for `ms`, is no more than the echo that is to be expected then. */
+  covers(level: number, atMs: number, ms: number): boolean {
+    if (this.#echo === 'unknown' || this.#echo === 'none') return false;
+    const { delayMs, lossDb } = this.#echo;
+    const first = Math.floor((atMs - delayMs) / SLOT_MS) - TAIL;
+    const last = Math.ceil((atMs + ms - delayMs) / SLOT_MS) + SMEAR;
+    let loudest = 0;
+    for (let slot = first; slot <= last; slot++) loudest = Math.max(loudest, this.#playedAt(slot));
+    return loudest > lossDb && level < FLOOR_DB + loudest - lossDb + MARGIN_DB;
+  }
+
+  #playedAt(slot: number): number {
+    const isKept = slot <= this.#playedSlot && slot > this.#playedSlot - HISTORY;
+    return isKept ? (this.#played[slot & MASK] as number) : 0;
+  }
+
+  #correlate(slot: number, heard: number): void {
+    this.#heard[slot & MASK] = heard;
+    this.#count = this.#count * KEPT_PER_SLOT + 1;
+    this.#sumHeard = this.#sumHeard * KEPT_PER_SLOT + heard;
+    this.#sumHeard2 = this.#sumHeard2 * KEPT_PER_SLOT + heard * heard;
+    const sumPlayed = this.#sumPlayed;
+    const sumPlayed2 = this.#sumPlayed2;
+    const sumProduct = this.#sumProduct;
+    for (let lag = 0; lag < LAGS; lag++) {
+      const played = this.#playedAt(slot - lag);
+      sumPlayed[lag] = (sumPlayed[lag] as number) * KEPT_PER_SLOT + played;
+      sumPlayed2[lag] = (sumPlayed2[lag] as number) * KEPT_PER_SLOT + played * played;
+      sumProduct[lag] = (sumProduct[lag] as number) * KEPT_PER_SLOT + played * heard;
+    }
+    if (slot - this.#lastLoudSlot <= AHEAD_SLOTS) this.#loudSlots++;
+    const isFirst = this.#loudSlots < CERTAIN_FROM_SLOTS;
+    if (++this.#undecided < (isFirst ? FIRST_DECIDE_EVERY_SLOTS : DECIDE_EVERY_SLOTS)) return;
+    this.#undecided = 0;
+    this.#decide(slot);
+  }
+
+  #decide(slot: number): void {
+    const heardVariance = this.#sumHeard2 / this.#count - (this.#sumHeard / this.#count) ** 2;
+    let [bestLag, best] = [0, 0];
+    for (let lag = 0; lag < LAGS && heardVariance >= STEADY_VARIANCE; lag++) {
+      const correlation = this.#correlationAt(lag, heardVariance);
+      if (correlation > best) [bestLag, best] = [lag, correlation];
+    }
+    this.#measureLosses(slot, bestLag);
+    if (this.#loudSlots < CERTAIN_FROM_SLOTS) this.#try(bestLag, best);
+    else if (best >= ECHO_CORRELATION) this.#believe(bestLag);
+    else if (this.#isOnTrial) this.#echo = 'unknown';
+    else if (best < NO_ECHO_CORRELATION) this.#doubt();
+    this.#isOnTrial &&= this.#loudSlots < CERTAIN_FROM_SLOTS;
+  }
+
+  #correlationAt(lag: number, heardVariance: number): number {
+    const mean = (this.#sumPlayed[lag] as number) / this.#count;
+    const variance = (this.#sumPlayed2[lag] as number) / this.#count - mean * mean;
+    const covariance = (this.#sumProduct[lag] as number) / this.#count - (mean * this.#sumHeard) / this.#count;
+    return variance < STEADY_VARIANCE ? 0 : covariance / Math.sqrt(variance * heardVariance);
+  }
+
+  /** Believes in a clear echo until it looks like none. */
+  #try(lag: number, correlation: number): void {
+    const lossDb = this.#medianLoss();
+    if (lossDb < 0) return;
+    const isClear = correlation >= EARLY_CORRELATION && lossDb >= EARLY_LOSS_DB && this.#steadyShare(lossDb) >= EARLY_STEADY_SHARE;
+    this.#isOnTrial = isClear || (this.#isOnTrial && correlation >= ECHO_CORRELATION);
+    if (isClear) this.#echo = { delayMs: lag * SLOT_MS, lossDb };
+    else if (!this.#isOnTrial) this.#echo = 'unknown';
+  }
+
+  #believe(lag: number): void {
+    this.#doubts = 0;
+    const measuredDb = this.#medianLoss();
+    if (measuredDb < 0) return;
+    const before = typeof this.#echo === 'object' ? this.#echo.lossDb : measuredDb;
+    this.#echo = { delayMs: lag * SLOT_MS, lossDb: before + LOSS_WEIGHT * (measuredDb - before) };
+  }
+
+  #measureLosses(slot: number, lag: number): void {
+    this.#losses.fill(0);
+    this.#measured = 0;
+    for (let at = slot - HISTORY + LAGS; at <= slot; at++) {
+      const played = this.#playedAt(at - lag);
+      if (played < LOUD_DB - FLOOR_DB) continue;
+      const loss = Math.round(played - (this.#heard[at & MASK] as number));
+      const bin = Math.max(0, Math.min(LOSS_BINS - 1, loss));
+      this.#losses[bin] = (this.#losses[bin] as number) + 1;
+      this.#measured++;
+    }
+  }
+
+  /** How much weaker loud sound came back, dB: somebody who speaks over it for less than half of the time changes nothing. Below 0: too little to tell. */
+  #medianLoss(): number {
+    if (this.#measured < LOSS_FROM_SLOTS) return -1;
+    let [bin, below] = [0, this.#losses[0] as number];
+    while (below * 2 < this.#measured) below += this.#losses[++bin] as number;
+    return bin;
+  }
+
+  /** How much of it came back as much weaker as that. */
+  #steadyShare(lossDb: number): number {
+    let count = 0;
+    for (let bin = Math.max(0, lossDb - STEADY_DB); bin <= lossDb + STEADY_DB && bin < LOSS_BINS; bin++) count += this.#losses[bin] as number;
+    return count / this.#measured;
+  }
+
+  #doubt(): void {
+    if (this.#echo === 'unknown' || ++this.#doubts >= DOUBTS) this.#echo = 'none';
+  }
+}

@@ -1,0 +1,249 @@
+/**
+ * Colleagues in a call: they hear caller and agent, and one of them at a time may talk with the caller in the agent's place.
+ * The legs need not be of one kind, nor live in one process: what each side says is passed on slot by slot, and mixed where it is heard.
+ */
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { FaultCode } from '#config/errors.ts';
+import { type AgentEvent, type ParticipantMode, parseClientEvent } from '#config/session-events.ts';
+import type { ParticipantEvent, SessionItem } from '#config/session-record.ts';
+import type { ParticipantChange } from '#config/worker-link.ts';
+import type { Leg, LegEvent } from '#media/leg/leg.ts';
+import type { Recognizer } from '#media/speech/speech.ts';
+import { RecognitionFeed } from '../turn/loop/recognition-feed.ts';
+
+/** Who comes, and what they want to do once they are connected. */
+export interface Participant {
+  readonly id: string;
+  readonly name: string | null;
+  readonly mode: ParticipantMode;
+}
+
+/** Why somebody cannot come, or do what they want. */
+export type ParticipantRefusal = Extract<FaultCode, 'not_found' | 'call_taken' | 'call_not_takeable' | 'call_not_running' | 'participants_full'>;
+
+/** What the colleagues of a call need from it. */
+export interface ParticipantsDeps {
+  readonly plan: CallPlan;
+  readonly clock: Clock;
+  readonly recognizer: Recognizer | null;
+  /** The caller's leg; null while there is none. */
+  caller(): Leg | null;
+  /** Asks the agent to leave the caller to a colleague; false when it cannot now. */
+  takeOver(): boolean;
+  handBack(): void;
+  /** Words of the colleague who talks. */
+  said(text: string): void;
+  record(item: SessionItem): void;
+  /** A stretch of what the colleague says who talks. */
+  onRecording(event: Extract<LegEvent, { type: 'recording' }>): void;
+}
+
+/** As many at a time: each costs the mixing of two voices. */
+const MAX_PARTICIPANTS = 8;
+/** Somebody who was let in has this long to connect, and to come back. */
+const CONNECT_MS = 60_000;
+/** Ears that failed are opened again: at once at first, then after a while. */
+const IMMEDIATE_REOPENINGS = 3;
+const REOPEN_AFTER_MS = 2_000;
+const FROM_CALLER = 'caller';
+const TO_CALLER = 'caller.sent';
+const FROM_COLLEAGUE = 'colleague';
+
+interface Member extends Participant {
+  leg: Leg;
+  isConnected: boolean;
+  timer: Timer | null;
+  /** Hears the words of the one who talks. */
+  feed: RecognitionFeed | null;
+}
+
+/** The colleagues in one call. */
+export class Participants {
+  readonly #deps: ParticipantsDeps;
+  readonly #members = new Map<string, Member>();
+  #talker: Member | null = null;
+  #isOver = false;
+  #onEmpty: () => void = () => undefined;
+
+  constructor(deps: ParticipantsDeps) {
+    this.#deps = deps;
+  }
+
+  get isEmpty(): boolean {
+    return this.#members.size === 0;
+  }
+
+  /** Why nobody else can come; null when somebody can. Who is here may always connect again. */
+  refusal(id: string): ParticipantRefusal | null {
+    if (this.#deps.caller() === null) return 'call_not_running';
+    return this.#members.size >= MAX_PARTICIPANTS && !this.#members.has(id) ? 'participants_full' : null;
+  }
+
+  /** Somebody comes, or comes back on another leg. */
+  join(participant: Participant, leg: Leg): void {
+    const { clock } = this.#deps;
+    if (this.#isOver) {
+      leg.send({ do: 'close' });
+      return;
+    }
+    const known = this.#members.get(participant.id);
+    const before = known?.leg;
+    const member = known ?? { ...participant, leg, isConnected: false, timer: null, feed: null };
+    member.leg = leg;
+    member.timer?.cancel();
+    member.timer = clock.after(CONNECT_MS, () => leg.send({ do: 'close' }));
+    this.#members.set(member.id, member);
+    leg.listen((events) => {
+      for (const event of events) this.#onEvent(member, leg, event);
+    });
+    before?.send({ do: 'close' });
+  }
+
+  /** Does what somebody wants; null when it is done. Told again, it is done already, and they hear so once more: a room may lose the first word of it. */
+  change(id: string, change: ParticipantChange): ParticipantRefusal | null {
+    const member = this.#members.get(id);
+    if (!member?.isConnected) return 'not_found';
+    if (change === 'leave') member.leg.send({ do: 'close' });
+    else if (change === 'listen') this.#handBack(member);
+    else if (this.#talker === member) this.#tellMode(member);
+    else return this.#takeOver(member);
+    return null;
+  }
+
+  /** The caller is on another leg. */
+  onCallerLeg(): void {
+    if (!this.isEmpty) this.#relayCaller();
+  }
+
+  /** One slot of the caller's leg: the one who talks hears the caller, the others hear both sides. */
+  onRelayed({ voice, sent }: Extract<LegEvent, { type: 'relayed' }>): void {
+    const caller = this.#deps.caller();
+    if (!caller) return;
+    for (const member of this.#members.values()) {
+      if (!member.isConnected) continue;
+      member.leg.send({ do: 'mix', source: FROM_CALLER, rateHz: caller.inRateHz, samples: voice });
+      if (member !== this.#talker) member.leg.send({ do: 'mix', source: TO_CALLER, rateHz: caller.outRateHz, samples: sent });
+    }
+  }
+
+  /** The call is over: everybody is told and sent away. Resolves when nothing more is recorded. */
+  close(ended: Extract<AgentEvent, { type: 'session.ended' }>): Promise<void> {
+    this.#isOver = true;
+    const empty = new Promise<void>((resolve) => {
+      this.#onEmpty = resolve;
+    });
+    for (const { leg } of this.#members.values()) {
+      leg.send({ do: 'sendMessage', json: JSON.stringify(ended) });
+      leg.send({ do: 'close' });
+    }
+    return this.isEmpty ? Promise.resolve() : empty;
+  }
+
+  #onEvent(member: Member, leg: Leg, event: LegEvent): void {
+    const isTalking = member === this.#talker;
+    if (event.type === 'recording') this.#deps.onRecording(event);
+    // What a replaced leg still tells is about nobody.
+    else if (leg !== member.leg) return;
+    else if (event.type === 'connected') this.#onConnected(member);
+    else if (event.type === 'closed') this.#onGone(member);
+    else if (event.type === 'message' && parseClientEvent(event.text)?.type === 'user.hangup') leg.send({ do: 'close' });
+    else if (event.type === 'audio') member.feed?.write(event.samples, leg.inRateHz);
+    else if (event.type === 'voice.offset') member.feed?.finalise();
+    else if (event.type === 'relayed' && isTalking)
+      this.#deps.caller()?.send({ do: 'mix', source: FROM_COLLEAGUE, rateHz: leg.inRateHz, samples: event.voice });
+  }
+
+  #onConnected(member: Member): void {
+    member.timer?.cancel();
+    member.timer = null;
+    const isBack = member.isConnected;
+    member.isConnected = true;
+    if (!isBack) this.#note(member, 'joined');
+    this.#relayCaller();
+    if (member === this.#talker) member.leg.send({ do: 'relay', isOn: true });
+    // Whoever cannot have the call now hears it, and may ask again.
+    const isRefused = isBack || member.mode === 'listen' || this.#takeOver(member) !== null;
+    if (isRefused) this.#tellMode(member);
+  }
+
+  #takeOver(member: Member): ParticipantRefusal | null {
+    if (this.#talker) return 'call_taken';
+    if (!this.#deps.takeOver()) return 'call_not_takeable';
+    this.#talker = member;
+    member.leg.send({ do: 'relay', isOn: true });
+    member.feed = this.#openFeed(member);
+    this.#note(member, 'took_over');
+    this.#tellMode(member);
+    return null;
+  }
+
+  #handBack(member: Member): void {
+    if (this.#talker !== member) {
+      this.#tellMode(member);
+      return;
+    }
+    this.#stopTalking(member);
+    member.leg.send({ do: 'relay', isOn: false });
+    this.#note(member, 'handed_back');
+    this.#tellMode(member);
+    this.#deps.handBack();
+  }
+
+  #onGone(member: Member): void {
+    member.timer?.cancel();
+    this.#members.delete(member.id);
+    const hadCall = this.#talker === member;
+    if (hadCall) this.#stopTalking(member);
+    if (member.isConnected) this.#note(member, 'left');
+    if (hadCall) this.#deps.handBack();
+    this.#relayCaller();
+    if (this.isEmpty) this.#onEmpty();
+  }
+
+  #stopTalking(member: Member): void {
+    this.#talker = null;
+    member.feed?.close();
+    member.feed = null;
+  }
+
+  #openFeed(member: Member): RecognitionFeed | null {
+    const { clock, plan, recognizer, said } = this.#deps;
+    if (!recognizer) return null;
+    const { asr, voice } = plan.config;
+    let failures = 0;
+    const feed: RecognitionFeed = new RecognitionFeed({
+      recognizer,
+      language: voice.speaking_language,
+      multilingual: asr.multilingual,
+      keyterms: asr.keyterms,
+      onEvent: (event) => {
+        if (member.feed !== feed) return;
+        if (event.type === 'final') failures = 0;
+        if (event.type === 'final' && event.text.trim() !== '') said(event.text.trim());
+        // Ears that fail for good cost the transcript, not the talk.
+        if (event.type !== 'failed' || !event.error.retryable) return;
+        failures += 1;
+        if (failures <= IMMEDIATE_REOPENINGS) feed.open();
+        else clock.after(REOPEN_AFTER_MS, () => member.feed === feed && feed.open());
+      },
+    });
+    feed.open();
+    return feed;
+  }
+
+  #relayCaller(): void {
+    const isOn = [...this.#members.values()].some(({ isConnected }) => isConnected);
+    this.#deps.caller()?.send({ do: 'relay', isOn });
+  }
+
+  #tellMode(member: Member): void {
+    const mode: ParticipantMode = member === this.#talker ? 'take_over' : 'listen';
+    member.leg.send({ do: 'sendMessage', json: JSON.stringify({ type: 'participant.mode', mode } satisfies AgentEvent) });
+  }
+
+  #note({ id, name }: Member, event: ParticipantEvent): void {
+    const at = new Date(this.#deps.clock.wallTime()).toISOString();
+    this.#deps.record({ type: 'participant', participant_id: id, name, event, turn_id: null, created_at: at });
+  }
+}

@@ -1,0 +1,301 @@
+/**
+ * Carries out one transfer (supplement 4.7). Cold: the carrier is asked to take the caller (REFER); where it will not, the worker dials and joins the two itself.
+ * Warm: the person is called and briefed while the caller hears music, and joined when they agree. What it comes to is told as facts of the turn machine.
+ */
+import type { AgentConfig } from '#config/agent-config.ts';
+import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
+import type { Clock } from '#config/clock.ts';
+import { EgressRefused } from '#config/egress.ts';
+import type { Logger } from '#config/log.ts';
+import type { Leg, LegEvent } from '#media/leg/leg.ts';
+import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
+import type { OutboundCall, OutboundCallRequest } from '#telephony/outbound-call.ts';
+import { type DialogFacts, InviteRefused, type SipDialog } from '#telephony/signalling.ts';
+import { type ReferOutcome, referCall } from '#telephony/transfer.ts';
+import { nameless, type Within } from '../event-loop/within.ts';
+import type { TurnFact } from '../turn/machine/turn-inputs.ts';
+import { Consult, type ConsultOutcome } from './consult.ts';
+import { consultPhrases } from './consult-phrases.ts';
+import { JoinedTalk } from './joined-talk.ts';
+
+/** The dialog behind a phone call's leg. */
+export interface PhoneLine {
+  readonly dialog: DialogFacts;
+  readonly refer: SipDialog['refer'];
+}
+
+/** Places a call; never rejects. */
+export type PlaceCall = (request: OutboundCallRequest, signal: AbortSignal) => Promise<OutboundCall>;
+
+/** Whoever has answered. */
+type Person = Extract<OutboundCall, { outcome: 'answered' }>;
+
+/** What a transfer is made with. */
+export interface TransferDeps {
+  readonly plan: CallPlan;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly caller: Leg;
+  readonly line: PhoneLine | null;
+  readonly placeCall: PlaceCall | null;
+  /** Asked first where the plan counts transfers; null: nobody to ask. Never rejects. */
+  readonly mayTransfer: (() => Promise<boolean>) | null;
+  readonly recognizer: Recognizer | null;
+  readonly synthesizer: Synthesizer;
+  /** Index of the destination. */
+  readonly destination: number;
+  /** For the person called. */
+  readonly notes: string;
+  readonly tell: (fact: Extract<TurnFact, { type: `transfer.${string}` }>) => void;
+  /** The person has answered, is joined, or, null, has gone before that. */
+  readonly onPerson: (person: { readonly dialog: DialogFacts; readonly isJoined: boolean } | null) => void;
+  /** A stretch of what the person says once they are joined. */
+  readonly onRecording: (event: Extract<LegEvent, { type: 'recording' }>) => void;
+  /** What runs its work in the call's name. */
+  readonly within?: Within | undefined;
+}
+
+/** A transfer under way. */
+export interface Transfer {
+  /** The caller is gone, or the call ends: whoever was called is told, or hung up on. Resolves when no recording follows. */
+  stop(): Promise<void>;
+  /** Hands on a key the caller pressed, once they are joined. */
+  press(digit: string): void;
+}
+
+/** How long the person called may let it ring (supplement 4.7). */
+const RING_MS = 30_000;
+const INTERNAL = 'The transfer failed because of an internal error.';
+
+/** Starts one; nothing is told after its last fact. */
+export function startTransfer(deps: TransferDeps): Transfer {
+  return new RunningTransfer(deps);
+}
+
+type Destination = AgentConfig['conversation']['transfer_destinations'][number];
+
+class RunningTransfer implements Transfer {
+  readonly #deps: TransferDeps;
+  readonly #abort = new AbortController();
+  /** The person, from their answer until they are joined or gone. */
+  #human: Leg | null = null;
+  #consult: Consult | null = null;
+  #talk: JoinedTalk | null = null;
+
+  constructor(deps: TransferDeps) {
+    this.#deps = deps;
+    const destination = deps.plan.config.conversation.transfer_destinations[deps.destination];
+    const route = deps.plan.transfer?.routes[deps.destination];
+    const work = destination && route ? this.#run(destination, route) : Promise.reject(new Error('no such destination'));
+    work.catch((error: unknown) => {
+      deps.logger.error({ err: error }, 'transfer failed');
+      this.#hangUpHuman();
+      this.#failed(INTERNAL);
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    this.#deps.caller.send({ do: 'holdMusic', isOn: false });
+    if (this.#talk) await this.#talk.stop();
+    else this.#consult?.take({ is: 'caller_gone' });
+  }
+
+  press(digit: string): void {
+    this.#talk?.press(digit);
+  }
+
+  async #run(destination: Destination, route: TransferRoute): Promise<void> {
+    const { mode } = destination;
+    const { logger, mayTransfer, plan } = this.#deps;
+    if (plan.transfer?.is_counted && mayTransfer && !(await mayTransfer())) {
+      logger.warn({ label: destination.label }, 'not transferred: too many calls of the account in this minute');
+      return this.#failed('Too many people were called in this minute; nobody can be called now.');
+    }
+    if (this.#abort.signal.aborted) return;
+    logger.info({ mode, label: destination.label }, 'transferring');
+    if (mode === 'warm') await this.#warm(destination, route);
+    else await this.#cold(route);
+  }
+
+  async #cold(route: TransferRoute): Promise<void> {
+    const referred = await this.#refer(route);
+    if (referred.is === 'transferred') this.#tell({ type: 'transfer.finished', isDone: true, message: '' });
+    else if (referred.is === 'failed') this.#failed(unreached(referred.status));
+    else if (this.#abort.signal.aborted) return;
+    else if (route.dial_uri === '') this.#failed('The carrier refused the transfer.');
+    else {
+      const person = await this.#dial(route);
+      if (person) this.#join(person);
+    }
+  }
+
+  /** Asks the carrier; without a dialog to ask in, or where the carrier is not to be sent, that is a refusal. */
+  async #refer(route: TransferRoute): Promise<ReferOutcome> {
+    const { clock, line, logger } = this.#deps;
+    if (!line || !route.is_referable) return { is: 'refused', status: 0 };
+    const target = route.dial_uri || `sip:${route.number}@${hostOf(line.dialog.remoteTarget)}`;
+    const outcome = await referCall({ clock, refer: line.refer }, { target, headers: route.headers, credentials: credentialsOf(route) });
+    logger.info({ outcome }, 'referred');
+    return outcome;
+  }
+
+  async #warm(destination: Destination, route: TransferRoute): Promise<void> {
+    const confirms = destination.warm_connect === 'confirm';
+    const { recognizer } = this.#deps;
+    if (route.dial_uri === '') return this.#failed('This number cannot place calls, so nobody can be asked first.');
+    if (confirms && !recognizer) return this.#failed('Speech cannot be recognised here, so nobody can be asked first.');
+    const person = await this.#dial(route);
+    if (!person) return;
+    const outcome = recognizer ? await this.#confer(destination, { leg: person.leg, recognizer }) : 'yes';
+    if (outcome === 'yes' && !this.#abort.signal.aborted) {
+      this.#join(person);
+      return;
+    }
+    this.#hangUpHuman();
+    this.#failed(DECLINED[outcome]);
+  }
+
+  /** Calls the person while the caller hears music. Null when nobody could be reached, which has been told then. */
+  async #dial(route: TransferRoute): Promise<Person | null> {
+    const { caller, placeCall, plan } = this.#deps;
+    if (!placeCall) {
+      this.#failed('Calls cannot be placed here.');
+      return null;
+    }
+    caller.send({ do: 'holdMusic', isOn: true });
+    const result = await placeCall(
+      {
+        toUri: route.dial_uri,
+        guard: route.guard,
+        fromNumber: plan.transfer?.from_number ?? '',
+        headers: route.headers,
+        credentials: credentialsOf(route),
+        recording: plan.record_audio ? { firstSegment: 0, of: 'human' } : null,
+        ringMs: RING_MS,
+      },
+      this.#abort.signal,
+    );
+    if (result.outcome !== 'answered') {
+      this.#failed(
+        result.outcome === 'busy'
+          ? unreached(486)
+          : result.outcome === 'no_answer' || result.outcome === 'cancelled'
+            ? unreached(408)
+            : result.error instanceof EgressRefused
+              ? `The destination cannot be called: ${result.error.message}.`
+              : unreached(statusOf(result.error)),
+      );
+      return null;
+    }
+    this.#human = result.leg;
+    this.#deps.onPerson({ dialog: result.dialog, isJoined: false });
+    const { within = nameless } = this.#deps;
+    result.leg.listen((events) =>
+      within(() => {
+        for (const event of events) this.#onHumanEvent(event);
+      }),
+    );
+    if (!this.#abort.signal.aborted) return result;
+    this.#hangUpHuman();
+    return null;
+  }
+
+  async #confer(destination: Destination, { leg, recognizer }: { readonly leg: Leg; readonly recognizer: Recognizer }): Promise<ConsultOutcome> {
+    const { clock, notes, plan, synthesizer, within } = this.#deps;
+    const { voice } = plan.config;
+    const phrases = consultPhrases(voice.speaking_language);
+    const confirms = destination.warm_connect === 'confirm';
+    this.#consult = new Consult({
+      clock,
+      leg,
+      rules: { confirms, phrases },
+      // The model has written its notes by the destination's own instructions where there are some: they stand for the introduction.
+      briefing: [destination.warm_briefing_instructions === '' || notes === '' ? introduction(plan) : '', notes, confirms ? phrases.question : '']
+        .filter((part) => part !== '')
+        .join(' '),
+      synthesizer,
+      voice: {
+        voiceId: voice.voice_id === '' || voice.voice_id === 'default' ? null : voice.voice_id,
+        language: voice.speaking_language,
+        speed: voice.speed,
+      },
+      recognizer,
+      within,
+    });
+    return this.#consult.outcome;
+  }
+
+  #join(person: Person): void {
+    const { caller, onPerson, onRecording } = this.#deps;
+    if (!this.#human) {
+      this.#failed(DECLINED.hung_up);
+      return;
+    }
+    caller.send({ do: 'holdMusic', isOn: false });
+    this.#tell({ type: 'transfer.joined' });
+    onPerson({ dialog: person.dialog, isJoined: true });
+    const onPersonLeft = () => this.#tell({ type: 'transfer.finished', isDone: true, message: '' });
+    this.#talk = new JoinedTalk({ caller, person: person.leg, onRecording, onPersonLeft });
+  }
+
+  #onHumanEvent(event: LegEvent): void {
+    if (event.type !== 'closed') {
+      this.#consult?.onLegEvent(event);
+      return;
+    }
+    this.#human = null;
+    if (!this.#abort.signal.aborted) this.#deps.onPerson(null);
+    this.#consult?.take({ is: 'hung_up' });
+  }
+
+  #hangUpHuman(): void {
+    this.#human?.send({ do: 'close' });
+  }
+
+  #failed(message: string): void {
+    this.#deps.caller.send({ do: 'holdMusic', isOn: false });
+    this.#tell({ type: 'transfer.finished', isDone: false, message });
+  }
+
+  /** A call that ends has no ear for it. */
+  #tell(fact: Parameters<TransferDeps['tell']>[0]): void {
+    if (!this.#abort.signal.aborted) this.#deps.tell(fact);
+  }
+}
+
+const DECLINED: Readonly<Record<ConsultOutcome, string>> = {
+  yes: '',
+  no: 'The person was reached and cannot take the call now.',
+  voicemail: 'A voicemail answered; nobody could take the call.',
+  no_answer: 'Somebody answered but did not say whether they take the call.',
+  hung_up: 'The person was reached and hung up.',
+  caller_gone: '',
+};
+
+/** What a SIP status says about the one called, for the model. */
+function unreached(status: number): string {
+  if (status === 486 || status === 600) return 'The person is busy.';
+  if (status === 408 || status === 480) return 'Nobody answered.';
+  if (status === 603) return 'The call was declined.';
+  return `The person could not be reached${status === 0 ? '' : ` (SIP ${status})`}.`;
+}
+
+function statusOf(error: unknown): number {
+  return error instanceof InviteRefused ? error.status : 0;
+}
+
+function credentialsOf({ username, password }: TransferRoute): OutboundCallRequest['credentials'] {
+  return username === null || password === null ? null : { username, password };
+}
+
+function introduction(plan: CallPlan): string {
+  const { introduction: full, introductionWithoutNumber } = consultPhrases(plan.config.voice.speaking_language);
+  const number = plan.system_variables.caller_number_spoken;
+  return (number === '' ? introductionWithoutNumber : full).replace('{agent}', plan.agent_name).replace('{number}', number);
+}
+
+/** `host[:port]` of a SIP URI. */
+function hostOf(uri: string): string {
+  return /^sips?:(?:[^@]*@)?([^;?>]+)/i.exec(uri)?.[1] ?? '';
+}

@@ -1,0 +1,31 @@
+/** The thread that runs one call again, says where it would first have gone another way, and ends. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ReplayOutcome } from '#config/replay.ts';
+import { treatThisThreadAsOthers } from '#media/thread-priority.ts';
+import { type ReadFlightLog, readFlightLog } from '../turn/loop/flight-log.ts';
+import type { ReplayRequest } from './replay-request.ts';
+import { turnChanges } from './replay-settings.ts';
+import { type Divergence, firstDivergence } from './what-if.ts';
+
+treatThisThreadAsOthers();
+
+const { log, settings } = workerData as ReplayRequest;
+parentPort?.postMessage(replayed(readFlightLog([Buffer.from(log)])));
+
+/** Of a call that had several workers, the first part that would have been otherwise tells. */
+function replayed(parts: readonly ReadFlightLog[]): ReplayOutcome {
+  const changes = turnChanges(settings);
+  for (const part of parts) {
+    const divergence = firstDivergence(part, changes);
+    if (divergence) return { divergence: told(part, divergence) };
+  }
+  return { divergence: null };
+}
+
+function told({ header, inputs }: ReadFlightLog, { was, wouldBe, judged }: Divergence): ReplayOutcome['divergence'] {
+  // The log counts in its worker's clock; whoever listens to the recording knows the wall's.
+  const beganAtMs = Date.parse(header.wall_time) + (inputs[0]?.atMs ?? 0) - header.started_at_ms;
+  const moment = (of: Divergence['was']) =>
+    of && { at: new Date(beganAtMs + of.atMs).toISOString(), did: of.did.do === 'hangUp' ? ('hang_up' as const) : of.did.do };
+  return { was: moment(was), would_be: moment(wouldBe), judged };
+}

@@ -1,0 +1,65 @@
+/** From the pauses of many calls to a recommendation: callers cut off against time saved, for every setting that was tried. */
+import type { TurnConfig } from '../turn/machine/turn-config.ts';
+import type { JudgedPauses, PauseOutcome } from './what-if.ts';
+
+/** The agent would have begun to speak about this long after the turn was taken: a caller who goes on by then is cut off. */
+const CUT_OFF_WITHIN_MS = 1_500;
+/** Callers cut off that are taken for as good as none, as a share of the pauses. */
+const TOLERATED = 0.02;
+
+/** One setting that was tried. */
+export interface Candidate {
+  readonly name: string;
+  readonly changes: Partial<TurnConfig>;
+}
+
+/** What a setting would have made of the calls. */
+export interface Tried {
+  readonly name: string;
+  /** Share of judged pauses in which the agent would have talked into the caller's thought. */
+  readonly cutOffs: number;
+  /** Time before the turn is taken, less than now, mean over the pauses that ended the caller's turn; ms. */
+  readonly savedMs: number;
+}
+
+/** The settings worth trying, the call's own first. */
+export const CANDIDATES: readonly Candidate[] = [
+  { name: 'as it was', changes: {} },
+  ...(['relaxed', 'balanced', 'eager'] as const).flatMap((eagerness) =>
+    [300, 500, 800, 1_200].map((responseWaitMs) => ({
+      name: `eagerness=${eagerness} response_wait_ms=${responseWaitMs}`,
+      changes: { eagerness, responseWaitMs, responseMaxWaitMs: null },
+    })),
+  ),
+];
+
+/** Adds the calls up for one setting. */
+export function tried(name: string, calls: readonly JudgedPauses[]): Tried {
+  const pairs = calls.flatMap(({ was, wouldBe }) => was.map((before, index) => ({ before, after: wouldBe[index] as PauseOutcome })));
+  const saved = pairs.flatMap(({ before, after }) =>
+    before.takenAfterMs !== null && after.takenAfterMs !== null ? [before.takenAfterMs - after.takenAfterMs] : [],
+  );
+  return {
+    name,
+    cutOffs: pairs.length === 0 ? 0 : pairs.filter(({ after }) => isCutOff(after)).length / pairs.length,
+    savedMs: saved.length === 0 ? 0 : saved.reduce((sum, ms) => sum + ms, 0) / saved.length,
+  };
+}
+
+function isCutOff({ takenAfterMs, wentOnAfterMs }: PauseOutcome): boolean {
+  return takenAfterMs !== null && wentOnAfterMs !== null && wentOnAfterMs <= takenAfterMs + CUT_OFF_WITHIN_MS;
+}
+
+/** The quickest setting that cuts off no more callers than the one they had, or hardly any; `rows` begin with that one. */
+export function recommended(rows: readonly Tried[]): Tried | null {
+  const [own] = rows;
+  if (!own) return null;
+  const most = Math.max(own.cutOffs, TOLERATED);
+  return rows.filter(({ cutOffs }) => cutOffs <= most).reduce((best, row) => (row.savedMs > best.savedMs ? row : best), own);
+}
+
+/** Share of all pauses that could be judged. */
+export function judgedShare(calls: readonly JudgedPauses[]): number {
+  const all = calls.reduce((sum, { pauses }) => sum + pauses, 0);
+  return all === 0 ? 0 : calls.reduce((sum, { was }) => sum + was.length, 0) / all;
+}

@@ -1,0 +1,154 @@
+/**
+ * What other settings would have made of a recorded call. The machine runs on timers of its own, beside the same facts about caller, engines and leg;
+ * from the first thing anybody would have noticed on, those facts are about a call that never was, so nothing is said about what follows.
+ */
+import type { ReadFlightLog } from '../turn/loop/flight-log.ts';
+import type { TurnConfig } from '../turn/machine/turn-config.ts';
+import type { Decision, Effect } from '../turn/machine/turn-effects.ts';
+import type { TimerName, TurnInput } from '../turn/machine/turn-inputs.ts';
+import { step } from '../turn/machine/turn-machine.ts';
+import { initialState, type TurnState } from '../turn/machine/turn-state.ts';
+import type { ReplayedStep } from './replay.ts';
+
+/** What a caller would notice, and what the model would be asked: everything after it may differ. */
+type Noticed = Extract<Effect, { do: 'play' | 'pause' | 'resume' | 'clear' | 'transfer' | 'hangUp' | 'generate' }>;
+const NOTICED: readonly Effect['do'][] = ['play', 'pause', 'resume', 'clear', 'transfer', 'hangUp', 'generate'];
+
+/** Where a call would have gone another way; times are ms since its first input. */
+export interface Divergence {
+  readonly was: { readonly atMs: number; readonly did: Noticed } | null;
+  readonly wouldBe: { readonly atMs: number; readonly did: Noticed } | null;
+  /** Share of the call before it: the part that could be judged. */
+  readonly judged: number;
+}
+
+/** The machine with timers of its own. */
+class FreeRun {
+  state: TurnState;
+  readonly #timers = new Map<TimerName, number>();
+
+  constructor(state: TurnState, timers: ReadonlyMap<TimerName, number> = new Map()) {
+    this.state = state;
+    this.#timers = new Map(timers);
+  }
+
+  get timers(): ReadonlyMap<TimerName, number> {
+    return this.#timers;
+  }
+
+  /** Takes an input of the log, after every timer that falls due before it. The log's own timers are left out. */
+  *take(input: TurnInput): Generator<ReplayedStep> {
+    for (let due = this.#nextTimer(); due && due[1] <= input.atMs; due = this.#nextTimer()) {
+      this.#timers.delete(due[0]);
+      yield this.#step({ type: 'timer.fired', name: due[0], atMs: due[1] });
+    }
+    if (input.type !== 'timer.fired') yield this.#step(input);
+  }
+
+  #nextTimer(): [TimerName, number] | undefined {
+    return [...this.#timers].sort(([, a], [, b]) => a - b)[0];
+  }
+
+  #step(input: TurnInput): ReplayedStep {
+    const { state, effects } = step(this.state, input);
+    this.state = state;
+    for (const effect of effects) {
+      if (effect.do === 'startTimer') this.#timers.set(effect.name, Math.max(effect.atMs, input.atMs));
+      else if (effect.do === 'stopTimer') this.#timers.delete(effect.name);
+    }
+    return { input, effects };
+  }
+}
+
+/** Runs a call again on timers of its own. */
+function* freeRun(log: ReadFlightLog, changes: Partial<TurnConfig>): Generator<ReplayedStep> {
+  const run = new FreeRun(initialState({ ...log.header.config, ...changes }));
+  for (const input of log.inputs) yield* run.take(input);
+}
+
+function* noticed(log: ReadFlightLog, changes: Partial<TurnConfig>): Generator<{ atMs: number; did: Noticed }> {
+  for (const { input, effects } of freeRun(log, changes))
+    for (const effect of effects) if (NOTICED.includes(effect.do)) yield { atMs: input.atMs, did: effect as Noticed };
+}
+
+/** The first thing that would have been otherwise; null when nothing would. */
+export function firstDivergence(log: ReadFlightLog, changes: Partial<TurnConfig>): Divergence | null {
+  const [originMs, endMs] = [log.inputs[0]?.atMs ?? 0, log.inputs.at(-1)?.atMs ?? 0];
+  const [before, after] = [noticed(log, {}), noticed(log, changes)];
+  for (;;) {
+    const [was, wouldBe] = [before.next().value ?? null, after.next().value ?? null];
+    if (!was && !wouldBe) return null;
+    if (was && wouldBe && was.atMs === wouldBe.atMs && was.did.do === wouldBe.did.do && textOf(was.did) === textOf(wouldBe.did)) continue;
+    const atMs = Math.min(was?.atMs ?? endMs, wouldBe?.atMs ?? endMs);
+    const since = (moment: typeof was) => moment && { ...moment, atMs: moment.atMs - originMs };
+    return { was: since(was), wouldBe: since(wouldBe), judged: endMs === originMs ? 1 : (atMs - originMs) / (endMs - originMs) };
+  }
+}
+
+/** What tells two effects of a kind apart beside their time. */
+function textOf(effect: Noticed): string {
+  if (effect.do === 'generate') return `${effect.isSpeculative} ${effect.messages.at(-1)?.content}`;
+  return 'replyId' in effect ? effect.replyId : '';
+}
+
+/** A pause of the caller while the floor was theirs: what the settings made of it. */
+export interface PauseOutcome {
+  /** From the end of speech to the moment the turn is taken, ms; null when the caller goes on first. */
+  readonly takenAfterMs: number | null;
+  /** From the end of speech to the next voice, ms; null when the caller said nothing more before the agent was heard. */
+  readonly wentOnAfterMs: number | null;
+}
+
+/** Pauses of a call under the settings it had and under others. */
+export interface JudgedPauses {
+  readonly was: readonly PauseOutcome[];
+  readonly wouldBe: readonly PauseOutcome[];
+  /** All pauses, those over the agent's own speech included, which are not judged. */
+  readonly pauses: number;
+}
+
+/** A turn that was not taken this long after the end of speech will not be. */
+const LONGEST_WAIT_MS = 15_000;
+
+/** Judges every pause on its own: each begins in the state the real call was in, so that one difference does not spoil the rest. */
+export function judgePauses(log: ReadFlightLog, changes: Partial<TurnConfig>): JudgedPauses {
+  const run = new FreeRun(initialState(log.header.config));
+  const was: PauseOutcome[] = [];
+  const wouldBe: PauseOutcome[] = [];
+  let pauses = 0;
+  log.inputs.forEach((input, index) => {
+    if (input.type === 'voice.stopped') {
+      pauses += 1;
+      if (run.state.phase.is === 'listening' && run.state.caller.is === 'talking') {
+        const rest = log.inputs.slice(index);
+        was.push(pauseFrom(run, rest, {}));
+        wouldBe.push(pauseFrom(run, rest, changes));
+      }
+    }
+    for (const _ of run.take(input));
+  });
+  return { was, wouldBe, pauses };
+}
+
+function pauseFrom(call: FreeRun, rest: readonly TurnInput[], changes: Partial<TurnConfig>): PauseOutcome {
+  const [first] = rest;
+  if (first?.type !== 'voice.stopped') throw new Error('a pause begins with the end of speech');
+  const run = new FreeRun({ ...call.state, config: { ...call.state.config, ...changes } }, call.timers);
+  const endMs = first.speechEndMs;
+  let takenAfterMs: number | null = null;
+  for (const input of rest) {
+    if (input.atMs > endMs + LONGEST_WAIT_MS || (takenAfterMs !== null && input.type === 'playout.started')) break;
+    for (const step of run.take(input)) takenAfterMs ??= isTaken(step) ? step.input.atMs - endMs : null;
+    if (input.type === 'voice.started') return { takenAfterMs, wentOnAfterMs: Math.max(0, input.speechStartMs - endMs) };
+  }
+  return { takenAfterMs, wentOnAfterMs: null };
+}
+
+function isTaken({ effects }: ReplayedStep): boolean {
+  return effects.some((effect) => effect.do === 'explain' && isEndpoint(effect.decision));
+}
+
+/** A turn of speech is taken. */
+function isEndpoint({ about, rule }: Decision): boolean {
+  return about === 'endpoint' && rule !== 'no_words' && rule !== 'keypad';
+}

@@ -1,0 +1,104 @@
+/** What the model is asked in one call: the prompt, what was found in the agent's knowledge, and as much of the conversation as fits its window. */
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock } from '#config/clock.ts';
+import { contextTokensOf } from '#config/platform-models.ts';
+import type { SessionItem } from '#config/session-record.ts';
+import type { Passage } from '../../knowledge/knowledge-index.ts';
+import type { CallKnowledge } from '../../knowledge/knowledge-search.ts';
+import { ContextWindow } from '../../llm/context-window.ts';
+import type { ChatMessage, ChatRequest, LanguageModel, ToolDefinition } from '../../llm/llm.ts';
+import { systemMessages } from '../../prompt/prompt.ts';
+import type { Effect } from '../machine/turn-effects.ts';
+
+/** What was looked up for a turn. */
+export type Retrieval = Omit<Extract<SessionItem, { type: 'knowledge_retrieval' }>, 'created_at'>;
+
+const SUMMARISE =
+  'Summarise this part of a phone conversation for the agent who goes on with it: what the caller wants, every name, number, date and decision, what tools did, what is open. At most 200 words, no introduction.';
+
+/** Words beyond these say nothing more about what is looked for. */
+const QUERY_CHARS = 400;
+
+/** What requests are built from. */
+export interface ChatRequestsOptions {
+  readonly plan: CallPlan;
+  readonly clock: Clock;
+  readonly model: LanguageModel;
+  readonly toolDefinitions: readonly ToolDefinition[];
+  readonly knowledge: CallKnowledge | null;
+  /** Ends with the call. */
+  readonly signal: AbortSignal;
+}
+
+/** The requests of one call. */
+export class ChatRequests {
+  /** The part of the prompt that stays the same; a keypad menu may set it once more. */
+  stablePrompt: string;
+  readonly #options: ChatRequestsOptions;
+  readonly #window: ContextWindow;
+  #latest: { readonly query: string; readonly passages: readonly Passage[] } | null = null;
+  readonly #retrievals = new Map<number, Retrieval>();
+
+  constructor(stablePrompt: string, options: ChatRequestsOptions) {
+    this.stablePrompt = stablePrompt;
+    this.#options = options;
+    const contextTokens = contextTokensOf(options.model.id);
+    this.#window = new ContextWindow({ contextTokens, summarise: (transcript) => this.#summarise(transcript) });
+  }
+
+  /** The request of one run of the model. */
+  async build({ turnId, messages, isSpeculative }: Extract<Effect, { do: 'generate' }>, signal: AbortSignal): Promise<ChatRequest> {
+    const { clock, plan, toolDefinitions } = this.#options;
+    const passages = await this.#lookUp(turnId, messages);
+    const before = systemMessages(this.stablePrompt, plan, clock.wallTime(), passages);
+    return this.#request([...before, ...this.#window.fit(before, messages)], { tools: toolDefinitions, speculative: isSpeculative, signal });
+  }
+
+  /** What was looked up for a turn, once. */
+  takeRetrieval(turnId: number): Retrieval | null {
+    const retrieval = this.#retrievals.get(turnId) ?? null;
+    this.#retrievals.delete(turnId);
+    return retrieval;
+  }
+
+  #request(messages: readonly ChatMessage[], run: Pick<ChatRequest, 'tools' | 'speculative' | 'signal'>): ChatRequest {
+    const { plan } = this.#options;
+    const conversation = { sessionId: plan.session_id, endUserId: plan.end_user_id, extraBody: plan.llm_extra_body };
+    return { messages, maxOutputTokens: null, ...conversation, ...run };
+  }
+
+  /** Events of the call are no questions. The steps of one turn ask the same: it is looked up once. */
+  async #lookUp(turnId: number, messages: readonly ChatMessage[]): Promise<readonly Passage[]> {
+    const { clock, knowledge } = this.#options;
+    const said = messages.findLast((message) => message.role === 'user')?.content ?? '';
+    if (!knowledge || said === '' || said.startsWith('[')) return [];
+    const query = said.slice(-QUERY_CHARS);
+    if (this.#latest?.query === query) return this.#latest.passages;
+    const startedMs = clock.now();
+    const found = await knowledge.search(query);
+    const passages = found ?? [];
+    // A late one may be there the next time.
+    if (found) this.#latest = { query, passages };
+    this.#retrievals.set(turnId, {
+      type: 'knowledge_retrieval',
+      query,
+      status: found ? 'completed' : 'timeout',
+      latency_ms: Math.round(clock.now() - startedMs),
+      citations: passages.map(({ knowledge_source_id, name, chunk }) => ({ knowledge_source_id, name, chunk })),
+      turn_id: turnId,
+    });
+    return passages;
+  }
+
+  async #summarise(transcript: string): Promise<string> {
+    const { model, signal } = this.#options;
+    const messages = [
+      { role: 'system', content: SUMMARISE },
+      { role: 'user', content: transcript },
+    ] as const;
+    let summary = '';
+    for await (const delta of model.stream(this.#request(messages, { tools: [], speculative: false, signal })))
+      if (delta.type === 'text') summary += delta.text;
+    return summary;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The flight recorder: a call's turn machine can be run again from it, to the same effects. A versioned text of JSON lines: a header with the machine's settings,
+ * then every input in order. Written in chunks, so that a lost worker loses a few seconds at most.
+ */
+
+import { z } from 'zod';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { TurnConfig } from '../machine/turn-config.ts';
+import type { TurnInput } from '../machine/turn-inputs.ts';
+import { TURN_MACHINE_VERSION } from '../machine/turn-state.ts';
+
+/** Version of the log's own format. */
+export const FLIGHT_LOG_VERSION = 1;
+
+/** With the 0.2 s in which uploads are gathered: five seconds. */
+const FLUSH_MS = 4_800;
+const FLUSH_BYTES = 64 * 1024;
+
+const header = z.object({
+  flight_log_version: z.literal(FLIGHT_LOG_VERSION),
+  machine_version: z.number().int(),
+  session_id: z.string(),
+  seed: z.number(),
+  started_at_ms: z.number(),
+  wall_time: z.iso.datetime(),
+  config: z.record(z.string(), z.unknown()),
+});
+
+/** First line of a flight log. */
+export type FlightLogHeader = Omit<z.output<typeof header>, 'config'> & { readonly config: TurnConfig };
+
+/** Writes one call's log. */
+export interface FlightLog {
+  write(input: TurnInput): void;
+  /** Hands out what is left; nothing is written afterwards. */
+  close(): void;
+}
+
+/** What a log is written with. */
+export interface FlightLogOptions {
+  readonly sessionId: string;
+  readonly seed: number;
+  readonly config: TurnConfig;
+  readonly clock: Clock;
+  readonly save: (chunk: { readonly index: number; readonly bytes: Uint8Array }) => void;
+}
+
+/** Starts a log. */
+export function createFlightLog(options: FlightLogOptions): FlightLog {
+  const { clock, config, save, seed, sessionId } = options;
+  let lines: string[] = [];
+  let bytes = 0;
+  let index = 0;
+  let timer: Timer | null = null;
+  let isClosed = false;
+
+  function append(value: unknown): void {
+    if (isClosed) return;
+    const line = `${JSON.stringify(value)}\n`;
+    lines.push(line);
+    bytes += line.length;
+    if (bytes >= FLUSH_BYTES) flush();
+    else timer ??= clock.after(FLUSH_MS, flush);
+  }
+
+  function flush(): void {
+    timer?.cancel();
+    timer = null;
+    if (lines.length === 0) return;
+    save({ index, bytes: Buffer.from(lines.join('')) });
+    index += 1;
+    lines = [];
+    bytes = 0;
+  }
+
+  const head: FlightLogHeader = {
+    flight_log_version: FLIGHT_LOG_VERSION,
+    machine_version: TURN_MACHINE_VERSION,
+    session_id: sessionId,
+    seed,
+    started_at_ms: clock.now(),
+    wall_time: new Date(clock.wallTime()).toISOString(),
+    config,
+  };
+  append(head);
+  return {
+    write: append,
+    close() {
+      flush();
+      isClosed = true;
+    },
+  };
+}
+
+/** A log that was read back: the part one worker wrote. */
+export interface ReadFlightLog {
+  readonly header: FlightLogHeader;
+  readonly inputs: readonly TurnInput[];
+}
+
+/** Where a header begins; within a text of the call its quotes would be escaped. */
+const HEADER_START = /(?=\{"flight_log_version":)/;
+
+/**
+ * Reads a call's log from its chunks in order: one part for every worker the call has had, as each ran a turn machine of its own.
+ * Throws on a log of another version; a torn last line, left by a lost worker, is dropped.
+ */
+export function readFlightLog(chunks: readonly Uint8Array[]): readonly [ReadFlightLog, ...ReadFlightLog[]] {
+  const [first = '', ...others] = Buffer.concat(chunks).toString('utf8').split(HEADER_START);
+  return [readPart(first), ...others.map(readPart)];
+}
+
+function readPart(text: string): ReadFlightLog {
+  // Whole lines end in a newline: what stands after the last one is empty or torn.
+  const [first = '', ...rest] = text.split('\n').slice(0, -1);
+  const parsed = header.parse(JSON.parse(first));
+  if (parsed.machine_version !== TURN_MACHINE_VERSION)
+    throw new Error(`flight log of machine version ${parsed.machine_version}, this is ${TURN_MACHINE_VERSION}`);
+  // The rest was written by `write` above: the version vouches for its shape.
+  return { header: parsed as unknown as FlightLogHeader, inputs: rest.map((line) => JSON.parse(line) as TurnInput) };
+}

@@ -1,0 +1,329 @@
+/**
+ * Carries out what the turn machine asks of replies: runs the model, cuts its text into pieces, voices them, and turns the leg's reports about them
+ * back into inputs of the machine. Captions follow the playout, word by word.
+ */
+
+import type { AgentEvent } from '#config/session-events.ts';
+import type { LegCommand, LegEvent } from '#media/leg/leg.ts';
+import type { Synthesizer } from '#media/speech/speech.ts';
+import type { Within } from '../../event-loop/within.ts';
+import { type ChatDelta, type ChatRequest, type ChatUsage, type LanguageModel, ModelError, type ToolCall } from '../../llm/llm.ts';
+import { VoicePace } from '../machine/heard.ts';
+import type { Effect } from '../machine/turn-effects.ts';
+import type { ToolMode, TurnFact } from '../machine/turn-inputs.ts';
+import { addWhole, inStretches } from './in-stretches.ts';
+import { createPieceCutter, type Piece } from './reply.ts';
+import { SpokenReply } from './spoken-reply.ts';
+import { WrittenReply } from './written-reply.ts';
+
+/** Tokens of one run of the model, as they are reported. */
+export interface UsageNote {
+  readonly usage: ChatUsage | null;
+  readonly modelId: string;
+  /** The turn it was for; of a speculative run the turn it hoped to be for. */
+  readonly turnId: number;
+  /** Written for a reply that was given up before it was committed. */
+  readonly discardedTokens: number;
+}
+
+/** What the runner is built from. */
+export interface ReplyRunnerOptions {
+  readonly model: LanguageModel;
+  /** What runs the call's work in its name. */
+  readonly within: Within;
+  readonly synthesizer: Synthesizer;
+  readonly voice: { readonly voiceId: string | null; readonly language: string; readonly speed: number; readonly isExpressive?: boolean };
+  readonly outRateHz: () => number;
+  /** Whether a text is said in other calls too. */
+  readonly isFixed: (text: string) => boolean;
+  readonly request: (run: Extract<Effect, { do: 'generate' }>, signal: AbortSignal) => Promise<ChatRequest>;
+  readonly traits: (toolName: string) => { readonly mode: ToolMode; readonly source: string };
+  readonly accept: (fact: TurnFact) => void;
+  readonly send: (command: LegCommand) => void;
+  /** False while there is no leg to send to. */
+  readonly hasLeg: () => boolean;
+  readonly event: (event: AgentEvent) => void;
+  readonly noteUsage: (note: UsageNote) => void;
+}
+
+interface Run {
+  readonly voice: SpokenReply | WrittenReply;
+  isCommitted: boolean;
+  /** Null for a fixed text. */
+  readonly turnId: number | null;
+  /** Null while the model still writes. */
+  usage: ChatUsage | null;
+  modelId: string;
+  writtenChars: number;
+  isNoted: boolean;
+}
+
+/** Characters of one token, about: for runs that ended before the model told. */
+const CHARS_PER_TOKEN = 4;
+
+type PlayoutReport = Extract<LegEvent, { type: `playout.${string}` }>;
+
+/** The replies of one call. */
+export class ReplyRunner {
+  readonly #options: ReplyRunnerOptions;
+  readonly #runs = new Map<string, Run>();
+  readonly #callIds = new Set<string>();
+  readonly #pace = new VoicePace();
+  #lastPieceId = 0;
+  /** Replies given to the leg and not over, oldest first: what `playout.cleared` is about. */
+  #onLeg: string[] = [];
+
+  constructor(options: ReplyRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Voices a fixed text, or writes it. */
+  say({ replyId, text, isSpoken }: Extract<Effect, { do: 'say' }>): void {
+    const voice = isSpoken ? this.#spoken(replyId, { isSpeculative: false, isFixed: this.#options.isFixed(text) }) : this.#written(replyId);
+    this.#runs.set(replyId, { voice, isCommitted: true, turnId: null, usage: null, modelId: '', writtenChars: 0, isNoted: true });
+    void addWhole(voice, text, this.#options.within);
+  }
+
+  /** Runs the model and voices what it writes. */
+  generate(effect: Extract<Effect, { do: 'generate' }>): void {
+    const { replyId, turnId, isSpeculative, isSpoken } = effect;
+    const { model } = this.#options;
+    const voice = isSpoken ? this.#spoken(replyId, { isSpeculative, isFixed: false }) : this.#written(replyId);
+    const run: Run = { voice, isCommitted: !isSpeculative, turnId, usage: null, modelId: model.id, writtenChars: 0, isNoted: false };
+    this.#runs.set(replyId, run);
+    void this.#stream(effect, run);
+  }
+
+  commit(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    if (!run) return;
+    run.isCommitted = true;
+    run.voice.commit();
+    if (run.usage) this.#note(run);
+  }
+
+  play(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    if (!run) return;
+    run.voice.play();
+  }
+
+  hold(replyId: string): void {
+    this.#runs.get(replyId)?.voice.hold();
+  }
+
+  /** Gives a reply up that has not been heard. */
+  discard(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    if (!run) return;
+    this.#end(replyId, run);
+  }
+
+  /** Cuts the reply being played; `playout.cleared` follows. */
+  clear(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    if (!run) return;
+    run.voice.stop();
+    if (run.voice.hasBeenSent && this.#onLeg.includes(replyId)) this.#options.send({ do: 'clear' });
+    else this.#cleared(replyId, run, null);
+  }
+
+  /** The leg is gone: what was on it is told as cut where it was last known to be. */
+  leaveLeg(): void {
+    for (const replyId of [...this.#onLeg]) {
+      const run = this.#runs.get(replyId);
+      run?.voice.stop();
+      if (run) this.#cleared(replyId, run, null);
+    }
+  }
+
+  /** There is a leg again: what was to be played meanwhile goes out. */
+  joinLeg(): void {
+    for (const { voice } of this.#runs.values()) if (voice instanceof SpokenReply) voice.goOn();
+  }
+
+  /** Ends every reply; nothing more is told. */
+  close(): void {
+    for (const [replyId, run] of [...this.#runs]) this.#end(replyId, run);
+  }
+
+  /** Takes the leg's report about a reply. */
+  onPlayout(report: PlayoutReport): void {
+    switch (report.type) {
+      case 'playout.started':
+        this.#options.accept({ type: 'playout.started', replyId: report.replyId, wireMs: report.atMs });
+        break;
+      case 'playout.mark':
+        this.#onMark(report);
+        break;
+      case 'playout.finished':
+        this.#onFinished(report.replyId);
+        break;
+      case 'playout.cleared':
+        this.#onCleared(report);
+        break;
+      case 'playout.paused':
+      case 'playout.starved':
+        break;
+      default:
+        report satisfies never;
+    }
+  }
+
+  #written(replyId: string): WrittenReply {
+    const { accept, event } = this.#options;
+    return new WrittenReply({ replyId, accept, event, onFailed: (error) => this.#unsaid(replyId, error) });
+  }
+
+  /** A fixed text that is audible is heard as far as it goes: its playout ends it, and a failure before that would have it count as unheard. */
+  #unsaid(replyId: string, error: unknown): void {
+    const run = this.#runs.get(replyId);
+    if (run?.turnId === null && run.voice instanceof SpokenReply && run.voice.isAudible) return;
+    this.#options.accept({ type: 'reply.failed', replyId, stage: 'synthesis', ...described(error) });
+  }
+
+  #spoken(replyId: string, { isSpeculative, isFixed }: { readonly isSpeculative: boolean; readonly isFixed: boolean }): SpokenReply {
+    const { accept, hasLeg, outRateHz, send, synthesizer, voice, within } = this.#options;
+    const options = {
+      replyId,
+      isFixed,
+      synthesizer,
+      voice,
+      pace: this.#pace,
+      rateHz: outRateHz(),
+      send: (command: LegCommand) => {
+        if (!this.#onLeg.includes(replyId)) this.#onLeg.push(replyId);
+        send(command);
+      },
+      canSend: hasLeg,
+      within,
+      onAudible: () => accept({ type: 'reply.audible', replyId }),
+      onFailed: (error: unknown) => this.#unsaid(replyId, error),
+      nextPieceId: () => {
+        this.#lastPieceId += 1;
+        return this.#lastPieceId;
+      },
+    };
+    return new SpokenReply(options, isSpeculative);
+  }
+
+  async #stream(effect: Extract<Effect, { do: 'generate' }>, run: Run): Promise<void> {
+    const { replyId } = effect;
+    const { accept, model, request, within } = this.#options;
+    const { signal } = run.voice;
+    const cutter = createPieceCutter();
+    const addPieces = (pieces: readonly Piece[]) => {
+      for (const { text } of pieces) accept({ type: 'reply.piece', replyId, text });
+      run.voice.add(...pieces);
+    };
+    let hasBegun = false;
+    const onDelta = (delta: ChatDelta) => {
+      if (!hasBegun && delta.type !== 'finish') accept({ type: 'reply.token', replyId });
+      hasBegun = true;
+      if (delta.type === 'text') {
+        run.writtenChars += delta.text.length;
+        addPieces(cutter.push(delta.text));
+      } else if (delta.type === 'tool_call') this.#called(replyId, delta.call);
+      else this.#finished(run, delta);
+    };
+    const cutRest = () => within(() => addPieces(cutter.finish()));
+    const finish = (fact: TurnFact) =>
+      within(() => {
+        accept(fact);
+        run.voice.complete();
+      });
+    try {
+      const asked = await request(effect, signal);
+      for await (const delta of inStretches(model.stream(asked))) {
+        if (signal.aborted) return;
+        within(() => onDelta(delta));
+      }
+      if (signal.aborted) return;
+      cutRest();
+      finish({ type: 'reply.generated', replyId });
+    } catch (error) {
+      if (signal.aborted) return;
+      try {
+        cutRest();
+      } catch {
+        // Where cutting is what failed there is no rest; the first failure is told, and ends the reply.
+      }
+      finish({ type: 'reply.failed', replyId, stage: 'model', ...described(error) });
+    }
+  }
+
+  /** Some servers number the calls of every answer anew, or not at all: the timeline and the client need ids of their own. */
+  #called(replyId: string, call: ToolCall): void {
+    let { callId } = call;
+    for (let next = 2; callId === '' || this.#callIds.has(callId); next++) callId = `${call.callId}_${next}`;
+    this.#callIds.add(callId);
+    this.#options.accept({ type: 'reply.tool_called', replyId, call: { ...call, callId }, ...this.#options.traits(call.toolName) });
+  }
+
+  #finished(run: Run, { usage, modelId = run.modelId }: Extract<ChatDelta, { type: 'finish' }>): void {
+    run.usage = usage;
+    run.modelId = modelId;
+    if (run.isCommitted) this.#note(run);
+  }
+
+  #note(run: Run): void {
+    const { isCommitted, isNoted, modelId, turnId, usage, writtenChars } = run;
+    if (isNoted || turnId === null) return;
+    run.isNoted = true;
+    const estimate = usage?.outputTokens ?? Math.ceil(writtenChars / CHARS_PER_TOKEN);
+    const of = { modelId, turnId };
+    if (isCommitted)
+      this.#options.noteUsage({ ...of, usage: usage ?? { inputTokens: null, outputTokens: estimate, cachedInputTokens: null }, discardedTokens: 0 });
+    else if (estimate > 0) this.#options.noteUsage({ ...of, usage: null, discardedTokens: estimate });
+  }
+
+  #onMark({ replyId, pieceId, mark }: Extract<PlayoutReport, { type: 'playout.mark' }>): void {
+    const run = this.#runs.get(replyId);
+    if (!(run?.voice instanceof SpokenReply) || run.voice.signal.aborted) return;
+    const { text } = run.voice.onMark(pieceId, mark);
+    this.#options.event({ type: 'transcript', role: 'agent', segmentId: replyId, text, final: false });
+    this.#options.accept({ type: 'playout.progressed', replyId });
+  }
+
+  #onFinished(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    if (!run || !(run.voice instanceof SpokenReply)) return;
+    const heard = run.voice.wholeText;
+    this.#end(replyId, run);
+    this.#caption(replyId, heard);
+    this.#options.accept({ type: 'playout.finished', replyId, heard });
+  }
+
+  #onCleared({ position }: Extract<PlayoutReport, { type: 'playout.cleared' }>): void {
+    // The oldest reply that was stopped is the one the leg answers for.
+    const replyId = this.#onLeg.find((id) => this.#runs.get(id)?.voice.signal.aborted);
+    const run = replyId === undefined ? undefined : this.#runs.get(replyId);
+    if (replyId === undefined || !run) return;
+    this.#cleared(replyId, run, position?.replyId === replyId ? position : null);
+  }
+
+  #cleared(replyId: string, run: Run, position: Parameters<SpokenReply['heardAt']>[0]): void {
+    const heard = run.voice.heardAt(position);
+    this.#end(replyId, run);
+    this.#caption(replyId, heard.text);
+    this.#options.accept({ type: 'playout.cleared', replyId, heard: heard.text, isExact: heard.isExact });
+  }
+
+  /** The last caption of a reply: only the words that were spoken. */
+  #caption(replyId: string, text: string): void {
+    if (text !== '') this.#options.event({ type: 'transcript', role: 'agent', segmentId: replyId, text, final: true });
+  }
+
+  #end(replyId: string, run: Run): void {
+    this.#runs.delete(replyId);
+    this.#onLeg = this.#onLeg.filter((id) => id !== replyId);
+    run.voice.stop();
+    this.#note(run);
+  }
+}
+
+function described(error: unknown): { message: string; status: number | null; isRetryable: boolean } {
+  if (error instanceof ModelError) return { message: error.message, status: error.status, isRetryable: error.retryable };
+  const isRetryable = typeof error === 'object' && error !== null && 'retryable' in error ? error.retryable === true : true;
+  return { message: error instanceof Error ? error.message : String(error), status: null, isRetryable };
+}

@@ -1,0 +1,124 @@
+/**
+ * Cuts a reply into speakable pieces while it streams: a short first clause, so that the voice can begin, then whole sentences.
+ * Never inside a number, an abbreviation, an address or a bracket.
+ */
+import type { Emotion } from '#media/speech/speech.ts';
+import { withoutCues } from '../text/cues.ts';
+import { readable } from '../text/speakable-text.ts';
+
+/** The first piece may end at a comma from here on, in characters. */
+const FIRST_CLAUSE_FROM = 16;
+/** Shorter sentences are read together with the next. */
+const SENTENCE_FROM = 12;
+/** A sentence that does not end is cut at a comma or space. */
+const LONGEST_PIECE = 220;
+const MOST_CLOSING = 16;
+
+const ABBREVIATIONS = new Set(
+  'mr mrs ms dr prof st sr jr vs etc e.g i.e no inc ltd co approx dept est fig ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m u.s u.k ca bzw z.b d.h u.a usw evtl inkl zzgl ggf str nr hr fr std tel m mme mlle env tél sra srta dra ud uds aprox pág núm av sig dott ing ecc bijv d.w.z a.u.b dhr mevr enz incl np ul godz tzn zob t.ex bl.a kl osv f.eks eks т.е т.д т.п ул стр тел руб'.split(
+    ' ',
+  ),
+);
+
+/** More than the longest of them, with marks in front. */
+const LONGEST_ABBREVIATION = 24;
+
+/** A piece of a reply. */
+export interface Piece {
+  /** What is said, without cues. */
+  readonly text: string;
+  /** How: what the last cue up to here asked for. */
+  readonly emotion: Emotion | null;
+}
+
+/** Cuts one reply. */
+export interface PieceCutter {
+  /** Takes what the model wrote next; returns the pieces that are whole now. */
+  push(text: string): Piece[];
+  /** The model has finished: returns what is left. */
+  finish(): Piece[];
+}
+
+/** Starts a reply. */
+export function createPieceCutter(): PieceCutter {
+  let buffer = '';
+  let isFirst = true;
+  let emotion: Emotion | null = null;
+
+  function take(end: number): Piece[] {
+    const said = withoutCues(buffer.slice(0, end));
+    const text = readable(said.text);
+    buffer = buffer.slice(end);
+    emotion = said.emotion ?? emotion;
+    if (!/[\p{L}\p{N}]/u.test(text)) return [];
+    isFirst = false;
+    return [{ text, emotion }];
+  }
+
+  return {
+    push(text) {
+      buffer += text;
+      const pieces: Piece[] = [];
+      for (let end = nextCut(buffer, isFirst); end > 0; end = nextCut(buffer, isFirst)) pieces.push(...take(end));
+      return pieces;
+    },
+    finish: () => take(buffer.length),
+  };
+}
+
+/** Where a bracket opens or closes, or something may end. */
+const MARKS = /[([{)\]}\n。！？｡.!?…؟।，、；：,;:—–]/g;
+
+/** Where the first piece of `text` ends; 0 while that cannot be told. Asked with every token: only marks are looked at. */
+function nextCut(text: string, isFirst: boolean): number {
+  let depth = 0;
+  for (const { 0: mark, index } of text.slice(0, LONGEST_PIECE + 1).matchAll(MARKS)) {
+    if ('([{'.includes(mark)) depth += 1;
+    if (')]}'.includes(mark)) depth = Math.max(0, depth - 1);
+    // What a mark ends is told by the character after it.
+    if (index + 1 === text.length || index >= LONGEST_PIECE) break;
+    const end = depth > 0 ? 0 : endAt(text, index, isFirst);
+    if (end > 0) return end;
+  }
+  return text.length > LONGEST_PIECE ? forcedCut(text) : 0;
+}
+
+/** Where the piece ends that this mark ends; 0 when it ends none. */
+function endAt(text: string, index: number, isFirst: boolean): number {
+  if ((isFirst || index + 1 >= SENTENCE_FROM) && endsSentence(text, index)) return afterClosing(text, index + 1);
+  return isFirst && index + 1 >= FIRST_CLAUSE_FROM && endsClause(text, index) ? index + 1 : 0;
+}
+
+function forcedCut(text: string): number {
+  for (let index = LONGEST_PIECE - 1; index > 0; index--) if (endsClause(text, index)) return index + 1;
+  const space = text.lastIndexOf(' ', LONGEST_PIECE);
+  return space > 0 ? space : LONGEST_PIECE;
+}
+
+function endsSentence(text: string, index: number): boolean {
+  const [char = '', next = ''] = [text[index], text[index + 1]];
+  if ('。！？｡'.includes(char)) return true;
+  if (char === '\n') return true;
+  if (!'.!?…؟।'.includes(char) || !/[\s"')\]]/.test(next)) return false;
+  return char !== '.' || !isAbbreviation(text.slice(Math.max(0, index - LONGEST_ABBREVIATION), index));
+}
+
+function isAbbreviation(before: string): boolean {
+  const word = (before.split(/\s/).at(-1) ?? '').toLowerCase().replace(/^["'(]+/, '');
+  // A single letter is an initial; a lone number is the head of a list or the start of a decimal.
+  return ABBREVIATIONS.has(word) || /^\p{L}$/u.test(word) || /^\d{1,2}$/.test(word);
+}
+
+function endsClause(text: string, index: number): boolean {
+  const [char = '', next = ''] = [text[index], text[index + 1]];
+  if ('，、；：'.includes(char)) return true;
+  if (!',;:—–'.includes(char) || !/\s/.test(next)) return false;
+  return !(/\d/.test(text[index - 1] ?? '') && /^\s*\d/.test(text.slice(index + 1)));
+}
+
+/** Quotes and brackets that close after the mark belong to the sentence; no text has many. */
+function afterClosing(text: string, end: number): number {
+  let position = end;
+  while (position - end < MOST_CLOSING && /["')\]”’»]/.test(text[position] ?? '')) position += 1;
+  return position;
+}

@@ -1,0 +1,119 @@
+/** What a caller can do beside speaking: keys, typed messages, the buttons of a web page; and turns that come from them. */
+import { keypadMessage, pressKey } from '../text/keypad.ts';
+import { freeFloor, promiseWord, takeTurn, yieldToCaller } from './answering.ts';
+import { type Draft, emit, explain } from './draft.ts';
+import { beginEnding } from './ending.ts';
+import { closeAnswer, cut, resume } from './floor.ts';
+import { isUnnoticed } from './generating.ts';
+import { mergedTurn } from './merged-turn.ts';
+import { forgetQuiet } from './silence.ts';
+import { overhear } from './taken-over.ts';
+import type { Turn } from './turn-state.ts';
+
+/** A key of the phone. Digits are never dropped once keypad input is on; the first one stops the agent, a key that begins no entry does not: nothing would follow. */
+export function onDigit(draft: Draft, digit: string): void {
+  const { keypad } = draft.config;
+  if (!keypad) return;
+  forgetQuiet(draft);
+  emit(draft, { do: 'stopTimer', name: 'idle' });
+  const { digits, isComplete } = pressKey(draft.digits, digit, keypad);
+  if (draft.digits === '' && digits !== '' && isInterruptible(draft)) cut(draft, 'keypad');
+  draft.digits = digits;
+  if (isComplete) endEntry(draft, draft.atMs);
+  else if (digits !== '') emit(draft, { do: 'startTimer', name: 'keypad', atMs: draft.atMs + keypad.interDigitMs });
+}
+
+/** No further key came in time. */
+export function onEntryTimedOut(draft: Draft): void {
+  endEntry(draft, draft.atMs - (draft.config.keypad?.interDigitMs ?? 0));
+}
+
+/** The entry is over; its last key was pressed at `keyedMs`, and the caller has waited since. */
+function endEntry(draft: Draft, keyedMs: number): void {
+  const { digits } = draft;
+  emit(draft, { do: 'stopTimer', name: 'keypad' });
+  draft.digits = '';
+  if (digits === '') return;
+  explain(draft, { about: 'endpoint', rule: 'keypad', anchorMs: keyedMs, deadlineMs: draft.atMs });
+  giveTurn(draft, { ...writtenTurn(draft, 'keypad', keypadMessage(digits), true), speechEndMs: keyedMs });
+}
+
+/** A typed message (supplement 5). */
+export function onMessage(draft: Draft, text: string, wantsAudio: boolean): void {
+  giveTurn(draft, writtenTurn(draft, 'typed', text, wantsAudio));
+}
+
+/** A turn that does not wait for an endpoint: it takes the floor, unless the agent may not be interrupted. */
+function giveTurn(draft: Draft, turn: Turn): void {
+  if (isInterruptible(draft)) cut(draft, turn.source);
+  yieldToCaller(draft);
+  const { phase } = draft;
+  switch (phase.is) {
+    case 'listening':
+      takeTurn(draft, turn);
+      return;
+    case 'clearing':
+      draft.phase = { ...phase, next: phase.next ? mergedTurn(phase.next, turn) : turn };
+      return;
+    case 'answering':
+    case 'paused':
+      if (phase.answer && isUnnoticed(phase.answer) && phase.answer.turn.source !== 'event') replaceTurn(draft, phase.answer.turn, turn);
+      else draft.waiting = [...draft.waiting, turn];
+      promiseWord(draft, turn);
+      if (draft.phase.is === 'paused') resume(draft);
+      return;
+    case 'connecting':
+    case 'speaking':
+      draft.waiting = [...draft.waiting, turn];
+      return;
+    case 'taken':
+      overhear(draft, turn);
+      return;
+    case 'menu':
+    case 'voicemail':
+    case 'transferring':
+    case 'joined':
+    case 'ending':
+    case 'ended':
+      return;
+    default:
+      phase satisfies never;
+  }
+}
+
+/** Nothing of the answer was noticed: one answer to both. */
+function replaceTurn(draft: Draft, before: Turn, turn: Turn): void {
+  const { phase } = draft;
+  if (!('answer' in phase) || !phase.answer) return;
+  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'falseInterruption' });
+  takeTurn(draft, mergedTurn(before, turn));
+}
+
+/** The stop button: the agent falls silent and listens. */
+export function onInterrupted(draft: Draft): void {
+  forgetQuiet(draft);
+  if (isInterruptible(draft)) cut(draft, 'user_interrupt');
+  const { phase } = draft;
+  if ((phase.is !== 'answering' && phase.is !== 'paused') || !phase.answer) return;
+  explain(draft, { about: 'interruption', rule: 'user_interrupt', anchorMs: draft.atMs, deadlineMs: draft.atMs });
+  emit(draft, { do: 'discard', replyId: phase.answer.generation.replyId }, { do: 'stopTimer', name: 'falseInterruption' });
+  closeAnswer(draft, phase.answer, true);
+  freeFloor(draft);
+}
+
+/** The caller hung up in the page. */
+export function onHungUp(draft: Draft): void {
+  beginEnding(draft, 'user_hangup', null);
+}
+
+function isInterruptible(draft: Draft): boolean {
+  const { phase } = draft;
+  return (phase.is === 'speaking' || phase.is === 'paused') && phase.utterance?.isInterruptible === true;
+}
+
+function writtenTurn(draft: Draft, source: 'typed' | 'keypad', text: string, wantsAudio: boolean): Turn {
+  draft.lastTurn += 1;
+  const { atMs } = draft;
+  const times = { startMs: atMs, speechEndMs: atMs, dueMs: atMs, committedMs: atMs };
+  return { turnId: draft.lastTurn, source, text, speech: null, ...times, rule: source, wantsAudio, fallback: null, isForSilence: false };
+}

@@ -1,0 +1,77 @@
+/** What the turn machine asks for: imperatives the turn loop carries out in order. All times are monotonic ms. */
+import type { AgentEvent } from '#config/session-events.ts';
+import type { EndReason, SessionItem, TurnLatency } from '#config/session-record.ts';
+import type { ChatMessage, ToolCall } from '../../llm/llm.ts';
+import type { TimerName } from './turn-inputs.ts';
+
+type WithoutTime<T> = T extends unknown ? Omit<T, 'created_at'> : never;
+
+/** A timeline entry whose time the loop turns into wall time. */
+export type TimelineItem = WithoutTime<SessionItem> & { readonly createdAtMs: number };
+
+/** A turn's waterfall whose anchor the loop turns into wall time. */
+export type TurnWaterfall = Omit<TurnLatency, 'speech_ended_at'> & { readonly speechEndMs: number };
+
+/** Why the machine did what it did: the rule, the moment it counts from, and the moment it decided for. */
+export interface Decision {
+  readonly about: 'endpoint' | 'interruption' | 'transcript' | 'speculation' | 'progress' | 'failure' | 'silence' | 'menu' | 'answering';
+  readonly rule: string;
+  readonly anchorMs: number;
+  readonly deadlineMs: number;
+  /** What could have been decided instead, and why it was not. */
+  readonly rejected?: readonly { readonly rule: string; readonly deadlineMs: number; readonly because: string }[];
+}
+
+/** One thing to do. */
+export type Effect =
+  /** Starts or moves a timer; it comes back as `timer.fired` at `atMs` or at once when that is past. */
+  | { readonly do: 'startTimer'; readonly name: TimerName; readonly atMs: number }
+  | { readonly do: 'stopTimer'; readonly name: TimerName }
+  | { readonly do: 'watchVoice'; readonly reachMs: number }
+  | { readonly do: 'openRecognizer' }
+  | { readonly do: 'closeRecognizer' }
+  | { readonly do: 'finalise' }
+  /** Synthesises a fixed text, unless it is only written to the client. Nothing of it is played, or shown, before `play`. */
+  | { readonly do: 'say'; readonly replyId: string; readonly text: string; readonly isSpoken: boolean }
+  /** Generates and synthesises a reply. Nothing of it is played before `play`. */
+  | {
+      readonly do: 'generate';
+      readonly replyId: string;
+      readonly turnId: number;
+      readonly messages: readonly ChatMessage[];
+      readonly isSpeculative: boolean;
+      /** False: the reply is only written to the client (supplement 5, `audio: false`). */
+      readonly isSpoken: boolean;
+    }
+  /** The speculative reply is the turn's reply. */
+  | { readonly do: 'commit'; readonly replyId: string }
+  | { readonly do: 'play'; readonly replyId: string }
+  /** Takes back `play`, while no audio of the reply exists. */
+  | { readonly do: 'hold'; readonly replyId: string }
+  /** Stops generation and synthesis of a reply that has not been played. */
+  | { readonly do: 'discard'; readonly replyId: string }
+  | { readonly do: 'pause' }
+  | { readonly do: 'resume' }
+  /** Stops generation, synthesis and playout of the reply being played; answered by `playout.cleared`. */
+  | { readonly do: 'clear'; readonly replyId: string }
+  | { readonly do: 'runTool'; readonly call: ToolCall }
+  /** Nobody waits for its result any more; `tool.finished` follows all the same. */
+  | { readonly do: 'cancelTool'; readonly callId: string }
+  /** Hands the caller to the destination of this index; `notes` are for the person called. Answered by `transfer.finished`. */
+  | { readonly do: 'transfer'; readonly destination: number; readonly notes: string }
+  /** The call ends while it is being transferred. */
+  | { readonly do: 'stopTransfer' }
+  /** A colleague has the call: they and the caller hear each other. */
+  | { readonly do: 'yield' }
+  /** The agent has the call again. */
+  | { readonly do: 'takeBack' }
+  /** Gives a dynamic variable its value; answered by `variables.changed`. */
+  | { readonly do: 'setVariable'; readonly name: string; readonly value: string }
+  /** Whoever was called is to be called no more. */
+  | { readonly do: 'optOut'; readonly by: 'voice' | 'key' }
+  | { readonly do: 'record'; readonly item: TimelineItem }
+  | { readonly do: 'event'; readonly event: AgentEvent }
+  | { readonly do: 'explain'; readonly decision: Decision }
+  | { readonly do: 'reportTurn'; readonly waterfall: TurnWaterfall }
+  /** The call is over. */
+  | { readonly do: 'hangUp'; readonly reason: EndReason };

@@ -1,0 +1,103 @@
+/**
+ * Everything that can happen to a call, as the turn machine is told it: facts in the past tense, each with the monotonic time it is handed in.
+ * This is also what the flight log keeps; a change of meaning needs a new `TURN_MACHINE_VERSION`.
+ */
+
+import type { EndReason } from '#config/session-record.ts';
+import type { Tone } from '#media/dsp/tone-detector.ts';
+import type { LegCloseReason } from '#media/leg/leg.ts';
+import type { ToolCall } from '../../llm/llm.ts';
+import type { VariableTexts } from './turn-config.ts';
+
+/** Names of the machine's timers; each exists at most once. */
+export type TimerName =
+  | 'judge'
+  | 'commit'
+  | 'speculate'
+  | 'talk'
+  | 'unheard'
+  | 'falseInterruption'
+  | 'hold'
+  | 'progress'
+  | 'idle'
+  | 'maxDuration'
+  | 'keypad'
+  | 'endCap'
+  | 'reopen'
+  | 'menu'
+  | 'screening';
+
+/** A fact without its time. */
+export type TurnFact =
+  /** The first leg is there but not connected: the greeting can be prepared. */
+  | { readonly type: 'call.started' }
+  | { readonly type: 'call.connected' }
+  /** The leg broke and another one may come; what was being played on it is told as `playout.cleared` next. */
+  | { readonly type: 'leg.lost' }
+  /** Another leg takes the place of the one that was lost; it is of use once `call.connected` says so. */
+  | { readonly type: 'leg.replaced' }
+  | { readonly type: 'leg.closed'; readonly reason: LegCloseReason }
+  | { readonly type: 'end.requested'; readonly reason: EndReason; readonly sayGoodbye: boolean }
+  | { readonly type: 'voice.started'; readonly speechStartMs: number }
+  | { readonly type: 'voice.reached'; readonly voicedMs: number }
+  | { readonly type: 'voice.stopped'; readonly speechEndMs: number; readonly voicedMs: number }
+  | { readonly type: 'transcript.interim'; readonly text: string }
+  | { readonly type: 'transcript.final'; readonly text: string }
+  | { readonly type: 'transcript.finalised' }
+  | { readonly type: 'recognizer.failed'; readonly isRetryable: boolean }
+  | { readonly type: 'reply.token'; readonly replyId: string }
+  /** A speakable piece was cut from the stream; `text` is what the caller would read. */
+  | { readonly type: 'reply.piece'; readonly replyId: string; readonly text: string }
+  | { readonly type: 'reply.tool_called'; readonly replyId: string; readonly call: ToolCall; readonly mode: ToolMode; readonly source: string }
+  /** The model has said all it wanted. */
+  | { readonly type: 'reply.generated'; readonly replyId: string }
+  /** The first audio of the reply exists. */
+  | { readonly type: 'reply.audible'; readonly replyId: string }
+  | {
+      readonly type: 'reply.failed';
+      readonly replyId: string;
+      readonly stage: 'model' | 'synthesis';
+      readonly message: string;
+      readonly status: number | null;
+      readonly isRetryable: boolean;
+    }
+  | { readonly type: 'playout.started'; readonly replyId: string; readonly wireMs: number }
+  | { readonly type: 'playout.progressed'; readonly replyId: string }
+  /** The reply has been played to its end. */
+  | { readonly type: 'playout.finished'; readonly replyId: string; readonly heard: string }
+  /** The reply was cut; `heard` are the words that had been played. */
+  | { readonly type: 'playout.cleared'; readonly replyId: string; readonly heard: string; readonly isExact: boolean }
+  | {
+      readonly type: 'tool.finished';
+      readonly callId: string;
+      readonly status: 'completed' | 'failed';
+      readonly output: string | null;
+      readonly outputTruncated: boolean;
+      readonly error: string | null;
+      readonly latencyMs: number;
+      readonly modelText: string;
+    }
+  /** The person called and the caller hear each other. */
+  | { readonly type: 'transfer.joined' }
+  /** Done: the caller is no longer ours, or the person has hung up. Otherwise the agent has the caller back, and `message` tells the model why. */
+  | { readonly type: 'transfer.finished'; readonly isDone: boolean; readonly message: string }
+  /** A colleague wants to talk with the caller in the agent's place. */
+  | { readonly type: 'colleague.took_over' }
+  | { readonly type: 'colleague.said'; readonly text: string }
+  | { readonly type: 'colleague.handed_back' }
+  | { readonly type: 'digit.pressed'; readonly digit: string }
+  /** A mailbox's beep or a fax machine, on the far end of an outbound call. */
+  | { readonly type: 'tone.heard'; readonly tone: Tone }
+  /** A variable was set: the texts that name it, rendered again. */
+  | ({ readonly type: 'variables.changed' } & VariableTexts)
+  | { readonly type: 'user.message'; readonly text: string; readonly wantsAudio: boolean }
+  | { readonly type: 'user.active' }
+  | { readonly type: 'user.interrupted' }
+  | { readonly type: 'user.hung_up' }
+  | { readonly type: 'timer.fired'; readonly name: TimerName };
+
+/** How a tool call holds the reply (S§2.2 execution_mode). */
+export type ToolMode = 'blocking' | 'fire_and_forget' | 'background' | 'hang_up' | 'transfer' | 'unknown';
+
+/** One input of the machine. `atMs` never goes back. */
+export type TurnInput = TurnFact & { readonly atMs: number };

@@ -1,0 +1,109 @@
+/** The jobs of one worker: slots reserved by accepted offers, the plans that come for them, and the calls they became. Pure bookkeeping; no I/O. */
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock, Timer } from '#config/clock.ts';
+import type { JobKind } from '#config/worker-link.ts';
+import type { Call } from '../calls/call.ts';
+
+/** Thrown to whoever waits for the plan of a job that is not coming. */
+export class JobWithdrawn extends Error {}
+
+/** An accepted offer waits this long for its plan; the init webhook has at most 8 s (supplement 2.3). */
+const PLAN_MS = 20_000;
+
+/** One accepted job. */
+export interface Job {
+  readonly sessionId: string;
+  readonly epoch: number;
+  readonly kind: JobKind;
+  readonly sipCallId: string | null;
+  /** Rejects with `JobWithdrawn` when the job is not coming. */
+  readonly plan: Promise<CallPlan>;
+  call: Call | null;
+}
+
+interface Entry extends Job {
+  /** Its INVITE has come: another one with the same Call-ID is not this call. */
+  hasInvite: boolean;
+  settlePlan: { resolve(plan: CallPlan): void; reject(error: Error): void };
+  timer: Timer;
+}
+
+/** Jobs by session and epoch, and by the Call-ID of the INVITE that belongs to them. */
+export class JobTable {
+  readonly #clock: Clock;
+  readonly #jobs = new Map<string, Entry>();
+  readonly #idleWaiters: (() => void)[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#jobs.size;
+  }
+
+  /** Reserves a slot; null when the job is already here. */
+  reserve(offer: { readonly sessionId: string; readonly epoch: number; readonly kind: Job['kind']; readonly sipCallId: string | null }): Job | null {
+    const key = keyOf(offer.sessionId, offer.epoch);
+    if (this.#jobs.has(key)) return null;
+    const { promise, resolve, reject } = Promise.withResolvers<CallPlan>();
+    // Nobody may be waiting yet when the job is withdrawn.
+    promise.catch(() => undefined);
+    const timer = this.#clock.after(PLAN_MS, () => this.remove(offer.sessionId, offer.epoch));
+    const entry: Entry = { ...offer, plan: promise, call: null, hasInvite: false, settlePlan: { resolve, reject }, timer };
+    this.#jobs.set(key, entry);
+    return entry;
+  }
+
+  /** Hands a plan to its job; null when the job is not here. */
+  assign(sessionId: string, epoch: number, plan: CallPlan): Job | null {
+    const entry = this.#jobs.get(keyOf(sessionId, epoch));
+    if (!entry) return null;
+    entry.timer.cancel();
+    entry.settlePlan.resolve(plan);
+    return entry;
+  }
+
+  /** The job's plan has come by other means (analysis): it no longer expires. */
+  keep(sessionId: string, epoch: number): void {
+    this.#jobs.get(keyOf(sessionId, epoch))?.timer.cancel();
+  }
+
+  get(sessionId: string, epoch: number): Job | null {
+    return this.#jobs.get(keyOf(sessionId, epoch)) ?? null;
+  }
+
+  /** The job an INVITE belongs to, handed out once. */
+  takeSipCall(sipCallId: string): Job | null {
+    for (const job of this.#jobs.values()) {
+      if (job.sipCallId !== sipCallId || job.hasInvite) continue;
+      job.hasInvite = true;
+      return job;
+    }
+    return null;
+  }
+
+  all(): readonly Job[] {
+    return [...this.#jobs.values()];
+  }
+
+  /** Frees the slot. */
+  remove(sessionId: string, epoch: number): void {
+    const key = keyOf(sessionId, epoch);
+    const entry = this.#jobs.get(key);
+    if (!entry) return;
+    this.#jobs.delete(key);
+    entry.timer.cancel();
+    entry.settlePlan.reject(new JobWithdrawn('the job was withdrawn'));
+    if (this.#jobs.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
+  /** Resolves as soon as no job is left. */
+  idle(): Promise<void> {
+    return this.#jobs.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+}
+
+function keyOf(sessionId: string, epoch: number): string {
+  return `${sessionId}:${epoch}`;
+}

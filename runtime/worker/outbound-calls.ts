@@ -1,0 +1,70 @@
+/** A job whose plan dials: the call is made ready while it rings, joined to the leg of whoever answers, and ended when nobody does. */
+import type { CallPlan } from '#config/call-plan.ts';
+import { EgressRefused } from '#config/egress.ts';
+import type { Logger } from '#config/log.ts';
+import type { DialStatus } from '#config/session-record.ts';
+import { dialOutboundCall, type OutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
+import { dialogReport } from '../calls/dialog-report.ts';
+import type { Job } from './job-table.ts';
+import type { Worker } from './worker.ts';
+
+/** What placing a call needs. */
+export interface OutboundJobDeps extends OutboundCallDeps {
+  readonly worker: Worker;
+  readonly logger: Logger;
+}
+
+type Transport = Extract<CallPlan['transport'], { type: 'sip_outbound' }>;
+
+/** Dials for a job; never rejects. A call ended while it rings is given up. */
+export async function dialJob(deps: OutboundJobDeps, job: Job, plan: CallPlan, transport: Transport): Promise<void> {
+  const { worker, logger } = deps;
+  try {
+    // The greeting is made while it rings.
+    worker.startCall(job, plan);
+  } catch (error) {
+    logger.error({ err: error, sessionId: job.sessionId }, 'outbound call could not be started');
+    reportDial(deps, job, 'failed', null);
+    worker.reportEnd(job, 'dial_failed');
+    return;
+  }
+  const over = new AbortController();
+  job.call?.ended.catch(() => undefined).finally(() => over.abort());
+  settle(deps, job, await dialOutboundCall(deps, requestOf(plan, transport), over.signal));
+}
+
+function requestOf(plan: CallPlan, transport: Transport) {
+  const { to_uri, guard, from_number, headers, username, password, ring_seconds } = transport;
+  return {
+    toUri: to_uri,
+    guard,
+    fromNumber: from_number,
+    headers,
+    credentials: username === null || password === null ? null : { username, password },
+    recording: plan.record_audio ? { firstSegment: 0 } : null,
+    ringMs: ring_seconds * 1000,
+  };
+}
+
+function settle(deps: OutboundJobDeps, job: Job, result: OutboundCall): void {
+  const { worker, logger } = deps;
+  switch (result.outcome) {
+    case 'answered':
+      reportDial(deps, job, 'answered', result.dialog.sipCallId);
+      worker.report(job, { type: 'dialog', ...dialogReport(result.dialog) });
+      job.call?.attach(result.leg, result);
+      return;
+    case 'cancelled':
+      return;
+    default:
+      if (result.error instanceof EgressRefused)
+        logger.warn({ reason: result.error.reason, sessionId: job.sessionId }, 'a host that may not be dialled (EGRESS_ALLOW)');
+      else logger.info({ err: result.error, sessionId: job.sessionId, dialStatus: result.outcome }, 'not answered');
+      reportDial(deps, job, result.outcome, null);
+      job.call?.end('dial_failed');
+  }
+}
+
+function reportDial({ worker, clock }: OutboundJobDeps, job: Job, dialStatus: DialStatus, sipCallId: string | null): void {
+  worker.report(job, { type: 'dial', dial_status: dialStatus, at: new Date(clock.wallTime()).toISOString(), sip_call_id: sipCallId });
+}

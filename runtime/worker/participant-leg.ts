@@ -1,0 +1,20 @@
+/** Opens the leg of a colleague who comes into a call: their voice is recorded while they talk with the caller. */
+import type { ParticipantConnection } from '#config/worker-link.ts';
+import type { Leg } from '#media/leg/leg.ts';
+import type { MediaHost } from '#media/leg/media-host.ts';
+
+/** Connects them; `sdp` answers an offer. Throws `Fault('sdp_unusable')` and `Fault('gateway_unreachable')`. */
+export async function openParticipantLeg(
+  media: Pick<MediaHost, 'openWebrtcLeg' | 'openLivekitLeg'>,
+  connection: ParticipantConnection,
+  isRecorded: boolean,
+): Promise<{ readonly leg: Leg; readonly sdp: string | null }> {
+  const recording = isRecorded ? { firstSegment: 0, of: 'human' as const } : null;
+  if (connection.type === 'webrtc') {
+    const { leg, answerSdp } = await media.openWebrtcLeg({ offerSdp: connection.sdp, recording });
+    return { leg, sdp: answerSdp };
+  }
+  const { url, token, identity: callerIdentity } = connection;
+  const { leg } = await media.openLivekitLeg({ url, token, callerIdentity, recording });
+  return { leg, sdp: null };
+}

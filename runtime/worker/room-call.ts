@@ -1,0 +1,43 @@
+/** Brings the agent of a call into its LiveKit room, when the session begins and again when the connection broke for good. */
+import type { CallPlan } from '#config/call-plan.ts';
+import type { Clock } from '#config/clock.ts';
+import type { Logger } from '#config/log.ts';
+import type { MediaHost } from '#media/leg/media-host.ts';
+import type { Call } from '../calls/call.ts';
+
+/** A caller waits 15 s for the agent (supplement 5, `connection_failed`). */
+const JOIN_WITHIN_MS = 15_000;
+const RETRY_MS = 1_000;
+
+/** What joining a room takes. */
+export interface RoomCallDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly media: Pick<MediaHost, 'openLivekitLeg'>;
+}
+
+/** Joins, trying again for a while; false when the room could not be joined. A call that ended meanwhile leaves it at once. */
+export async function joinRoom(deps: RoomCallDeps, call: Pick<Call, 'attach' | 'ended'>, plan: CallPlan): Promise<boolean> {
+  const { transport } = plan;
+  if (transport.type !== 'livekit') return false;
+  const { clock, logger, media } = deps;
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  call.ended.then(over, over);
+  const lastMs = clock.now() + JOIN_WITHIN_MS;
+  for (;;) {
+    try {
+      const { url, token, caller_identity: callerIdentity } = transport;
+      const { leg } = await media.openLivekitLeg({ url, token, callerIdentity, recording: plan.record_audio ? { firstSegment: 0 } : null });
+      call.attach(leg);
+      return true;
+    } catch (error) {
+      if (isOver) return true;
+      logger.warn({ err: error, sessionId: plan.session_id }, 'the room could not be joined');
+      if (clock.now() + RETRY_MS > lastMs) return false;
+      await clock.sleep(RETRY_MS);
+    }
+  }
+}
