@@ -14,7 +14,7 @@ import { type CoresTaken, watchCores } from './load-cpu.ts';
 import { type MachineStalls, watchStalls } from './machine-stalls.ts';
 import { HEARD_LINE } from './stand-ins.ts';
 
-/** `response_wait_ms` of the agent measured (quality.md §4). */
+/** `response_wait_ms` of the agent measured. */
 export const RESPONSE_WAIT_MS = 300;
 /** Voiced audio that interrupts at sensitivity `high` (design §5). */
 const BARGE_IN_WAIT_MS = 128;

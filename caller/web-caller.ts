@@ -1,5 +1,5 @@
 /**
- * A web caller: a real peer connection that is offered to a session of the product (running.md, "Direct WebRTC").
+ * A web caller: a real peer connection that is offered to a session of the product.
  * Its media is encrypted, so there is no capture to read: times are those at which this process sent and heard 10 ms blocks.
  */
 import { createRequire } from 'node:module';

@@ -1,6 +1,6 @@
 /**
- * How a draft configuration is changed (S§4.6, supplement 2.3): the closed schema of a patch, made from the configuration's own schema, and the merge.
- * Objects merge deeply, lists and `variables.defaults` are replaced; null stands only where it is the field's own default (running.md, "Bodies").
+ * How a draft configuration is changed: the closed schema of a patch, made from the configuration's own schema, and the merge.
+ * Objects merge deeply, lists and `variables.defaults` are replaced; null stands only where it is the field's own default.
  * A patch may carry secrets; the merged configuration never does, only `has_secret`.
  */
 import { z } from 'zod';
@@ -24,7 +24,7 @@ const webhooksPatch = z.strictObject({
     .strictObject({ url: url.optional(), secret, has_secret: ignored, timeout_seconds: z.number().min(1).max(8).optional() })
     .nullable()
     .optional(),
-  /** A single object counts as a list of one; null empties the list (S§6.2). */
+  /** A single object counts as a list of one; null empties the list. */
   post_call: z
     .union([
       z
@@ -73,7 +73,7 @@ export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): 
   return {
     ...config,
     ...merged,
-    // A list of sources given without a word on `enabled` is meant to be used (supplement 2.3).
+    // A list of sources given without a word on `enabled` is meant to be used.
     knowledge_base: {
       ...merged.knowledge_base,
       ...(sources && sources.enabled === undefined && (sources.knowledge_source_ids?.length ?? 0) > 0 ? { enabled: true } : {}),

@@ -1,5 +1,5 @@
 /**
- * An agent's configuration (S§2.3, bounds of supplement 2.3): the schema of what is stored and read, and its defaults.
+ * An agent's configuration: the schema of what is stored and read, and its defaults.
  * The control plane patches and publishes it; a worker gets it frozen inside a call's plan.
  * Secrets (webhook signing keys, a custom model's key) are never part of it: they are kept beside it, encrypted, and read back as `has_secret`.
  */
@@ -10,7 +10,7 @@ import { LIMITS } from './limits.ts';
 const analysisName = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 const variableValue = z.union([z.string().max(LIMITS.variableChars), z.number(), z.boolean()]);
 
-/** Name of a dynamic variable (S§6.3). */
+/** Name of a dynamic variable. */
 export const variableName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]*$/, 'must match [A-Za-z][A-Za-z0-9_]*');
 
 /** Values of `{{placeholders}}`. */

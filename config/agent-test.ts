@@ -1,5 +1,5 @@
 /**
- * Agent tests (supplement 4.14): what a test says, what a worker is told to run, and what comes back.
+ * Agent tests: what a test says, what a worker is told to run, and what comes back.
  * The control plane stores and places them; a worker holds the text conversation and judges it.
  */
 import { z } from 'zod';

@@ -7,7 +7,7 @@ import { agentConfig, variables } from './agent-config.ts';
 
 export const CALL_PLAN_VERSION = 1;
 
-/** A tool as frozen at publication, its credential headers filled in (S§2.2). */
+/** A tool as frozen at publication, its credential headers filled in. */
 export const plannedTool = z.object({
   tool_id: z.string(),
   /** Model-facing function name. */
@@ -28,7 +28,7 @@ export const plannedTool = z.object({
 });
 export type PlannedTool = z.infer<typeof plannedTool>;
 
-/** `system.*` variables (supplement 4.3), without their prefix. */
+/** `system.*` variables, without their prefix. */
 export const systemVariables = z.object({
   channel: z.enum(['phone_inbound', 'phone_outbound', 'web_voice']),
   timezone: z.string(),
@@ -74,7 +74,7 @@ export const callPlan = z.object({
   /** Request or init-webhook values over the agent's defaults. */
   variables,
   system_variables: systemVariables,
-  /** An override of the first message is spoken verbatim whatever the mode (supplement 4.1). */
+  /** An override of the first message is spoken verbatim whatever the mode. */
   first_message_override: z.string().nullable(),
   tools: z.array(plannedTool),
   knowledge: z.array(z.object({ knowledge_source_id: z.string(), name: z.string(), content: z.string() })),

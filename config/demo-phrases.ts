@@ -26,5 +26,5 @@ export const DEMO_PHRASES = {
 /** An intent of the demo's model. */
 export type DemoIntent = keyof typeof DEMO_PHRASES;
 
-/** Every phrase, as the demo agent's `asr.keyterms`; at most 50 (supplement 2.3). */
+/** Every phrase, as the demo agent's `asr.keyterms`; at most 50. */
 export const DEMO_KEYTERMS: readonly string[] = Object.values(DEMO_PHRASES).flat();

@@ -1,5 +1,5 @@
 /**
- * The one guard of everything a tenant can make us connect to: webhooks, tools, custom models (S§4.2, S§6.2, design.md §7).
+ * The one guard of everything a tenant can make us connect to: webhooks, tools, custom models.
  * A URL is checked as text, its host resolved, every address checked, and the connection pinned to a checked address:
  * the check is part of opening the connection, so a name that changes its mind between check and use changes nothing.
  */

@@ -1,5 +1,5 @@
 /**
- * The program's settings: one zod schema for the whole environment (running.md, "Environment").
+ * The program's settings: one zod schema for the whole environment.
  * `main.ts` reads the environment once; every other file is handed the settings it needs.
  * A malformed value stops the start with one line per problem; no value is ever echoed, as any of them may be a secret.
  */
@@ -252,7 +252,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 const INTERNAL = new Set(['INTERNAL_PORT', 'WORKER_INSTANCE', 'SUPERVISOR_RUN', 'WORKER_KINDS']);
 
-/** Names of every setting a person can give, in the order of running.md; the README's table is checked against it. */
+/** Names of every setting a person can give, in the order of docs/settings.md; that table is checked against it. */
 export const SETTING_NAMES = Object.keys(environmentSchema.shape).filter((name) => !INTERNAL.has(name));
 
 /** Base of links: `PUBLIC_URL`, or the address the HTTP server is bound to. */
@@ -274,7 +274,7 @@ export function vendorAccess(
   return { apiKey: settings[`${prefix}_API_KEY`], baseUrl: settings[`${prefix}_BASE_URL`] };
 }
 
-/** True when a key or a base address of this vendor is set: with a base address the key may be absent (running.md "Providers"). */
+/** True when a key or a base address of this vendor is set: with a base address the key may be absent. */
 export function isVendorConfigured(settings: VendorSettings, vendor: Vendor): boolean {
   const access = vendorAccess(settings, vendor);
   return access.apiKey !== undefined || access.baseUrl !== undefined;

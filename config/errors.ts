@@ -1,7 +1,7 @@
 /**
  * The one table of faults: code → HTTP status, message, machine-readable reason and SIP status.
  * `throw fault('agent_not_published')` is how anything reports a problem to a caller; any other throw is a programming error.
- * Statuses and messages: S§7; reasons: supplement 4.5.
+ * Statuses, messages and reasons are part of the API and do not change.
  */
 
 interface FaultEntry {
@@ -96,7 +96,7 @@ const FAULTS = {
   too_large: { status: 413, message: 'Request body is too large' },
   // 415
   media_type: { status: 415, message: 'The Content-Type cannot be read here; send {types}' },
-  // 422 with a reason (supplement 4.5)
+  // 422 with a reason
   number_provider_unsupported: { status: 422, message: 'This number cannot place calls', reason: 'number_provider_unsupported' },
   number_termination_missing: {
     status: 422,

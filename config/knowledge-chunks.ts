@@ -1,5 +1,5 @@
 /**
- * Cuts the text of a knowledge source into the pieces that are counted, searched and put before the model (supplement 2.7).
+ * Cuts the text of a knowledge source into the pieces that are counted, searched and put before the model.
  * Pure and linear in the text's length; shared, so that what the API counts is what a call searches.
  */
 

@@ -1,4 +1,4 @@
-/** The languages an agent can speak (supplement 2.3, the 52 codes). */
+/** The languages an agent can speak (the 52 codes). */
 
 export const SPEAKING_LANGUAGES = [
   'en',

@@ -1,7 +1,6 @@
-/** Every number of the specification's section 8 and the bounds decided in running.md and the supplement, each with its source. */
+/** Every limit of the product that is no setting. */
 
 export const LIMITS = {
-  /** S§8 */
   toolNameChars: 120,
   toolDescriptionChars: 2_000,
   argumentNameChars: 64,
@@ -27,19 +26,15 @@ export const LIMITS = {
   renderedChars: 1_048_576,
   /** chosen here: rows a list counts for its total */
   countedRows: 100_000,
-  /** supplement 2.3: raw cap of the system prompt */
+  /** Raw cap of the system prompt */
   systemPromptChars: 100_000,
-  /** running.md "Bodies" */
   uploadBytes: 1_048_576,
-  /** supplement 2.1 */
   agentNameChars: 120,
   agentDescriptionChars: 2_000,
   allowedOrigins: 20,
-  /** supplement 4.1 */
   sessionNameChars: 128,
   endUserIdChars: 256,
   llmExtraBodyBytes: 16 * 1024,
-  /** supplement 8 */
   metadataBytes: 16 * 1024,
   /** chosen here: levels of free JSON such as metadata */
   jsonDepth: 100,
@@ -51,11 +46,10 @@ export const LIMITS = {
   modelRefusalBytes: 64 * 1024,
   modelToolCalls: 64,
   modelToolChars: 64 * 1024,
-  /** supplement 2.5: stored tool output */
+  /** Stored tool output */
   toolOutputBytes: 256 * 1024,
-  /** supplement 5: tool values on the data channel */
+  /** Tool values on the data channel */
   toolEventBytes: 4 * 1024,
-  /** supplement 2.7 */
   knowledgeSources: 100,
   knowledgeInlineBytes: 8 * 1024,
   /** chosen here: as for agents */
@@ -63,7 +57,6 @@ export const LIMITS = {
   knowledgeDescriptionChars: 2_000,
   /** chosen here: a plan is one frame of the worker link, and JSON at most doubles a text */
   planKnowledgeBytes: 24 * 1024 * 1024,
-  /** supplement 4.14; runs of a batch chosen here */
   testAgents: 100,
   testRunsPerBatch: 200,
   /** chosen here: regular expressions of one test */
@@ -79,23 +72,20 @@ export const LIMITS = {
   disclosureChars: 1_000,
   optOutPhrases: 20,
   optOutPhraseChars: 80,
-  /** supplement 2.6, lifetime chosen here */
   recordingUrlSeconds: 900,
   /** chosen here: text of one synthesis request */
   spokenChars: 100_000,
-  /** supplement 4.9 */
   pronunciationItems: 5_000,
   pronunciationKeyChars: 256,
   pronunciationValueChars: 1_024,
   pronunciationDictionaries: 3,
-  /** supplement 4.11; the pro model's bytes chosen here, as on the compatible surfaces (supplement 4.13) */
+  /** The pro model takes as many bytes as on the compatible surfaces. */
   transcribeBytes: 50 * 1_048_576,
   transcribeProBytes: 100 * 1_048_576,
   transcribeMinutes: 60,
   transcribeSeconds: 0.08,
   /** chosen here: room for inline references */
   synthesisBodyBytes: 32 * 1_048_576,
-  /** supplement 4.13 */
   compatSpeechBodyBytes: 32 * 1_048_576,
   compatVendorBodyBytes: 140 * 1_048_576,
   compatAudioBytes: 100 * 1_048_576,
@@ -104,13 +94,12 @@ export const LIMITS = {
   compatPendingItems: 1_024,
   compatConnectionMs: 3_600_000,
   firstByteMs: 300_000,
-  /** supplement 8: requests in progress, by what was ever paid (micro-dollars, below which the row holds) */
+  /** Requests in progress, by what was ever paid (micro-dollars, below which the row holds) */
   speechConcurrency: [
     { belowMicros: 100_000_000, requests: 5 },
     { belowMicros: 1_000_000_000, requests: 15 },
     { belowMicros: Number.POSITIVE_INFINITY, requests: 50 },
   ],
-  /** supplement 4.12; sizes chosen here */
   voiceSamples: 20,
   voiceSampleBytes: 20 * 1_048_576,
   voiceTitleChars: 120,
@@ -122,7 +111,6 @@ export const LIMITS = {
   sipUnsentBytes: 1_048_576,
   /** chosen here: one conversation must not ring half a town at the operator's cost */
   transfersPerCall: 5,
-  /** supplement 0.1 */
   pageSizeDefault: 30,
   pageSizeMax: 100,
 } as const;

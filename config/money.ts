@@ -1,4 +1,4 @@
-/** Money: integer micro-dollars inside (below 2^53), decimal strings at the border; never floating point (running.md, "Money"). */
+/** Money: integer micro-dollars inside (below 2^53), decimal strings at the border; never floating point. */
 
 /** Micro-dollars in one dollar. */
 export const MICROS = 1_000_000;

@@ -1,4 +1,4 @@
-/** `{{placeholders}}` in configured texts: how they are filled in, and which ones of the platform's own exist (supplement 4.3). */
+/** `{{placeholders}}` in configured texts: how they are filled in, and which ones of the platform's own exist. */
 import { systemVariables } from './call-plan.ts';
 import { LIMITS } from './limits.ts';
 

@@ -1,6 +1,6 @@
 /**
  * What a deployment offers to agents: language models, recognition models and voices, and which of each a new agent starts with
- * (`GET /v1/agent/models`; running.md "Agents" and "Providers").
+ * (`GET /v1/agent/models`).
  */
 import { isVendorConfigured, type Settings, type Vendor, vendorAccess } from './env.ts';
 import { DEMO_MODEL_ID, isModelAllowed, LANGUAGE_MODELS, type LanguageVendor, vendorOfModel } from './language-models.ts';

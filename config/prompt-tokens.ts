@@ -1,4 +1,4 @@
-/** Length of a system prompt in tokens of the `o200k_base` tokenizer (supplement 2.3). */
+/** Length of a system prompt in tokens of the `o200k_base` tokenizer. */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from './limits.ts';
 

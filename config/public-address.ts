@@ -35,7 +35,7 @@ export function isLoopback(address: string): boolean {
   return isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback';
 }
 
-/** Reads `EGRESS_ALLOW` (running.md): names, addresses and CIDRs, each with an optional `:port`; IPv6 with a port stands in brackets. */
+/** Reads `EGRESS_ALLOW`: names, addresses and CIDRs, each with an optional `:port`; IPv6 with a port stands in brackets. */
 export function parseAllowList(entries: readonly string[]): AllowList {
   const allowances = entries.map(parseAllowance);
   return {

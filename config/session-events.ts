@@ -1,5 +1,5 @@
 /**
- * The messages between an agent and a web client (supplement 5), on LiveKit data topics or the direct connection's `events` channel.
+ * The messages between an agent and a web client, on LiveKit data topics or the direct connection's `events` channel.
  * Malformed messages and unknown types are ignored both ways; evolution is additive.
  */
 import { z } from 'zod';

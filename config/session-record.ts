@@ -1,4 +1,4 @@
-/** What a session's timeline and measurements are made of: the shapes a worker reports and the sessions API returns (supplement 2.5). */
+/** What a session's timeline and measurements are made of: the shapes a worker reports and the sessions API returns. */
 import { z } from 'zod';
 
 const at = z.iso.datetime();
@@ -40,7 +40,7 @@ export const sessionItem = z.discriminatedUnion('type', [
     turn_id: z.number().int().nullable(),
     created_at: at,
   }),
-  /** What was looked up in the agent's knowledge for a turn (supplement 2.7); no passages when nothing fitted. */
+  /** What was looked up in the agent's knowledge for a turn; no passages when nothing fitted. */
   z.object({
     type: z.literal('knowledge_retrieval'),
     query: z.string(),
@@ -155,7 +155,7 @@ export interface ModelUsage {
   readonly discarded_output_tokens: number;
 }
 
-/** Why a session ended (S§6.1, supplement 3). */
+/** Why a session ended. */
 export const endReason = z.enum([
   'user_hangup',
   'agent_hangup',
@@ -176,7 +176,7 @@ export const sessionStatus = z.enum(['pending', 'active', 'completed', 'failed',
 export const dialStatus = z.enum(['answered', 'busy', 'no_answer', 'failed']);
 export type DialStatus = z.infer<typeof dialStatus>;
 
-/** The result of post-call analysis (S§2.6), without `finished_at`, which the control plane sets. */
+/** The result of post-call analysis, without `finished_at`, which the control plane sets. */
 export const analysisResult = z.object({
   status: z.enum(['completed', 'skipped', 'error']),
   summary: z.string().nullable(),

@@ -1,5 +1,5 @@
 /**
- * The request of a webhook tool: placeholders in its URL, headers and body (S§2.2 "Templating rules", running.md "Tools"). Used by calls and by the test route.
+ * The request of a webhook tool: placeholders in its URL, headers and body. Used by calls and by the test route.
  * One pass: substituted text is never scanned again. A session variable wins over an argument of the same name; a missing value is empty.
  */
 import type { PlannedTool } from './call-plan.ts';
@@ -45,7 +45,7 @@ function renderPlain(template: string, values: TemplateValues): string {
   return fillPlaceholders(template, ({ name }) => lookUp(name, values));
 }
 
-/** Inserts values percent-encoded (supplement 2.2: `+` becomes `%2B`, `/` becomes `%2F`). */
+/** Inserts values percent-encoded (`+` becomes `%2B`, `/` becomes `%2F`). */
 function renderUrl(template: string, values: TemplateValues): string {
   return fillPlaceholders(template, ({ name }) => encodeURIComponent(lookUp(name, values).toWellFormed()));
 }

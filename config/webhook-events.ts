@@ -1,10 +1,10 @@
-/** What is posted to tenants' endpoints (S§2.5, S§6, supplement 6). Payloads are additive; receivers ignore what they do not know. */
+/** What is posted to tenants' endpoints. Payloads are additive; receivers ignore what they do not know. */
 import { z } from 'zod';
 import { analysisResult, dialStatus, endReason } from './session-record.ts';
 
 const at = z.iso.datetime();
 
-/** The session in every payload (S§2.5). Numbers and Call-ID are empty on web sessions; person-centric on outbound calls. */
+/** The session in every payload. Numbers and Call-ID are empty on web sessions; person-centric on outbound calls. */
 const webhookSession = z.object({
   id: z.string(),
   agent_id: z.string(),
@@ -30,11 +30,11 @@ const webhookSession = z.object({
 });
 export type WebhookSession = z.infer<typeof webhookSession>;
 
-/** The analysis in `call.analyzed` (S§2.6). */
+/** The analysis in `call.analyzed`. */
 const webhookAnalysis = analysisResult.extend({ finished_at: at });
 export type WebhookAnalysis = z.infer<typeof webhookAnalysis>;
 
-/** An event about a call (S§6.1). */
+/** An event about a call. */
 export const webhookEvent = z.discriminatedUnion('event', [
   z.object({
     event: z.literal('phone_call.dial_finished'),
@@ -47,7 +47,7 @@ export const webhookEvent = z.discriminatedUnion('event', [
 ]);
 export type WebhookEvent = z.infer<typeof webhookEvent>;
 
-/** What the init webhook is asked with (S§6.3). */
+/** What the init webhook is asked with. */
 export interface InboundCallEvent {
   readonly event: 'call.inbound';
   readonly call: {
@@ -61,5 +61,5 @@ export interface InboundCallEvent {
   };
 }
 
-/** Name of the signature's header (running.md, "Names"). */
+/** Name of the signature's header. */
 export const SIGNATURE_HEADER = 'X-Service-Webhook-Signature';

@@ -145,7 +145,7 @@ export const analysisJob = z.object({
 });
 export type AnalysisJob = z.output<typeof analysisJob>;
 
-/** What the successor of a dead worker is told of a call it takes over (design.md §2). */
+/** What the successor of a dead worker is told of a call it takes over. */
 export const handover = z.object({
   /** The timeline so far, with what had been heard of the reply that was broken off. */
   items: z.array(sessionItem),

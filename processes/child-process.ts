@@ -22,7 +22,7 @@ export interface ManagedProcess {
 }
 
 const ALIVE_MS = 500;
-/** A terminal sends Ctrl-C to the whole group and people press it twice: a repeat this soon is the same signal (running.md, "Stopping"). */
+/** A terminal sends Ctrl-C to the whole group and people press it twice: a repeat this soon is the same signal. */
 export const SAME_SIGNAL_MS = 2_000;
 
 /** Runs one part until it is stopped; never returns. `start` is handed what it tells with what the process is doing. */

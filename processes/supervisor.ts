@@ -35,7 +35,7 @@ export interface WorkerDeath {
   readonly stoodIn: string | null;
 }
 
-/** A process standing still this long is killed; design.md §2. Time in which the machine did not let it run does not count. */
+/** A process standing still this long is killed. Time in which the machine did not let it run does not count. */
 const HANG_MS = 2_000;
 /** A supervisor that was itself late by this much judges nobody in that round. */
 const OWN_LATENESS_MS = 300;

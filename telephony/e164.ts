@@ -1,4 +1,4 @@
-/** Phone numbers as E.164 writes them: syntax, country, and the ranges that cost a caller more. A numbering plan is never consulted (running.md, "Money"). */
+/** Phone numbers as E.164 writes them: syntax, country, and the ranges that cost a caller more. A numbering plan is never consulted. */
 
 /** True for `+` and 2 to 15 digits, the first not 0 (ITU-T E.164 §6). */
 export function isE164(text: string): boolean {
@@ -72,7 +72,7 @@ export function isPremium(number: string): boolean {
   return PREMIUM.test(number);
 }
 
-/** A Japanese number as it is dialled from abroad: callers often leave the trunk zero after the country code (supplement 4.5). */
+/** A Japanese number as it is dialled from abroad: callers often leave the trunk zero after the country code. */
 export function withoutTrunkZero(number: string): string {
   return number.replace(/^\+810/, '+81');
 }

@@ -1,5 +1,5 @@
 /**
- * The worker's side of an outbound phone call (running.md "Phone calls"): an INVITE with our offer, ringing until somebody answers or the time is over, a leg out of the answered dialog.
+ * The worker's side of an outbound phone call: an INVITE with our offer, ringing until somebody answers or the time is over, a leg out of the answered dialog.
  * Early media is taken as it is offered (announcements, ringing of the far network), and never recorded: nobody has answered.
  */
 import { isIP } from 'node:net';
@@ -181,7 +181,7 @@ export async function remoteOf(dialog: SipDialog, local: LocalAudio, early: Earl
   }
 }
 
-/** What a refusal says about the one called (running.md "Phone calls"). */
+/** What a refusal says about the one called. */
 function outcomeOf(status: number): 'busy' | 'no_answer' | 'failed' {
   if (status === 486 || status === 600) return 'busy';
   return status === 408 || status === 480 ? 'no_answer' : 'failed';

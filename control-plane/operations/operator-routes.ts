@@ -1,4 +1,4 @@
-/** The operator's routes (running.md): accounts, their keys, their credit. The root key only. */
+/** The operator's routes: accounts, their keys, their credit. The root key only. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { formatMoney, parseMoney } from '#config/money.ts';

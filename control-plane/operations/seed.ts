@@ -1,4 +1,4 @@
-/** What a deployment has from its first start on (running.md): the operator's account, a published public demo agent, and a test number it answers. Every start repeats it; what stands already stays. */
+/** What a deployment has from its first start on: the operator's account, a published public demo agent, and a test number it answers. Every start repeats it; what stands already stays. */
 import { DEMO_KEYTERMS } from '#config/demo-phrases.ts';
 import { DEMO_NUMBER } from '#telephony/carriers/test-catalogue.ts';
 import { postStartingCredit } from '../accounts/keys/accounts.ts';

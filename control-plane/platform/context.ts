@@ -25,7 +25,7 @@ import type { Database } from './store/database.ts';
 import type { Models } from './store/models.ts';
 import type { ReadMemories } from './store/read-memory.ts';
 
-/** Kinds of wallet entries (store.md). */
+/** Kinds of wallet entries. */
 export type LedgerKind = 'top_up' | 'hold' | 'settle' | 'refund' | 'void' | 'adjust';
 
 /** One entry of a user's ledger; amounts are integer micro-dollars. */
@@ -112,7 +112,7 @@ export interface Context {
   publicUrl(): string;
 }
 
-/** A new opaque id: 32 hexadecimal characters (supplement 2.0). */
+/** A new opaque id: 32 hexadecimal characters. */
 export function newId(): string {
   return randomBytes(16).toString('hex');
 }

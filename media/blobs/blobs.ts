@@ -1,4 +1,4 @@
-/** Where recordings and uploaded samples lie (`BLOBS_URL`, running.md): a directory, or an S3 bucket. */
+/** Where recordings and uploaded samples lie (`BLOBS_URL`): a directory, or an S3 bucket. */
 import { fileURLToPath } from 'node:url';
 import type { Blobs } from './blob-store.ts';
 import { createDirectoryBlobs } from './directory-blobs.ts';

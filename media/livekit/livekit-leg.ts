@@ -1,6 +1,6 @@
 /**
  * One caller in a LiveKit room as a leg: the agent's participant joins with its own token, publishes one track, subscribes to the caller's voice
- * and speaks the data topics, text streams and attribute of supplement 5. The only file that knows the native LiveKit library,
+ * and speaks the data topics, text streams and attribute of Parley's rooms (docs/livekit.md). The only file that knows the native LiveKit library,
  * which it loads with the first room.
  */
 import type {

@@ -1,5 +1,5 @@
 /**
- * How the messages of a web session travel in a LiveKit room (supplement 5): the agent's state as a participant attribute, transcripts as text streams,
+ * How the messages of a web session travel in a LiveKit room: the agent's state as a participant attribute, transcripts as text streams,
  * everything else on a reliable data topic. Pure: it says what is to be sent, the leg sends it.
  */
 import type { AgentEvent } from '#config/session-events.ts';

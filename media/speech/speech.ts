@@ -27,7 +27,7 @@ export interface RecognitionOptions {
   /** ISO 639-1 code of the expected language. */
   readonly language: string;
   readonly multilingual: boolean;
-  /** Words and phrases likely to be said (S§2.3 asr.keyterms). */
+  /** Words and phrases likely to be said (`asr.keyterms`). */
   readonly keyterms: readonly string[];
   /** Longest wait for an utterance's text, ms, where nobody is on the line; absent, the engine's own for live calls. */
   readonly deadlineMs?: number;
@@ -94,7 +94,7 @@ export interface RecordedSpeech {
   readonly language: string | null;
 }
 
-/** How something may be said, where a voice can (S§2.3 voice.expressive). */
+/** How something may be said, where a voice can (`voice.expressive`). */
 export const EMOTIONS = ['happy', 'excited', 'calm', 'curious', 'surprised', 'sympathetic', 'apologetic', 'sad'] as const;
 export type Emotion = (typeof EMOTIONS)[number];
 

@@ -1,5 +1,5 @@
 /**
- * Runs one agent test as a text conversation (supplement 4.14) and says what it came to. A run that cannot be judged is an `error` with its cause;
+ * Runs one agent test as a text conversation and says what it came to. A run that cannot be judged is an `error` with its cause;
  * no verdict is ever made up.
  */
 import type { AgentConfig } from '#config/agent-config.ts';

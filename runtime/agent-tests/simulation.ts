@@ -1,4 +1,4 @@
-/** A simulated conversation (supplement 4.14): a model plays the caller until somebody hangs up or the turns are used, then everything is judged. */
+/** A simulated conversation: a model plays the caller until somebody hangs up or the turns are used, then everything is judged. */
 import type { AgentTestResult, Simulation, TestDefinition } from '#config/agent-test.ts';
 import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import { ask, type TestContext } from './ask.ts';

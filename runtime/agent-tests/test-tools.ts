@@ -1,6 +1,6 @@
 /**
- * The tools of a test's conversation (S§2.2 rule 6, supplement 2.2 and 4.14): answered from the test's mocks or the tool's own first one, or really called where the test says so.
- * Every webhook tool is blocking here (S§8). A call that nothing answers is a gap: the test cannot pass.
+ * The tools of a test's conversation: answered from the test's mocks or the tool's own first one, or really called where the test says so.
+ * Every webhook tool is blocking here. A call that nothing answers is a gap: the test cannot pass.
  */
 import { type AgentTestJob, type AgentTestResult, type ToolMock, type ToolMocks, toolMocks } from '#config/agent-test.ts';
 import type { PlannedTool } from '#config/call-plan.ts';

@@ -129,7 +129,7 @@ class ModelAgent implements TextAgent {
     return { text, calls, hasHungUp: farewell !== null, tookMs: tookMs ?? 0 };
   }
 
-  /** As in a call (supplement 4.8): the fixed words, or the model's own where it has said nothing yet. */
+  /** As in a call: the fixed words, or the model's own where it has said nothing yet. */
   #farewell(call: ToolCall, said: readonly string[]): string {
     const { hang_up_call_farewell_mode: mode, hang_up_call_farewell_message: message } = this.#context.plan.config.tools.system_tools;
     if (mode === 'fixed') return this.#render(message);
@@ -142,7 +142,7 @@ class ModelAgent implements TextAgent {
   }
 }
 
-/** Cues are for voices (supplement 2.3): nobody speaks here. */
+/** Cues are for voices: nobody speaks here. */
 function inWriting(plan: CallPlan): CallPlan {
   return { ...plan, config: { ...plan.config, voice: { ...plan.config.voice, expressive: false } } };
 }

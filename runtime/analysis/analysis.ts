@@ -1,5 +1,5 @@
 /**
- * Post-call analysis (S§2.6): a summary, the configured data fields and the criteria, asked of the call's own model in one JSON answer.
+ * Post-call analysis: a summary, the configured data fields and the criteria, asked of the call's own model in one JSON answer.
  * It never throws: what cannot be judged is `skipped`, what fails is `error` with its cause.
  */
 import { z } from 'zod';

@@ -93,7 +93,7 @@ export interface Call {
 const CLOSE_WITHIN_MS = 2_000;
 /** A browser that lost its connection may come back within this time. */
 const RECONNECT_WITHIN_MS = 15_000;
-/** A browser whose worker died may come to its successor within this time: a session that cannot be taken over ends within 20 s (running.md). */
+/** A browser whose worker died may come to its successor within this time: a session that cannot be taken over ends within 20 s. */
 const RETURN_WITHIN_MS = 10_000;
 
 /** Starts a call; it waits for its first leg. */

@@ -1,5 +1,5 @@
 /**
- * The private word with the person a caller is to be handed to (supplement 4.7, warm): briefed, asked, and heard. Their own words decide.
+ * The private word with the person a caller is to be handed to (warm): briefed, asked, and heard. Their own words decide.
  * What follows from what is a pure function; the class gives it a voice and ears on the consult leg.
  */
 import type { Clock, Timer } from '#config/clock.ts';

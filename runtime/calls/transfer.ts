@@ -1,5 +1,5 @@
 /**
- * Carries out one transfer (supplement 4.7). Cold: the carrier is asked to take the caller (REFER); where it will not, the worker dials and joins the two itself.
+ * Carries out one transfer. Cold: the carrier is asked to take the caller (REFER); where it will not, the worker dials and joins the two itself.
  * Warm: the person is called and briefed while the caller hears music, and joined when they agree. What it comes to is told as facts of the turn machine.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
@@ -63,7 +63,7 @@ export interface Transfer {
   press(digit: string): void;
 }
 
-/** How long the person called may let it ring (supplement 4.7). */
+/** How long the person called may let it ring. */
 const RING_MS = 30_000;
 const INTERNAL = 'The transfer failed because of an internal error.';
 

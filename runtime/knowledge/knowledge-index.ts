@@ -1,4 +1,4 @@
-/** The lexical index of an agent's knowledge: what a call searches when its sources are too large to stand in the prompt (supplement 2.7). Pure. */
+/** The lexical index of an agent's knowledge: what a call searches when its sources are too large to stand in the prompt. Pure. */
 import MiniSearch from 'minisearch';
 import type { CallPlan } from '#config/call-plan.ts';
 import { chunkText } from '#config/knowledge-chunks.ts';

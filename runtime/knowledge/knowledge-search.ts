@@ -1,5 +1,5 @@
 /**
- * Knowledge above 8 KB at run time (supplement 2.7): before every reply the caller's latest words are searched for, within a fixed time;
+ * Knowledge above 8 KB at run time: before every reply the caller's latest words are searched for, within a fixed time;
  * when that is not enough, the turn is answered without. The index lives on a thread of its own, started by the first call that needs one.
  */
 import { Worker } from 'node:worker_threads';

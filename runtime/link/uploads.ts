@@ -1,6 +1,6 @@
 /**
  * Uploads of recording segments and flight logs to the control plane, those of all calls of a worker together: in the background, a few requests at a time,
- * tried again while the control plane is away. A lost worker loses what was not uploaded yet: the running segment of each track (4.8 s) and what is being gathered (design.md §2).
+ * tried again while the control plane is away. A lost worker loses what was not uploaded yet: the running segment of each track (4.8 s) and what is being gathered.
  */
 import pRetry from 'p-retry';
 import { request } from 'undici';

@@ -71,7 +71,7 @@ function platformModel(settings: Settings, clock: Clock, id: string): LanguageMo
   return createSdkModel({ id, isCustom: false, modelFor, startsWithUser: vendor === 'anthropic' || vendor === 'google' });
 }
 
-/** Base addresses follow the vendor's own SDK (running.md "Providers"): OpenAI's ends in /v1, the others carry no path. */
+/** Base addresses follow the vendor's own SDK: OpenAI's ends in /v1, the others carry no path. */
 function sdkModel(at: { vendor: LanguageVendor; name: string; apiKey: string; baseUrl: string | undefined; fetch: typeof globalThis.fetch }) {
   const { vendor, name, apiKey, fetch } = at;
   switch (vendor) {

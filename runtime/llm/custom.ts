@@ -1,5 +1,5 @@
 /**
- * `llm.custom`: a tenant's own OpenAI-compatible endpoint (supplement 4.16), reached through the egress guard.
+ * `llm.custom`: a tenant's own OpenAI-compatible endpoint, reached through the egress guard.
  * It has ten seconds to its first byte and between bytes, and is never replaced by another model.
  */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';

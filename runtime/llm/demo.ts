@@ -152,7 +152,7 @@ function lastAnswer(messages: readonly ChatMessage[]): string | null {
   return last?.content.replace(/(?<!\s)\s*\[…\]$/, '') ?? null;
 }
 
-/** Reads the time from the context the prompt carries (supplement 4.2), as the demo has no clock of its own. */
+/** Reads the time from the context the prompt carries, as the demo has no clock of its own. */
 function timeAnswer(messages: readonly ChatMessage[]): string {
   const context = messages.findLast((message) => message.role === 'system' && CLOCK_TIME.test(message.content));
   const time = context && CLOCK_TIME.exec(context.content)?.[0];

@@ -20,7 +20,7 @@ export interface ToolCall {
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
-  /** Every argument is a string the model fills (S§2.2). */
+  /** Every argument is a string the model fills. */
   readonly arguments: readonly { readonly name: string; readonly description: string }[];
 }
 
@@ -29,7 +29,7 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
   readonly tools: readonly ToolDefinition[];
   readonly maxOutputTokens: number | null;
-  /** Sent to custom models only (supplement 4.16). */
+  /** Sent to custom models only. */
   readonly sessionId: string;
   readonly endUserId: string | null;
   readonly extraBody: Readonly<Record<string, unknown>> | null;

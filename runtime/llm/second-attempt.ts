@@ -2,7 +2,7 @@
  * A platform model that does not keep a caller waiting (design §5): when it has not begun after two seconds, or fails before it began, a second attempt starts
  * beside it, on another vendor's model where one is configured. Whichever begins first is the answer; the other one is abandoned.
  * Where neither begins the generation fails for good: it was asked twice, and the caller has waited long enough to be told.
- * Never used for `llm.custom`, which has its ten seconds and no replacement (supplement 4.16).
+ * Never used for `llm.custom`, which has its ten seconds and no replacement.
  */
 import type { Clock } from '#config/clock.ts';
 import { type ChatDelta, type ChatRequest, type LanguageModel, ModelError } from './llm.ts';

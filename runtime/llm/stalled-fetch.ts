@@ -1,6 +1,6 @@
 /**
  * A `fetch` with progress deadlines: so long to the first byte of the body, so long between any two bytes; and with limits, as an answer has none of its own.
- * A vendor that accepts a request and says nothing must never hold a call (design.md §5).
+ * A vendor that accepts a request and says nothing must never hold a call.
  */
 import type { Clock } from '#config/clock.ts';
 import { answerInTurns, beginningOf } from './answer-in-turns.ts';

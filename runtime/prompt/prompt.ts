@@ -50,7 +50,7 @@ export function systemMessages(stable: string, plan: CallPlan, atMs: number, pas
   return messages;
 }
 
-/** Attached sources up to 8 KB together stand in the prompt whole (supplement 2.7). */
+/** Attached sources up to 8 KB together stand in the prompt whole. */
 function knowledgePart(plan: CallPlan): string {
   if (!plan.config.knowledge_base.enabled || plan.knowledge.length === 0) return '';
   if (!isInlined(plan.knowledge)) return '';

@@ -1,6 +1,6 @@
 /**
  * The built-in tools that act on the call itself. They are only defined here: the turn machine carries them out.
- * Their names live under a leading underscore, which no tool of a tenant can reach (supplement 2.2).
+ * Their names live under a leading underscore, which no tool of a tenant can reach.
  */
 import { z } from 'zod';
 import type { AgentConfig } from '#config/agent-config.ts';
@@ -9,7 +9,7 @@ import { HANG_UP_CALL } from '#runtime/llm/hang-up-call.ts';
 import type { ToolDefinition } from '#runtime/llm/llm.ts';
 
 /** Name under which hanging up is offered. */
-/** The hang-up tool as this agent offers it, or null when it does not (supplement 4.8). */
+/** The hang-up tool as this agent offers it, or null when it does not. */
 export function hangUpCallTool(config: AgentConfig): ToolDefinition | null {
   const { hang_up_call, hang_up_call_farewell_mode } = config.tools.system_tools;
   if (!config.tools.enabled || !hang_up_call) return null;
@@ -42,7 +42,7 @@ export function isTransferCall(toolName: string): boolean {
   return toolName === TRANSFER_CALL || toolName === TRANSFER_CALL.slice(1);
 }
 
-/** The transfer tool of a phone call whose agent has somebody to transfer to, or null (supplement 4.7). `render` fills placeholders. */
+/** The transfer tool of a phone call whose agent has somebody to transfer to, or null. `render` fills placeholders. */
 export function transferCallTool(plan: CallPlan, render: (text: string) => string): ToolDefinition | null {
   const { transfer } = plan;
   const all = plan.config.conversation.transfer_destinations;

@@ -1,12 +1,12 @@
 /**
- * Tools that run in the caller's browser: a `client_tool.call` event goes out, a `client_tool.result` comes back (supplement 5).
+ * Tools that run in the caller's browser: a `client_tool.call` event goes out, a `client_tool.result` comes back.
  * The deadline is the tool's own and is kept by the tool runner, whose signal ends the wait.
  */
 import type { PlannedTool } from '#config/call-plan.ts';
 import type { AgentEvent, ClientEvent } from '#config/session-events.ts';
 import type { RawOutcome } from './raw-outcome.ts';
 
-/** Serialised results above this are replaced by an error (supplement 5). */
+/** Serialised results above this are replaced by an error. */
 const RESULT_BYTES = 60 * 1024;
 
 /** The browser's side of a conversation's tools. */

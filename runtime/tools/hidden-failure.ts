@@ -1,5 +1,5 @@
 /**
- * Failures of tools whose `error_handling` is `hide` (S§2.2): the timeline has them whole, and wherever a model sees a result, then or later,
+ * Failures of tools whose `error_handling` is `hide`: the timeline has them whole, and wherever a model sees a result, then or later,
  * it learns only that the tool failed. Pure.
  */
 import type { PlannedTool } from '#config/call-plan.ts';

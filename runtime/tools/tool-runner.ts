@@ -1,6 +1,6 @@
 /**
  * Runs the tools of one conversation: finds the tool, checks its arguments, keeps to the limits of calls in flight and time,
- * and words the outcome for the timeline (always whole) and for the model (as `error_handling` allows, S§2.2).
+ * and words the outcome for the timeline (always whole) and for the model (as `error_handling` allows).
  * It never decides whether the reply waits: the turn loop does, by the tool's `mode`.
  */
 
@@ -28,7 +28,7 @@ interface ToolOutcome {
   readonly modelText: string;
 }
 
-/** How a tool runs and where its timeline entries say it came from (supplement 2.5). */
+/** How a tool runs and where its timeline entries say it came from. */
 interface ToolTraits {
   /** `blocking` holds the reply, `fire_and_forget` does not wait, a `background` result comes back as an event. */
   readonly mode: PlannedTool['execution_mode'];
@@ -43,7 +43,7 @@ export interface ToolRunner {
   traits(toolName: string): ToolTraits | null;
   /** Never rejects: an unknown tool, bad arguments, a time-out, an abort and a full house are failed outcomes. */
   run(call: ToolCall, options: { readonly signal: AbortSignal }): Promise<ToolOutcome>;
-  /** Cancels what is in flight (S§8: when the conversation ends). */
+  /** Cancels what is in flight (when the conversation ends). */
   close(): void;
 }
 
@@ -54,7 +54,7 @@ export interface ToolRunnerOptions {
   readonly variables: () => Variables;
   readonly systemVariables: SystemVariables;
   readonly egress: EgressGuard;
-  /** Null where there is no web client: client tools are then not offered (supplement 5). */
+  /** Null where there is no web client: client tools are then not offered. */
   readonly clientTools: ClientTools | null;
   readonly clock: Clock;
 }

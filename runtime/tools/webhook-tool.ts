@@ -1,5 +1,5 @@
 /**
- * One call of a webhook tool: the request is rendered from its templates and sent through the egress guard (S§2.2).
+ * One call of a webhook tool: the request is rendered from its templates and sent through the egress guard.
  * A redirect is an answer like any other; nothing is retried, as a tool may have effects.
  */
 import type { PlannedTool } from '#config/call-plan.ts';

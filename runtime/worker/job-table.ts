@@ -7,7 +7,7 @@ import type { Call } from '../calls/call.ts';
 /** Thrown to whoever waits for the plan of a job that is not coming. */
 export class JobWithdrawn extends Error {}
 
-/** An accepted offer waits this long for its plan; the init webhook has at most 8 s (supplement 2.3). */
+/** An accepted offer waits this long for its plan; the init webhook has at most 8 s. */
 const PLAN_MS = 20_000;
 
 /** One accepted job. */

@@ -5,7 +5,7 @@ import type { Logger } from '#config/log.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 import type { Call } from '../calls/call.ts';
 
-/** A caller waits 15 s for the agent (supplement 5, `connection_failed`). */
+/** A caller waits 15 s for the agent (`connection_failed`). */
 const JOIN_WITHIN_MS = 15_000;
 const RETRY_MS = 1_000;
 

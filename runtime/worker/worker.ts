@@ -23,7 +23,7 @@ import { Offers } from './offers.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import { joinRoom } from './room-call.ts';
 
-/** A worker that has been alone this long ends its calls; the reaper acts after 150 s, so that both never disagree (design.md §2). */
+/** A worker that has been alone this long ends its calls; the reaper acts after 150 s, so that both never disagree. */
 const ALONE_MS = 120_000;
 /** How long a goodbye may take once the drain is over. */
 const GOODBYE_MS = 6_000;

@@ -1,6 +1,6 @@
 /** `Carrier`: where phone numbers are searched, bought and given back. One file per carrier beside this one. */
 
-/** A number on offer (running.md, "Search of numbers"), without its price. */
+/** A number on offer, without its price. */
 export interface AvailableNumber {
   readonly phoneNumber: string;
   readonly countryCode: string;

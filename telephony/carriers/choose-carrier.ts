@@ -1,4 +1,4 @@
-/** Which carrier this deployment buys its numbers from (running.md, "Environment"): Twilio when its account is set, else the test catalogue. */
+/** Which carrier this deployment buys its numbers from: Twilio when its account is set, else the test catalogue. */
 import { isIP } from 'node:net';
 import type { Settings } from '#config/env.ts';
 import type { Logger } from '#config/log.ts';

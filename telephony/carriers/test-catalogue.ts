@@ -1,4 +1,4 @@
-/** The carrier of a deployment without one: a hundred thousand test numbers that no telephone network reaches, only this program's own SIP port (running.md, "Environment"). */
+/** The carrier of a deployment without one: a hundred thousand test numbers that no telephone network reaches, only this program's own SIP port. */
 import { fault } from '#config/errors.ts';
 import type { AvailableNumber, Carrier, NumberSearch } from './carrier.ts';
 

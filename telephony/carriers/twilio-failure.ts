@@ -38,7 +38,7 @@ export function toTwilioFailure(error: unknown): TwilioFailure {
   return new TwilioFailure(UNSENT_CODES.has(code) ? 'unsent' : 'silent', 'no answer');
 }
 
-/** What a caller is told: Twilio's own words when it refused (S§7, 502). */
+/** What a caller is told: Twilio's own words when it refused (502). */
 export function toFault(failure: TwilioFailure): Fault {
   const isRefusal = failure.kind === 'refused' || failure.kind === 'busy';
   return isRefusal

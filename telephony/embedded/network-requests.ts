@@ -146,7 +146,7 @@ function refuseRequired(core: Core, transaction: ServerTransaction): void {
   reply(core, transaction, 420, [{ name: 'Unsupported', value: requiredOptions(transaction.request).join(', ') }]);
 }
 
-/** One question decides everything: admission, and the worker that takes the call (design.md §2). */
+/** One question decides everything: admission, and the worker that takes the call. */
 async function admitInvite(core: Core, transaction: ServerTransaction): Promise<void> {
   const answer = await core.options.admit(admissionRequestOf(transaction)).catch((error: unknown) => {
     core.options.logger.warn({ err: error }, 'admission could not be asked');

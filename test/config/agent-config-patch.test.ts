@@ -49,7 +49,7 @@ describe('patching a configuration', () => {
   });
 });
 
-describe('S§8 the system prompt', () => {
+describe('the system prompt', () => {
   it('is counted in o200k tokens, special tokens as the text they are', async () => {
     expect(await systemPromptProblem(' hello'.repeat(4_000))).toBeNull();
     expect(await systemPromptProblem(' hello'.repeat(5_001))).toBe('system_prompt exceeds 4000 tokens (got 5001)');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { placeholderProblem } from '#config/placeholders.ts';
 
-describe('supplement 4.3 system variables in a text', () => {
+describe('system variables in a text', () => {
   it.each(['', 'Hello {{name}}', '{{system.today}}', '{{ system.caller_number }}', '{{system.channel', 'system.nothing', '{{systematic}}'])(
     '%j is acceptable',
     (text) => {

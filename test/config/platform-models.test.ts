@@ -56,7 +56,7 @@ it('OpenAI itself listens live by default; a server of one’s own is asked for 
   expect(defaults({ ASR_PROVIDER: 'openai', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' })[1]).toBe('openai:gpt-4o-mini-transcribe');
 });
 
-it('supplement 2.3 the demo agent has no more keyterms than an agent may have', () => {
+it('the demo agent has no more keyterms than an agent may have', () => {
   expect(DEMO_KEYTERMS.length).toBeLessThanOrEqual(50);
   expect(new Set(DEMO_KEYTERMS).size).toBe(DEMO_KEYTERMS.length);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseClientEvent } from '#config/session-events.ts';
 
-describe('supplement 5 what a client may send', () => {
+describe('what a client may send', () => {
   it.each([
     { type: 'user.message', text: 'hello' },
     { type: 'user.message', text: 'hello', audio: false },

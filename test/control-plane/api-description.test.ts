@@ -28,7 +28,7 @@ async function realThings(): Promise<Record<string, string>> {
   return { agent_id, tool_id, test_id, phone_number_id, user_id: user.userId };
 }
 
-describe('running.md the description of the API', () => {
+describe('the description of the API', () => {
   it('has an example of every body', () => {
     const bodies = routes.flatMap(({ name, bodies }) => [...bodies].map(([type, { example }]) => ({ name: `${name} ${type}`, example })));
     expect(bodies.length).toBeGreaterThan(30);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describedRoutes, ENDLESS, encoded, type Route } from './described-routes.ts';
 import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 
-/** What needs beta access (running.md "Order of checks"). */
+/** What needs beta access. */
 const BETA = new Set([
   'POST /v1/agent/agents',
   'POST /v1/agent/agents/{agent_id}/preview-sessions',
@@ -15,7 +15,7 @@ const BETA = new Set([
   'POST /v1/agent/tests',
   'POST /v1/agent/tools',
 ]);
-/** A body or none (running.md "Bodies"). */
+/** A body or none. */
 const BODY_OR_NONE = new Set([
   'POST /v1/agent/agents/{agent_id}/preview-sessions',
   'POST /v1/agent/agents/{agent_id}/publish',
@@ -73,13 +73,13 @@ async function sendExample(route: Route) {
   return api.request(route.method, route.url, { key: goodKey(route), ...(body ? await encoded(body[0], body[1].example as object) : {}) });
 }
 
-describe('running.md "Order of checks" on every route', () => {
+describe('"Order of checks" on every route', () => {
   it('finds the routes of the API', () => {
     expect(routes.length).toBeGreaterThan(80);
     expect(routes.map((route) => route.name)).toEqual(expect.arrayContaining([...BETA, ...BODY_OR_NONE, ...OTHER_CREDENTIALS]));
   });
 
-  it('S§5.3 a missing or malformed Authorization is a bare 401 before anything else is looked at', async () => {
+  it('a missing or malformed Authorization is a bare 401 before anything else is looked at', async () => {
     for (const route of keyed()) {
       for (const authorization of [undefined, 'Basic abc', 'Bearer ', 'Bearer a b', user.key]) {
         const headers = { 'content-type': 'text/plain', ...(authorization === undefined ? {} : { authorization }) };
@@ -90,7 +90,7 @@ describe('running.md "Order of checks" on every route', () => {
     }
   });
 
-  it('S§5.3 a bad or expired key is a 401 with the error body', async () => {
+  it('a bad or expired key is a 401 with the error body', async () => {
     const expires_at = new Date(api.clock.wallTime() + 1_000).toISOString();
     const expiring = (await api.request('POST', '/v1/keys', { key: user.key, body: { name: 'short', expires_at } })).body.api_key;
     await api.clock.advance(1_000);
@@ -105,7 +105,7 @@ describe('running.md "Order of checks" on every route', () => {
     }
   });
 
-  it('S§7 without beta access creation is a 403 before the body is looked at, and nothing else is refused', async () => {
+  it('without beta access creation is a 403 before the body is looked at, and nothing else is refused', async () => {
     for (const route of routes.filter(({ access, name }) => access !== 'none' && access !== 'operator' && name !== ENDLESS)) {
       const answer = await api.request(route.method, route.url, { key: outsider.key, ...(route.method === 'GET' ? {} : { raw: '{' }) });
       if (BETA.has(route.name)) expect([route.name, answer.body]).toEqual([route.name, BETA_REFUSAL]);
@@ -122,7 +122,7 @@ describe('running.md "Order of checks" on every route', () => {
     }
   });
 
-  it('S§7 a missing body or a wrong Content-Type is a bare 415, unless the body may be absent', async () => {
+  it('a missing body or a wrong Content-Type is a bare 415, unless the body may be absent', async () => {
     for (const route of routes.filter(({ bodies, access }) => bodies.size > 0 && access !== 'none')) {
       const wrong = { raw: 'x', headers: { 'content-type': 'text/plain' } };
       for (const request of [{}, { raw: '', headers: { 'content-type': 'application/json' } }, wrong]) {
@@ -135,7 +135,7 @@ describe('running.md "Order of checks" on every route', () => {
     }
   });
 
-  it('running.md "Bodies" nothing is no body, whatever type it is said to be of', async () => {
+  it('"Bodies" nothing is no body, whatever type it is said to be of', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' };
     const bodyless = routes.filter(({ name }) => BODY_OR_NONE.has(name) || /^(POST .*\/(end|analysis)|DELETE .*)$/.test(name));
     expect(bodyless.length).toBeGreaterThan(10);
@@ -145,7 +145,7 @@ describe('running.md "Order of checks" on every route', () => {
     }
   });
 
-  it('S§7 invalid JSON is a 400 with its message before fields and resources are looked at', async () => {
+  it('invalid JSON is a 400 with its message before fields and resources are looked at', async () => {
     for (const route of jsonRoutes()) {
       for (const raw of ['{', '[1,', '{"name":"a",}', "{'name':1}", 'nonsense']) {
         const answer = await api.request(route.method, route.url, { key: goodKey(route), raw, headers: { 'content-type': 'application/json' } });
@@ -154,7 +154,7 @@ describe('running.md "Order of checks" on every route', () => {
     }
   });
 
-  it('S§7 an unknown field is a 422 list before the resource is looked for, and neither its value nor an odd name comes back', async () => {
+  it('an unknown field is a 422 list before the resource is looked for, and neither its value nor an odd name comes back', async () => {
     for (const route of jsonRoutes()) {
       const example = route.bodies.get('application/json')?.example as object;
       for (const body of [
@@ -171,7 +171,7 @@ describe('running.md "Order of checks" on every route', () => {
     }
   });
 
-  it('S§7 a body that is no object is a 422 of the body', async () => {
+  it('a body that is no object is a 422 of the body', async () => {
     for (const route of jsonRoutes()) {
       for (const body of [[], 'text', 7, true, ...(takesNull(route) ? [null] : [])]) {
         const answer = await api.request(route.method, route.url, { key: goodKey(route), body });
@@ -181,7 +181,7 @@ describe('running.md "Order of checks" on every route', () => {
     }
   });
 
-  it('supplement 0 an unknown or ill-typed query field is a 422 of the query', async () => {
+  it('an unknown or ill-typed query field is a 422 of the query', async () => {
     for (const route of routes.filter((route) => hasQuery(route, 'page_size') && !route.path.includes('{'))) {
       for (const query of ['page_size=0', 'page_size=101', 'page_size=many', 'surplus=1']) {
         const answer = await api.request('GET', `${route.url}?${query}`, { key: goodKey(route) });
@@ -191,7 +191,7 @@ describe('running.md "Order of checks" on every route', () => {
     }
   });
 
-  it('S§7 what is missing is a 404 with one and the same body', async () => {
+  it('what is missing is a 404 with one and the same body', async () => {
     let counted = 0;
     for (const route of routes.filter(({ path, access }) => path.includes('{') && access !== 'none')) {
       const answer = await sendExample(route);
@@ -201,7 +201,7 @@ describe('running.md "Order of checks" on every route', () => {
     expect(counted).toBeGreaterThan(30);
   });
 
-  it('supplement 0.1 S§7 every list refuses page with cursor, a broken cursor and a page beyond 100000 rows', async () => {
+  it('every list refuses page with cursor, a broken cursor and a page beyond 100000 rows', async () => {
     const lists = routes.filter((route) => hasQuery(route, 'cursor') && !route.path.includes('{'));
     expect(lists.length).toBeGreaterThanOrEqual(8);
     for (const { url, name } of lists) {

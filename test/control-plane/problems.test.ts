@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-describe('S§5.3 authentication', () => {
+describe('authentication', () => {
   it.each([
     ['no Authorization', {}],
     ['another scheme', { authorization: 'Basic abc' }],
@@ -42,7 +42,7 @@ describe('S§5.3 authentication', () => {
   });
 });
 
-describe('running.md "Order of checks"', () => {
+describe('"Order of checks"', () => {
   it('a bad key comes before the beta refusal, the beta refusal before the body', async () => {
     const outsider = await api.createUser({ beta_access: false });
     expect((await api.request('POST', '/v1/agent/agents', { key: 'pk_bad', raw: '{' })).status).toBe(401);
@@ -85,7 +85,7 @@ describe('running.md "Order of checks"', () => {
   });
 });
 
-describe('S§7 422 lists', () => {
+describe('422 lists', () => {
   it('names every wrong field with type, loc, msg and ctx, and never repeats a value', async () => {
     const secret = 'sk-very-secret-value';
     const { status, body, text } = await api.request('POST', '/v1/agent/agents', {
@@ -121,7 +121,7 @@ describe('S§7 422 lists', () => {
   });
 });
 
-describe('S§5.5 isolation', () => {
+describe('isolation', () => {
   it('a foreign agent, tool, number and wallet answer exactly as missing ones', async () => {
     const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'mine' } })).body;
     const tool = (await api.request('POST', '/v1/agent/tools', { key: user.key, body: { name: 't', url: 'https://t.example.com' } })).body;

@@ -1,4 +1,4 @@
-/** A caller in a LiveKit room who is not ours: LiveKit's own participant for Node, with a microphone, an ear and the topics of supplement 5. */
+/** A caller in a LiveKit room who is not ours: LiveKit's own participant for Node, with a microphone, an ear and the topics of Parley's rooms. */
 import {
   AudioFrame,
   AudioSource,

@@ -107,7 +107,7 @@ function sendTo(url: string, agent: Agent, { method, key, request }: { method: s
 
 /** What is wrong with an answer; null when nothing is. */
 function problemOf(route: Route, { status, type, text }: Answer, keys: readonly string[]): string | null {
-  // 502 and 503 tell of what the platform depends on (S§7); everything else from 500 on is our own fault.
+  // 502 and 503 tell of what the platform depends on; everything else from 500 on is our own fault.
   if (status >= 500 && status !== 502 && status !== 503) return 'a fault of ours';
   if (keys.some((key) => text.includes(key))) return 'a key is repeated';
   if (status < 400) return route.answers.has(String(status)) || isCompatible(route) ? null : 'a success that is not described';

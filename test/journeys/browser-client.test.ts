@@ -1,4 +1,4 @@
-/** Journey: a page of one's own on the browser client alone (`/sdk.js`), and on its React entry: the whole surface of supplement 5 against a running product. */
+/** Journey: a page of one's own on the browser client alone (`/sdk.js`), and on its React entry against a running product. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -81,7 +81,7 @@ describeNeeds(NEEDS)('the browser client', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  itNeeds(NEEDS)('supplement 5: callbacks, levels, devices, muting, transcript and end of a spoken conversation', PATIENCE, async () => {
+  itNeeds(NEEDS)('callbacks, levels, devices, muting, transcript and end of a spoken conversation', PATIENCE, async () => {
     const seen = await run<Record<string, unknown>>(`
       const events = [];
       const callbacks = {
@@ -138,7 +138,7 @@ describeNeeds(NEEDS)('the browser client', () => {
     expect(session).toMatchObject({ status: 'completed', timezone: 'Europe/Rome' });
   });
 
-  itNeeds(NEEDS)('supplement 5: each refusal has its error code', PATIENCE, async () => {
+  itNeeds(NEEDS)('each refusal has its error code', PATIENCE, async () => {
     const codes = await run<unknown[]>(`
       const typed = { ...publicly, microphone: false };
       return [
@@ -162,7 +162,7 @@ describeNeeds(NEEDS)('the browser client', () => {
     await product.ask('PATCH', `/v1/agent/agents/${agentId}`, { public_enabled: true });
   });
 
-  itNeeds(NEEDS)('supplement 5: the React entry: provider, hooks and visualizer', PATIENCE, async () => {
+  itNeeds(NEEDS)('the React entry: provider, hooks and visualizer', PATIENCE, async () => {
     site.modules.set('/app.js', await bundle(REACT_PAGE));
     const app = await site.open(browser, '');
     const start = (microphone: boolean) => JSON.stringify({ agentId, serverUrl: product.url, microphone });

@@ -1,4 +1,4 @@
-/** The vendors' own client libraries against the product: nothing differs from their documentation but the base address and the key (S§4.12). */
+/** The vendors' own client libraries against the product: nothing differs from their documentation but the base address and the key. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { ElevenLabsClient, ElevenLabsError, RealtimeEvents } from '@elevenlabs/elevenlabs-js';

@@ -1,5 +1,5 @@
 /**
- * The whole product, started as a user starts it and told nothing that running.md does not name: for journeys and benchmarks.
+ * The whole product, started as a user starts it and told nothing but documented settings: for journeys and benchmarks.
  * It finds a port by what the program prints, talks to it over HTTP with the key the program wrote, and kills its processes by what they are called.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -161,7 +161,7 @@ export class Product {
     return tree;
   }
 
-  /** Processes of one part, found by their command line as running.md promises. */
+  /** Processes of one part, found by their command line, which is part of the contract with operators. */
   parts(part: ProductPart): Process[] {
     if (part === 'supervisor') return this.processes().filter(({ pid }) => pid === this.pid);
     return this.processes().filter(({ pid, commandLine }) => pid !== this.pid && commandLine.includes(part));

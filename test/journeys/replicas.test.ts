@@ -49,11 +49,11 @@ afterAll(async () => {
 });
 
 describe('two control planes on one store', () => {
-  itNeeds(NEEDS)('running.md: one that shares no Redis with the others does not start, and says what to set', { timeout: 120_000 }, async () => {
+  itNeeds(NEEDS)('one that shares no Redis with the others does not start, and says what to set', { timeout: 120_000 }, async () => {
     await expect(startReplica('third', {})).rejects.toThrow('set the same REDIS_URL for every replica');
   });
 
-  itNeeds(NEEDS)('S§7 the windows of public rates are one', { timeout: 240_000 }, async () => {
+  itNeeds(NEEDS)('the windows of public rates are one', { timeout: 240_000 }, async () => {
     for (;;) {
       const agentId = await publish({}, { public_enabled: true, allowed_origins: [ORIGIN] });
       const minute = Math.floor(Date.now() / MINUTE_MS);
@@ -96,7 +96,7 @@ describe('two control planes on one store', () => {
   );
 
   itNeeds(NEEDS)(
-    'S§6.5 the end of every call is told, whichever of them leases it, and goes on being told when one is killed',
+    'the end of every call is told, whichever of them leases it, and goes on being told when one is killed',
     { timeout: 240_000 },
     async () => {
       const agentId = await publish({ webhooks: { post_call: [{ url: `${tenant.url}/hook` }] } });

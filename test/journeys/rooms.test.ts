@@ -132,7 +132,7 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
     expect(caller.agentSaid.join(' ')).toContain(answer);
   }
 
-  itNeeds(NEEDS)('supplement 4.1: the session response names the room’s server and a token, and the record its participants', async () => {
+  itNeeds(NEEDS)('the session response names the room’s server and a token, and the record its participants', async () => {
     const grant = await create();
     expect(grant).toMatchObject({ transport: 'livekit', livekit_url: server.environment.LIVEKIT_URL, max_duration_seconds: expect.any(Number) });
     expect(Object.keys(grant).sort()).toEqual(['expires_at', 'livekit_url', 'max_duration_seconds', 'session_id', 'token', 'transport']);
@@ -212,7 +212,7 @@ describeNeeds(NEEDS)('a caller of one’s own in a LiveKit room', () => {
     },
   );
 
-  itNeeds(NEEDS)('running.md: without a LiveKit server a session is a 502, and its charge is returned', { timeout: 60_000 }, async () => {
+  itNeeds(NEEDS)('without a LiveKit server a session is a 502, and its charge is returned', { timeout: 60_000 }, async () => {
     const wallet = async () => (await product.ask('GET', '/wallet/self/api-credit')).credit;
     const before = await wallet();
     await server.close();

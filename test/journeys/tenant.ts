@@ -48,7 +48,7 @@ export async function demoAgentId(product: Product): Promise<string> {
   return number.agent_id;
 }
 
-/** Checks a webhook as S§6.4 tells receivers to. */
+/** Checks a webhook as receivers are told to. */
 function isSigned({ headers, raw }: ReceivedWebhook): boolean {
   const parts = new Map(
     String(headers['x-service-webhook-signature'])

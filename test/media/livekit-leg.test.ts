@@ -85,7 +85,7 @@ describeNeeds(NEEDS)('a leg in a LiveKit room', () => {
     await caller.leave();
   });
 
-  itNeeds(NEEDS)('supplement 5: state is an attribute, transcripts are text streams, the rest travels on data topics', async () => {
+  itNeeds(NEEDS)('state is an attribute, transcripts are text streams, the rest travels on data topics', async () => {
     const { room, leg, log, caller } = await connect();
     const say = (event: unknown) => leg.send({ do: 'sendMessage', json: JSON.stringify(event) });
     say({ type: 'state', state: 'speaking' });

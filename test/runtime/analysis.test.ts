@@ -45,7 +45,7 @@ function scripted(...answers: readonly (string | Error)[]): LanguageModel & { re
 
 const run = (subject: AnalysisJob, model: LanguageModel) => analyse(subject, model, { clock: systemClock, signal: new AbortController().signal });
 
-it('S§2.6 gives the summary, every field in its own type and every criterion', async () => {
+it('gives the summary, every field in its own type and every criterion', async () => {
   const answer = {
     summary: 'Two people dine.',
     data: [
@@ -104,7 +104,7 @@ it('a list or an object is no number, truth value or option', async () => {
   expect(result.data.map((entry) => entry.value)).toEqual([null, null, null, null]);
 });
 
-it('S§2.6 a value that is not one of its type is null', async () => {
+it('a value that is not one of its type is null', async () => {
   const data = [
     { name: 'party_size', value: 'many' },
     { name: 'is_regular', value: 'perhaps' },
@@ -165,7 +165,7 @@ it('an answer without end is broken off', async () => {
 it.each([
   ['nobody spoke', job([said('assistant', 'Hello?')])],
   ['everything is off', job(conversation, { summary: { enabled: false } })],
-])('S§6.1 is skipped without asking the model when %s', async (_, subject) => {
+])('is skipped without asking the model when %s', async (_, subject) => {
   const model = scripted('{}');
   expect(await run(subject, model)).toEqual({ status: 'skipped', summary: null, data: [], criteria_results: [], error: null });
   expect(model.requests).toHaveLength(0);

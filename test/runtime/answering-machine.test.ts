@@ -26,7 +26,7 @@ const isLoud = (peer: RtpPeer) => peer.heard.some(({ peak }) => peak > 1_000);
 const WITHIN = { timeout: 60_000 };
 
 /** Real sound over RTP: the media thread finds voice and tones, and nobody recognises words, as with a recogniser that knows the agent's phrases only. */
-describe.concurrent('S§2.3 who answers an outbound call, over RTP', () => {
+describe.concurrent('who answers an outbound call, over RTP', () => {
   let media: MediaHost;
   let voice: FliteSynthesizer;
 

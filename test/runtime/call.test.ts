@@ -196,7 +196,7 @@ describe('a call', () => {
     expect(leg.messages.at(-1)).toEqual({ type: 'session.ended', reason: 'internal_error' });
   });
 
-  it('supplement 5 a written answer is shown, not spoken', async () => {
+  it('a written answer is shown, not spoken', async () => {
     const { openLeg, run, world, messages, requests } = setUp();
     const leg = openLeg('webrtc');
     await run(3_000);
@@ -220,7 +220,7 @@ describe('a call', () => {
     expect(captions.at(-1)).toEqual(['Hello Ann, how are you?', true]);
   });
 
-  it('supplement 2.7 what is found for the caller’s words stands after the stable prompt, and its sources on the timeline', async () => {
+  it('what is found for the caller’s words stands after the stable prompt, and its sources on the timeline', async () => {
     const asked: string[] = [];
     const passages = [{ knowledge_source_id: 'k1', name: 'Hours', chunk: 4, text: 'Open until ten.' }];
     const { openLeg, run, world, reports, requests } = setUp(testPlan(FIXED), {
@@ -260,7 +260,7 @@ describe('a call', () => {
   });
 });
 
-describe('S§2.3 keypad menu', () => {
+describe('keypad menu', () => {
   const MENU = {
     enabled: true,
     prompt: 'Press 1 for sales.',
@@ -301,7 +301,7 @@ describe('S§2.3 keypad menu', () => {
   });
 });
 
-describe('S§2.3 voice.expressive', () => {
+describe('voice.expressive', () => {
   it.each([
     [true, ['happy']],
     [false, [null]],
@@ -318,7 +318,7 @@ describe('S§2.3 voice.expressive', () => {
 it.each([
   ['default', null],
   ['v'.repeat(256), 'v'.repeat(256)],
-])('S§2.3 voice.voice_id %s is the one the agent speaks with', async (voice_id, voice) => {
+])('voice.voice_id %s is the one the agent speaks with', async (voice_id, voice) => {
   const { openLeg, run, voices } = setUp(testPlan({ prompt: FIXED.prompt, voice: { voice_id } }));
   openLeg();
   await run(3_000);
@@ -338,7 +338,7 @@ function listening(opened: RecognitionOptions[]): Recognizer {
   };
 }
 
-it.each([0, 50])('supplement 2.3 asr.keyterms: %i of them reach the recogniser', async (count) => {
+it.each([0, 50])('asr.keyterms: %i of them reach the recogniser', async (count) => {
   const opened: RecognitionOptions[] = [];
   const keyterms = Array.from({ length: count }, (_, index) => `term ${index}`);
   const { openLeg, run } = setUp(testPlan({ asr: { keyterms } }), null, listening(opened));
@@ -347,7 +347,7 @@ it.each([0, 50])('supplement 2.3 asr.keyterms: %i of them reach the recogniser',
   expect(opened).toMatchObject([{ keyterms }]);
 });
 
-describe('supplement 2.3 asr.strict_language', () => {
+describe('asr.strict_language', () => {
   it.each([
     [true, false, 'fr', 'user: [unintelligible speech]'],
     [true, true, 'fr', 'user: [unintelligible speech]'],
@@ -467,7 +467,7 @@ describe('recording and flight log', () => {
   it.each([
     [true, 1],
     [false, 0],
-  ])('S§2.3 record_audio %s keeps %i segments', async (record_audio, kept) => {
+  ])('record_audio %s keeps %i segments', async (record_audio, kept) => {
     const { openLeg, run, world, segments, reports } = setUp({ ...testPlan(FIXED), record_audio });
     const leg = openLeg();
     leg.tell({ type: 'recording', track: 'user', segment: 0, startMs: world.now(), rateHz: 1_000, samples: new Int16Array(500) });

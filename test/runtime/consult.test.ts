@@ -22,7 +22,7 @@ const ANSWERS: Readonly<Record<string, readonly [yes: string, no: string, yesBut
   it: ['Sì, va bene.', 'No, non posso.', 'Sì, ma più tardi.', 'Lasciate un messaggio dopo il segnale.'],
 };
 
-describe('supplement 4.7 the answer of the person called', () => {
+describe('the answer of the person called', () => {
   it.each(Object.entries(ANSWERS))('is understood in %s', (language, [yes, no, yesBut, machine]) => {
     const phrases = consultPhrases(language);
     const answers = [yes, no, yesBut, machine, 'Hmmm.'].map((text) => consultAnswer(text, phrases));
@@ -40,7 +40,7 @@ describe('supplement 4.7 the answer of the person called', () => {
   });
 });
 
-describe('supplement 4.7 a consultation', () => {
+describe('a consultation', () => {
   const rules = { confirms: true, phrases: consultPhrases('en') };
   const run = (...inputs: ConsultInput[]): ConsultStep => {
     let state: ConsultState = { is: 'briefing' };
@@ -77,7 +77,7 @@ describe('supplement 4.7 a consultation', () => {
   });
 });
 
-it('supplement 4.7 a briefing that cannot be said connects them at once rather than after the patience for a line', async () => {
+it('a briefing that cannot be said connects them at once rather than after the patience for a line', async () => {
   const world = new SimulatedClock();
   const sent: LegCommand[] = [];
   const consult = new Consult({
@@ -99,7 +99,7 @@ it('supplement 4.7 a briefing that cannot be said connects them at once rather t
   expect(sent.map((command) => command.do)).toEqual(['clear']);
 });
 
-it('supplement 4.7 a briefing that breaks off is said as far as it is audible before they are connected', async () => {
+it('a briefing that breaks off is said as far as it is audible before they are connected', async () => {
   const sent: LegCommand[] = [];
   const consult = new Consult({
     clock: new SimulatedClock(),

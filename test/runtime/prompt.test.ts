@@ -5,7 +5,7 @@ import { testPlan } from './test-plan.ts';
 
 const asIs = (text: string) => text;
 
-describe('supplement 4.3 placeholders', () => {
+describe('placeholders', () => {
   const rules = (onMissing: RenderingRules['onMissing']): RenderingRules => ({
     variables: { name: 'Ann', visits: 3, vip: true, trick: '{{name}}' },
     systemVariables: testPlan().system_variables,
@@ -42,7 +42,7 @@ describe('the prompt', () => {
     expect([told(true), told(false)]).toEqual([true, false]);
   });
 
-  it('supplement 4.2 world context: the date and zone once, the time before every reply, neither when it is off', () => {
+  it('world context: the date and zone once, the time before every reply, neither when it is off', () => {
     const plan = testPlan();
     expect(stablePrompt(plan, asIs)).toContain('Today is Saturday, November 21, 2026. Session timezone: Europe/Berlin (UTC+1).');
     expect(systemMessages('', plan, Date.UTC(2026, 10, 21, 11, 5))[1]?.content).toMatch(/Saturday, November 21, 2026.*12:05 PM \(Europe\/Berlin\)/);
@@ -51,7 +51,7 @@ describe('the prompt', () => {
     expect(systemMessages('', without, 0)).toHaveLength(1);
   });
 
-  it('supplement 2.7 knowledge up to 8 KB together is inlined', () => {
+  it('knowledge up to 8 KB together is inlined', () => {
     const knowledge = (bytes: number) => [{ knowledge_source_id: 'k', name: 'Menu', content: 'x'.repeat(bytes) }];
     const on = { knowledge_base: { enabled: true, knowledge_source_ids: ['k'] } };
     expect(stablePrompt({ ...testPlan(on), knowledge: knowledge(8_192) }, asIs)).toContain('# Menu');
@@ -59,7 +59,7 @@ describe('the prompt', () => {
     expect(stablePrompt({ ...testPlan(), knowledge: knowledge(10) }, asIs)).not.toContain('# Menu');
   });
 
-  it('S§2.3 guardrails add their instructions', () => {
+  it('guardrails add their instructions', () => {
     const [none, both] = [testPlan(), testPlan({ guardrails: { focus: true, manipulation: true } })].map((plan) => stablePrompt(plan, asIs));
     expect(both?.length).toBeGreaterThan((none?.length ?? 0) + 100);
   });

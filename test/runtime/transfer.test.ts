@@ -59,7 +59,7 @@ const hears = (text: string): Recognizer => ({
   }),
 });
 
-describeNeeds(['sipp'])('supplement 4.7 a transfer over the embedded signalling', () => {
+describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
   let media: MediaHost;
   let voice: FliteSynthesizer;
   let server: EmbeddedSignalling;

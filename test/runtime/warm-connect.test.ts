@@ -1,4 +1,4 @@
-/** How a warm transfer joins the two (supplement 2.3 warm_connect), in virtual time: the person called answers and says nothing. */
+/** How a warm transfer joins the two (`warm_connect`), in virtual time: the person called answers and says nothing. */
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import type { Recognizer } from '#media/speech/speech.ts';
@@ -22,18 +22,18 @@ it.each([
   ['confirm', { type: 'transfer.finished', isDone: false }],
   ['direct', { type: 'transfer.joined' }],
   ['briefing', { type: 'transfer.joined' }],
-])('supplement 4.7 warm_connect %s: whoever says nothing is joined, or asked and hung up on', async (warm_connect, outcome) => {
+])('warm_connect %s: whoever says nothing is joined, or asked and hung up on', async (warm_connect, outcome) => {
   const { facts, played } = await transferTo(warm_connect, EARS, () => undefined);
   expect(played).toBeGreaterThan(0);
   expect(facts).toMatchObject([outcome]);
 });
 
-it('supplement 4.7 the caller is back with the agent where the person hangs up in the moment of their answer', async () => {
+it('the caller is back with the agent where the person hangs up in the moment of their answer', async () => {
   const { facts } = await transferTo('direct', null, (human) => human.close('remote'));
   expect(facts).toEqual([{ type: 'transfer.finished', isDone: false, message: 'The person was reached and hung up.' }]);
 });
 
-it('supplement 4.7 the briefing is made for this caller; the question that is put again is the same in every call', async () => {
+it('the briefing is made for this caller; the question that is put again is the same in every call', async () => {
   const { lines } = await transferTo('confirm', EARS, () => undefined);
   const { declined, question } = consultPhrases('en');
   const fixed = lines.filter(({ isFixed }) => isFixed).map(({ text }) => text);

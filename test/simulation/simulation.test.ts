@@ -54,7 +54,7 @@ describe('simulated calls', () => {
     }
   });
 
-  it('S§2.3 speculative_response: the median answer comes sooner by the model’s time to first token at least, where the words stayed the same', async () => {
+  it('speculative_response: the median answer comes sooner by the model’s time to first token at least, where the words stayed the same', async () => {
     const turns: AnsweredTwice[] = [];
     for (let seed = 1; seed <= 100; seed++) turns.push(...(await answeredTwice(seed)));
     expect(turns.length).toBeGreaterThan(50);

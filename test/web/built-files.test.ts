@@ -21,7 +21,7 @@ describe('the built web files', () => {
     }
   });
 
-  it('supplement 5: the widget is one file of at most 60 KB, compressed', () => {
+  it('the widget is one file of at most 60 KB, compressed', () => {
     expect(compressed('widget.js')).toBeLessThanOrEqual(60 * KIB);
   });
 

@@ -1,4 +1,4 @@
-/** Tools of the page (supplement 5) and the transcript the browser client keeps. */
+/** Tools of the page and the transcript the browser client keeps. */
 import { describe, expect, it } from 'vitest';
 import { ClientTools } from '../../web/client/client-tools.ts';
 import { Transcript } from '../../web/client/transcript.ts';
@@ -6,14 +6,14 @@ import { Transcript } from '../../web/client/transcript.ts';
 const LONG_MS = 60_000;
 
 describe('client tools', () => {
-  it('supplement 5: a tool’s result is what it returns or resolves to', async () => {
+  it('a tool’s result is what it returns or resolves to', async () => {
     const tools = new ClientTools({ add: ({ a, b }) => Number(a) + Number(b) }, LONG_MS);
     tools.register('later', async () => ({ done: true }));
     expect(await tools.call('add', { a: 1, b: 2 })).toEqual({ result: 3 });
     expect(await tools.call('later', {})).toEqual({ result: { done: true } });
   });
 
-  it('supplement 5: what a tool throws, and a tool that is not there, is tool_failed', async () => {
+  it('what a tool throws, and a tool that is not there, is tool_failed', async () => {
     const tools = new ClientTools(
       {
         broken: () => {
@@ -26,12 +26,12 @@ describe('client tools', () => {
     expect(await tools.call('absent', {})).toMatchObject({ error: { code: 'tool_failed', message: expect.stringContaining('absent') } });
   });
 
-  it('supplement 5: a tool that takes too long is tool_timeout', async () => {
+  it('a tool that takes too long is tool_timeout', async () => {
     const tools = new ClientTools({ never: () => new Promise(() => undefined) }, 1);
     expect(await tools.call('never', {})).toMatchObject({ error: { code: 'tool_timeout' } });
   });
 
-  it('supplement 5: a result above 60,000 characters is an error the agent is told', async () => {
+  it('a result above 60,000 characters is an error the agent is told', async () => {
     const tools = new ClientTools({ much: () => 'x'.repeat(60_001) }, LONG_MS);
     expect(await tools.call('much', {})).toMatchObject({ error: { code: 'tool_failed' } });
   });

@@ -1,4 +1,4 @@
-/** The attributes of `<voice-agent>` and the texts it shows (supplement 5). */
+/** The attributes of `<voice-agent>` and the texts it shows. */
 import { describe, expect, it } from 'vitest';
 import { SPEAKING_LANGUAGES } from '#config/languages.ts';
 import { LANGUAGES } from '../../web/widget/languages.ts';
@@ -18,7 +18,7 @@ function read(attributes: Readonly<Record<string, string>>) {
 }
 
 describe('the widget’s attributes', () => {
-  it('supplement 5: transcript, typing and muting are on, terms are off, bottom right, the invitation comes after 3 s', () => {
+  it('transcript, typing and muting are on, terms are off, bottom right, the invitation comes after 3 s', () => {
     const { settings, warnings } = read({});
     expect(settings).toMatchObject({
       hasTranscript: true,
@@ -31,7 +31,7 @@ describe('the widget’s attributes', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('supplement 5: "false" switches off, "true" asks for consent', () => {
+  it('"false" switches off, "true" asks for consent', () => {
     const { settings } = read({
       transcript: 'false',
       'text-input': 'false',

@@ -1,5 +1,5 @@
 /**
- * `AgentSession`: the browser's side of a conversation (supplement 5). It asks for a session or is handed one, connects the microphone and the agent's voice
+ * `AgentSession`: the browser's side of a conversation. It asks for a session or is handed one, connects the microphone and the agent's voice
  * over the transport the session comes with, and turns the agent's messages into events. Served as an ES module at `/sdk.js`.
  */
 import type { AgentEvent, ClientEvent } from '../../config/session-events.ts';

@@ -1,4 +1,4 @@
-/** Functions of the page the agent may call, and the time they get (supplement 5). */
+/** Functions of the page the agent may call, and the time they get. */
 import { SessionError } from './events.ts';
 
 /** A function the agent may call on the page. What it returns, as JSON, is told to the agent. */

@@ -1,5 +1,5 @@
 /**
- * A direct WebRTC connection to the agent: offer and answer over HTTP, messages on the data channel `events` (running.md, "Direct WebRTC").
+ * A direct WebRTC connection to the agent: offer and answer over HTTP, messages on the data channel `events`.
  * When it breaks, or nothing is heard on it any more, a new one is offered with the same token, until the server says that the session is over.
  */
 import type { ClientEvent } from '../../config/session-events.ts';

@@ -1,4 +1,4 @@
-/** The events an `AgentSession` emits and the states it goes through (supplement 5). */
+/** The events an `AgentSession` emits and the states it goes through. */
 
 import type { ParticipantMode } from '../../config/session-events.ts';
 

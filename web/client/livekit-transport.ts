@@ -1,5 +1,5 @@
 /**
- * A LiveKit room with the agent in it (supplement 5): data topics, transcripts as text streams, the agent's state as its participant attribute.
+ * A LiveKit room with the agent in it: data topics, transcripts as text streams, the agent's state as its participant attribute.
  * It is loaded, with LiveKit's client, when the first session comes with a room.
  */
 import {

@@ -1,4 +1,4 @@
-/** How a conversation is started (supplement 5). */
+/** How a conversation is started. */
 import type { ClientTool } from './client-tools.ts';
 import type { Emitter, SessionEvents } from './events.ts';
 import type { SessionGrant, SessionRequest } from './wire.ts';

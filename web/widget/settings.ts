@@ -1,4 +1,4 @@
-/** What the attributes of `<voice-agent>` say (supplement 5); a value that cannot be used is told on the browser's console and left out. */
+/** What the attributes of `<voice-agent>` say; a value that cannot be used is told on the browser's console and left out. */
 
 const POSITIONS = ['bottom-right', 'bottom-left', 'top-right', 'top-left'] as const;
 /** Where on the window the widget stands. */

@@ -1,4 +1,4 @@
-/** `<voice-agent>`: a button in a corner of any page, and the conversation behind it (supplement 5). */
+/** `<voice-agent>`: a button in a corner of any page, and the conversation behind it. */
 import type { AgentSession } from '../client/agent-session.ts';
 import type { SessionEvents } from '../client/events.ts';
 import type { StartOptions } from '../client/options.ts';

@@ -1,4 +1,4 @@
-/** Accounts and their keys: a user gets a team, a workspace and a wallet of its own; of a key only the hash is kept (running.md, "Operator routes"). */
+/** Accounts and their keys: a user gets a team, a workspace and a wallet of its own; of a key only the hash is kept. */
 import { randomBytes } from 'node:crypto';
 import { type Context, newId, now } from '../../platform/context.ts';
 import { hashKey } from '../../platform/http/auth.ts';

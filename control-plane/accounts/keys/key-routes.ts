@@ -1,4 +1,4 @@
-/** Keys of one's own (running.md, "Routes the specification names without a path"). */
+/** Keys of one's own. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';

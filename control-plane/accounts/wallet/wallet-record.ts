@@ -1,4 +1,4 @@
-/** A wallet as the API shows it (S§2.4). */
+/** A wallet as the API shows it. */
 import { z } from 'zod';
 import { formatMoney, parseMoney } from '#config/money.ts';
 import type { LedgerEntry } from '../../platform/context.ts';

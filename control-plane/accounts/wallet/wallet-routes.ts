@@ -1,4 +1,4 @@
-/** Reading a wallet (S§4.5, supplement 2.4). Another user's is missing, not forbidden; the operator may read any. */
+/** Reading a wallet. Another user's is missing, not forbidden; the operator may read any. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';

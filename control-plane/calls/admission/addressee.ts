@@ -1,5 +1,5 @@
 /**
- * Whose call an INVITE is: the number that was dialled, and whether its caller passes every factor that number has (running.md, "Phone calls on the embedded signalling").
+ * Whose call an INVITE is: the number that was dialled, and whether its caller passes every factor that number has.
  * Several teams may have imported one number while none has proved it: the call is for the first whose factors it passes, and nobody else learns of it.
  */
 import { parseAllowList } from '#config/public-address.ts';

@@ -1,5 +1,5 @@
 /**
- * Admission of an inbound phone call (design.md §3, running.md "Phone calls on the embedded signalling"): asked by signalling before a worker is chosen.
+ * Admission of an inbound phone call: asked by signalling before a worker is chosen.
  * The order of checks is fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then 488 where signalling can tell. An admitted call is charged, placed, and planned once its init webhook is done.
  */
 import { Fault, fault } from '#config/errors.ts';

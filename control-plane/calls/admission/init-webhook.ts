@@ -1,5 +1,5 @@
 /**
- * The inbound call webhook (S§6.3, supplement 6): asked once before the agent answers, it may fill in variables and can never hold a call up.
+ * The inbound call webhook: asked once before the agent answers, it may fill in variables and can never hold a call up.
  * One POST, signed, through the egress guard, never retried; an entry of the answer that breaks a rule is dropped alone.
  */
 import type { Variables } from '#config/agent-config.ts';

@@ -1,6 +1,6 @@
 /**
- * Who may call whom (supplement 4.5): the checks of an outbound call in their fixed order, agent and publication before the number, the number before its destination.
- * Every refusal has a reason of the supplement's list.
+ * Who may call whom: the checks of an outbound call in their fixed order, agent and publication before the number, the number before its destination.
+ * Every refusal has a reason that clients can act on.
  */
 import { fault } from '#config/errors.ts';
 import { countryOf, isE164, isPremium, withoutTrunkZero } from '#telephony/e164.ts';

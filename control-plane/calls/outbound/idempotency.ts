@@ -1,5 +1,5 @@
 /**
- * One call per Idempotency-Key (supplement 4.5): the key is claimed, with the id of the session to be, before anything else is written (store.md).
+ * One call per Idempotency-Key: the key is claimed, with the id of the session to be, before anything else is written.
  * Whoever finds a key whose attempt died looks at what became of that session and goes on from there.
  */
 import { createHash } from 'node:crypto';

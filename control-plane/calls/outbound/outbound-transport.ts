@@ -1,4 +1,4 @@
-/** Where an outbound call is dialled and what its INVITE carries: the platform's trunk for managed numbers, the owner's for imported ones (running.md "Phone calls"). */
+/** Where an outbound call is dialled and what its INVITE carries: the platform's trunk for managed numbers, the owner's for imported ones. */
 
 import type { CallPlan } from '#config/call-plan.ts';
 import { tenantGuard } from '../../catalogue/numbers/tenant-guard.ts';
@@ -8,7 +8,7 @@ import type { NumberDocument, NumberSip } from '../../platform/store/models/numb
 /** A transport of a plan that dials. */
 export type OutboundTransport = Extract<CallPlan['transport'], { type: 'sip_outbound' }>;
 
-/** Lets a customer find a call of ours in the logs of a trunk (supplement 4.6). */
+/** Lets a customer find a call of ours in the logs of a trunk. */
 export const SESSION_HEADER = 'X-Service-Session-Id';
 
 /** The transport of a call; `to_uri` is empty when a managed number has no trunk to go out by. */

@@ -1,4 +1,4 @@
-/** What an outbound call can be asked for with (supplement 4.5). Whether the numbers may be used is not for the schema to say: those refusals carry a reason. */
+/** What an outbound call can be asked for with. Whether the numbers may be used is not for the schema to say: those refusals carry a reason. */
 import { z } from 'zod';
 import { sessionFields } from '../sessions/session-request.ts';
 

@@ -1,4 +1,4 @@
-/** `POST /v1/agent/phone-calls` (supplement 4.5): an outbound call, answered as soon as the dial is on its way. */
+/** `POST /v1/agent/phone-calls`: an outbound call, answered as soon as the dial is on its way. */
 import { z } from 'zod';
 import { type Context, newId } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';

@@ -1,4 +1,4 @@
-/** Places an outbound call (supplement 4.5): checks, charge, worker, plan. The worker dials; how that ended comes back as a report. */
+/** Places an outbound call: checks, charge, worker, plan. The worker dials; how that ended comes back as a report. */
 import type { CallPlan } from '#config/call-plan.ts';
 import { Fault, fault } from '#config/errors.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
@@ -18,7 +18,7 @@ import { requireModestRate } from './toll-guard.ts';
 import { planTransfers } from './transfer-plan.ts';
 import { placeOnTrunk } from './trunk-limits.ts';
 
-/** What is not answered within this time is not answered (running.md "Phone calls"). */
+/** What is not answered within this time is not answered. */
 const RING_SECONDS = 30;
 /** A worker that has told nothing this long after the ringing never will. */
 const OVERDUE_SECONDS = 30;
@@ -69,7 +69,7 @@ async function place(
       timezone,
       endUserId: terms.endUserId,
       metadata: request.metadata ?? {},
-      // Numbers of an outbound call are told from the person's side: the caller is the party dialled (S§2.5).
+      // Numbers of an outbound call are told from the person's side: the caller is the party dialled.
       callerNumber: toNumber,
       dialedNumber: allowed.number.phone_number,
       sipCallId: null,
@@ -130,7 +130,7 @@ async function refusedForCredit<Opened>(opening: Promise<Opened>): Promise<Opene
   }
 }
 
-/** A deployment without a trunk has nowhere to dial: the call fails as one the trunk refused (running.md, `SIP_TRUNK_URI`). */
+/** A deployment without a trunk has nowhere to dial: the call fails as one the trunk refused (`SIP_TRUNK_URI`). */
 async function failWithoutTrunk(context: Context, session: SessionDocument): Promise<void> {
   context.logger.warn({ sessionId: session._id }, 'no SIP_TRUNK_URI to dial through');
   const ended = await changeKnownSession(context, session, { type: 'ended', at: now(context), reason: 'dial_failed' });

@@ -1,4 +1,4 @@
-/** What a phone call can be transferred with (supplement 4.7): for each destination of its agent the way there, or the reason why there is none. */
+/** What a phone call can be transferred with: for each destination of its agent the way there, or the reason why there is none. */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan, TransferRoute } from '#config/call-plan.ts';
 import { Fault, fault } from '#config/errors.ts';
@@ -20,7 +20,7 @@ export async function planTransfers(
 ): Promise<CallPlan['transfer']> {
   const destinations = call.config.conversation.transfer_destinations;
   if (destinations.length === 0) return null;
-  // A withheld caller cannot be shown (supplement 4.7).
+  // A withheld caller cannot be shown.
   const showsCaller = number.transfer_caller_id === 'original_caller' && isE164(call.callerNumber);
   return {
     is_counted: number.provider === 'managed',

@@ -1,4 +1,4 @@
-/** A session as webhooks tell it (S§2.5), and the payload of each event. */
+/** A session as webhooks tell it, and the payload of each event. */
 import { type WebhookAnalysis, type WebhookEvent, type WebhookSession, webhookEvent } from '#config/webhook-events.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
 import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';

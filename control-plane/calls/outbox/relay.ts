@@ -1,4 +1,4 @@
-/** Hands a session's outbox to the deliveries: one per event and endpoint, under ids that make a second hand-over the same (store.md, "Outbox"). */
+/** Hands a session's outbox to the deliveries: one per event and endpoint, under ids that make a second hand-over the same. */
 import { type Context, now } from '../../platform/context.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import { insertNew } from '../../platform/store/insert-whole.ts';

@@ -10,10 +10,10 @@ import type { AgentDocument, OverrideField } from '../../platform/store/models/a
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { dateIn } from './session-timezone.ts';
 
-/** Longest preview call, seconds (supplement 4.15). */
+/** Longest preview call, seconds. */
 const PREVIEW_SECONDS = 600;
 
-/** What a request may change of the configuration for one session (supplement 4.1). */
+/** What a request may change of the configuration for one session. */
 export interface Overrides {
   readonly first_message?: string | undefined;
   readonly first_message_prompt?: string | undefined;
@@ -49,7 +49,7 @@ export interface PlanInput {
   readonly outreach?: CallPlan['outreach'];
 }
 
-/** The allow-list entries a set of overrides needs; `first_message_prompt` is governed by `first_message` (supplement 2.1). */
+/** The allow-list entries a set of overrides needs; `first_message_prompt` is governed by `first_message`. */
 export function overrideFields(overrides: Overrides): OverrideField[] {
   const fields = Object.entries(overrides).flatMap(([field, value]) => (value === undefined ? [] : [field]));
   return [...new Set(fields.map((field) => (field === 'first_message_prompt' ? 'first_message' : (field as OverrideField))))];
@@ -91,7 +91,7 @@ export function sessionSeconds(config: AgentConfig, isPreview: boolean): number 
   return isPreview ? Math.min(PREVIEW_SECONDS, seconds) : seconds;
 }
 
-/** Throws `InvalidRequest` when `variables.on_missing` is `reject` and a text of the call names a variable without a value (supplement 2.3). */
+/** Throws `InvalidRequest` when `variables.on_missing` is `reject` and a text of the call names a variable without a value. */
 export function refuseMissingVariables(plan: CallPlan): void {
   if (plan.config.variables.on_missing !== 'reject') return;
   const missing = spokenTexts(plan).some((text) =>
@@ -100,7 +100,7 @@ export function refuseMissingVariables(plan: CallPlan): void {
   if (missing) throw invalidField(['dynamic_variables'], 'a variable the agent requires has no value');
 }
 
-/** Digits grouped as they are read out: `+1; 4 1 5; 5 5 5; 0 1 2 3` (supplement 4.3). */
+/** Digits grouped as they are read out: `+1; 4 1 5; 5 5 5; 0 1 2 3`. */
 export function spokenNumber(number: string): string {
   if (!isE164(number)) return '';
   const digits = number.slice(1);
@@ -146,7 +146,7 @@ function withOverrides(config: AgentConfig, overrides: Overrides): AgentConfig {
 
 function systemVariablesOf(context: Pick<Context, 'clock'>, input: PlanInput, config: AgentConfig): SystemVariables {
   const timezone = input.timezone ?? 'UTC';
-  // History keeps what the carrier said; the agent is only told what is a number (supplement 2.5).
+  // History keeps what the carrier said; the agent is only told what is a number.
   const caller = isE164(input.callerNumber) ? input.callerNumber : '';
   return {
     channel: input.channel,
@@ -159,7 +159,7 @@ function systemVariablesOf(context: Pick<Context, 'clock'>, input: PlanInput, co
   };
 }
 
-/** The texts that are rendered when a call begins (supplement 4.3); a tool's missing value is empty whatever `on_missing` says. */
+/** The texts that are rendered when a call begins; a tool's missing value is empty whatever `on_missing` says. */
 function spokenTexts(plan: CallPlan): string[] {
   const { prompt, conversation } = plan.config;
   const opening = { off: [], fixed: [prompt.first_message], prompt: [prompt.first_message_prompt] }[prompt.first_message_mode];

@@ -1,4 +1,4 @@
-/** Which time zone a session runs in (supplement 4.2): request, agent, client's hint, the phone number's country, UTC. */
+/** Which time zone a session runs in: request, agent, client's hint, the phone number's country, UTC. */
 import { isTimezone, zonesOfCountry } from '#config/timezones.ts';
 import { countryOf } from '#telephony/e164.ts';
 

@@ -1,4 +1,4 @@
-/** A session's recording (supplement 2.6): its tracks with signed addresses that expire, and the audio behind them as WAV, ranges included. */
+/** A session's recording: its tracks with signed addresses that expire, and the audio behind them as WAV, ranges included. */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** The money of a session (running.md "Charging"): intent first, then the charge, then the session; at its end the rest is settled. Every step can be repeated. */
+/** The money of a session: intent first, then the charge, then the session; at its end the rest is settled. Every step can be repeated. */
 import { type Fault, fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { SessionBilling, SessionDocument } from '../../platform/store/models/session-model.ts';

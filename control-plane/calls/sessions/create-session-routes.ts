@@ -1,4 +1,4 @@
-/** `POST /v1/agent/sessions`, by key and by public pages without one (S§5.4, supplement 4.1, 4.4), and the exchange of offer and answer of a web session. */
+/** `POST /v1/agent/sessions`, by key and by public pages without one (4.4), and the exchange of offer and answer of a web session. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, type FaultCode, fault } from '#config/errors.ts';
@@ -21,11 +21,11 @@ import { checkPromptLength, type SessionRequest, sessionBody } from './session-r
 import { loadSession } from './session-store.ts';
 import { isTokenOf } from './web-transport.ts';
 
-/** Windows of the public rates are clock minutes (S§7, running.md "Sessions"). */
+/** Windows of the public rates are clock minutes. */
 const RATE_WINDOW_MS = 60_000;
 /** An SDP with many candidates is a few kilobytes. */
 const MAX_SDP_CHARS = 200_000;
-/** What a page without a key may override, whatever the agent allows (supplement 4.1). */
+/** What a page without a key may override, whatever the agent allows. */
 const PUBLIC_OVERRIDES = new Set<string>(['language', 'voice_id']);
 
 const sessionPath = z.object({ session_id: z.string() });
@@ -90,7 +90,7 @@ async function createByKey(context: Context, caller: Caller, agentId: string, re
   });
 }
 
-/** Why an owner cannot serve (S§7). */
+/** Why an owner cannot serve. */
 const OWNERS_REASONS: ReadonlySet<FaultCode> = new Set(['out_of_credit', 'daily_cap_reached', 'concurrent_calls_reached']);
 
 /** Whoever opens a public page. */
@@ -119,7 +119,7 @@ async function createForVisitor(context: Context, client: Visitor, { agent, vers
     return await createWebSession(context, { agent, version, payer: { userId: agent.user_id }, source: 'public', isPreview: false, request });
   } catch (error) {
     if (error instanceof Fault && error.code === 'share_of_workers') throw fault('no_capacity', {}, { cause: error });
-    // Why the owner cannot serve is none of the visitor's business (S§7).
+    // Why the owner cannot serve is none of the visitor's business.
     if (error instanceof Fault && OWNERS_REASONS.has(error.code)) throw fault('agent_unavailable', {}, { cause: error });
     throw error;
   }

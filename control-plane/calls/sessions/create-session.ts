@@ -25,7 +25,7 @@ export interface WebSessionInput {
 }
 
 const joining = { session_id: z.string(), expires_at: z.iso.datetime(), max_duration_seconds: z.number().int() };
-/** What a client needs to connect (S§4.11, supplement 4.1). */
+/** What a client needs to connect. */
 export const webSessionRecord = z.discriminatedUnion('transport', [webGrant.options[0].extend(joining), webGrant.options[1].extend(joining)]);
 export type WebSession = z.output<typeof webSessionRecord>;
 

@@ -1,4 +1,4 @@
-/** What the language model of a session took: tokens and list price, turn by turn (supplement 2.5, `llm_usage`). Informative: conversations are charged by the minute. */
+/** What the language model of a session took: tokens and list price, turn by turn (`llm_usage`). Informative: conversations are charged by the minute. */
 import { z } from 'zod';
 import { formatMoney } from '#config/money.ts';
 import { priceOf } from '#config/platform-models.ts';

@@ -96,7 +96,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
   };
 }
 
-/** Keeps a session's plan, sealed; its knowledge stays with the version, and `llm_extra_body` is not stored (supplement 4.1). */
+/** Keeps a session's plan, sealed; its knowledge stays with the version, and `llm_extra_body` is not stored. */
 export async function keepPlan(context: Context, session: SessionDocument, plan: CallPlan): Promise<void> {
   const sealed = sealerOf(context, session)?.seal(JSON.stringify({ ...plan, knowledge: [], llm_extra_body: null }), 'plan');
   if (sealed) await attach(context, { _id: planId(session._id), session_id: session._id, sealed });

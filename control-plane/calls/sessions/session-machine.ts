@@ -1,5 +1,5 @@
 /**
- * A session's life as one pure function: status × event → what changes, what it costs, what is told to the world (supplement 3, S§3, running.md "Charging").
+ * A session's life as one pure function: status × event → what changes, what it costs, what is told to the world.
  * Nothing else changes a session's status. The caller stores the change with a compare-and-set on status, epoch and last_seq.
  */
 
@@ -55,7 +55,7 @@ export interface SessionChange {
   readonly events: readonly OutboxEvent['event'][];
 }
 
-/** End reasons of sessions nobody ever joined; the others say that somebody had (supplement 3). */
+/** End reasons of sessions nobody ever joined; the others say that somebody had. */
 const NEVER_JOINED: ReadonlySet<EndReason> = new Set(['room_join_timeout', 'cancelled', 'dial_failed']);
 /** The join deadline has passed: no news of a session somebody has joined in the meantime. */
 const JOIN_DEADLINE: ReadonlySet<EndReason> = new Set(['room_join_timeout', 'agent_join_timeout']);
@@ -137,8 +137,8 @@ function givenUp(session: SessionFacts, at: Date, held: number): Partial<Session
 }
 
 /**
- * A dial resolves once; what comes after its first word is not news. Ringing is free: the call begins with the answer (supplement 4.5).
- * One that was not answered is told with its end, so that the only event of such a call has its end reason (S§6.1).
+ * A dial resolves once; what comes after its first word is not news. Ringing is free: the call begins with the answer.
+ * One that was not answered is told with its end, so that the only event of such a call has its end reason.
  */
 function dialled(session: SessionFacts, { at, dialStatus }: Extract<SessionEvent, { type: 'dialled' }>): SessionChange | null {
   if (session.direction !== 'outbound' || session.dial_status !== null || !isLive(session.status)) return null;
@@ -227,7 +227,7 @@ function dueBilling(billing: SessionBilling, at: Date, due: number): SessionBill
   return billing.state === 'free' ? billing : { ...billing, state: 'settle_due', at, due };
 }
 
-/** Previews never trigger webhooks (S§6). */
+/** Previews never trigger webhooks. */
 function tell(session: SessionFacts, events: readonly OutboxEvent['event'][]): readonly OutboxEvent['event'][] {
   return session.is_preview ? [] : events;
 }

@@ -1,4 +1,4 @@
-/** A session as the API shows it (supplement 2.5): list row, detail, and its analysis. */
+/** A session as the API shows it: list row, detail, and its analysis. */
 import { z } from 'zod';
 import { analysisResult, dialStatus, endReason, mediaQuality, sessionItem, sessionStatus } from '#config/session-record.ts';
 import type { Context } from '../../platform/context.ts';
@@ -40,7 +40,7 @@ export const sessionRecord = z.object({
   metadata: z.record(z.string(), z.unknown()),
 });
 
-/** The analysis of a session as the sessions API shows it: no error, no time (supplement 2.5). */
+/** The analysis of a session as the sessions API shows it: no error, no time. */
 const sessionAnalysis = z.object({
   status: z.enum(['queued', 'running', 'completed', 'skipped', 'error']),
   summary: analysisResult.shape.summary,

@@ -1,4 +1,4 @@
-/** Sessions of a team: list, detail, end (supplement 2.5); previews of an agent's draft (supplement 4.15). */
+/** Sessions of a team: list, detail, end; previews of an agent's draft. */
 import { z } from 'zod';
 import { endReason, sessionStatus } from '#config/session-record.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
@@ -112,7 +112,7 @@ export function registerSessionRoutes(app: ApiServer, context: Context): void {
   );
 }
 
-/** Ends a session by the API (running.md "Sessions"): a live call by its worker, which reports the end; one nobody joined at once. */
+/** Ends a session by the API: a live call by its worker, which reports the end; one nobody joined at once. */
 async function endSession(context: Context, session: SessionDocument): Promise<void> {
   if (!isLive(session.status)) return;
   const key = { sessionId: session._id, epoch: session.epoch };

@@ -1,5 +1,5 @@
 /**
- * Applies the session machine's changes to stored sessions: one guarded update holds new status, money due and events to send (store.md).
+ * Applies the session machine's changes to stored sessions: one guarded update holds new status, money due and events to send.
  * The guard is status, epoch and last_seq: whoever comes second looks again.
  */
 import type { WebhookAnalysis } from '#config/webhook-events.ts';

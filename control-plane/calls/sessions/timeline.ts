@@ -10,7 +10,7 @@ import { sealerOf } from './session-store.ts';
 /** Larger reports stand in a document of their own: a session's document stays small enough to be rewritten at every turn. */
 const INLINE_BYTES = 16 * 1024;
 
-/** Where a timeline entry comes in when two have the same time (supplement 2.5). */
+/** Where a timeline entry comes in when two have the same time. */
 const TYPE_ORDER = { participant: 0, message: 1, knowledge_retrieval: 2, tool_call: 3, tool_result: 4, 'llm.endpoint_error': 5 } as const;
 
 /** Seals a report's items; a large one is stored first, under an id that makes storing it again the same. */

@@ -7,7 +7,7 @@ import { agentIdentity, agentTokenSeconds, callerIdentity } from '../../platform
 
 const iceServer = z.object({ urls: z.union([z.string(), z.array(z.string())]), username: z.string().optional(), credential: z.string().optional() });
 
-/** What a client is told of the transport; a discriminated union on `transport` (S§4.11, supplement 4.1). */
+/** What a client is told of the transport; a discriminated union on `transport`. */
 export const webGrant = z.discriminatedUnion('transport', [
   z.object({ transport: z.literal('webrtc'), webrtc_url: z.string(), token: z.string(), ice_servers: z.array(iceServer) }),
   z.object({ transport: z.literal('livekit'), livekit_url: z.string(), token: z.string() }),

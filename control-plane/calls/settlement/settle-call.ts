@@ -1,5 +1,5 @@
 /**
- * What workers tell, folded into sessions (design.md §2, §3): a durable report is stored in the same guarded update that advances `last_seq`,
+ * What workers tell, folded into sessions: a durable report is stored in the same guarded update that advances `last_seq`,
  * so it counts once however often it comes, and a worker whose epoch is over can change nothing.
  */
 import type { AnalysisResult } from '#config/session-record.ts';
@@ -231,7 +231,7 @@ export function analysed(context: Pick<Context, 'clock' | 'dataKeys'>, session: 
   };
 }
 
-/** S§2.6: nothing but the cause stands in a skipped or failed analysis. */
+/** A skipped or failed analysis has its cause and nothing else. */
 function settledResult(result: AnalysisResult): AnalysisResult {
   return result.status === 'completed'
     ? { ...result, error: null }

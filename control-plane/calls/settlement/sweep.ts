@@ -1,5 +1,5 @@
 /**
- * The sweeper (store.md "Recovery", design.md §2): what a crash left half done is carried on, what nobody will ever finish is ended.
+ * The sweeper: what a crash left half done is carried on, what nobody will ever finish is ended.
  * Runs at start and every few seconds in every replica; every step can be repeated and needs no lock.
  */
 
@@ -87,7 +87,7 @@ async function loseSight(context: Context, lastBeat: Date | null): Promise<void>
   }
 }
 
-/** Sessions whose join deadline has passed: nobody came, or a caller waits in a room which no agent has come to (supplement 3). */
+/** Sessions whose join deadline has passed: nobody came, or a caller waits in a room which no agent has come to. */
 async function endUnjoined(context: Context, sessions: readonly SessionDocument[]): Promise<void> {
   const seen = await Promise.all(sessions.map(async (session) => ({ session, ...(await inRoom(context, session)) })));
   for (const { session, hasCaller, hasAgent } of seen) {

@@ -1,5 +1,5 @@
 /**
- * Gives the call of a dead worker to another one (design.md §2): the same session under a new epoch, so that whatever the dead one still had on its way changes nothing.
+ * Gives the call of a dead worker to another one: the same session under a new epoch, so that whatever the dead one still had on its way changes nothing.
  * The successor gets the frozen plan and what has been said; a phone call's dialog too, a browser comes back by itself.
  * A web session nobody has joined yet is placed again as it was created: its caller never learns of it.
  */
@@ -19,7 +19,7 @@ import { brokenOffItem } from './broken-off.ts';
 
 /** A caller who has heard nothing for this long has hung up, and is not called back. */
 const LOST_FOR_MS = 20_000;
-/** A successor may still be starting, on a busy machine for long; a caller does not wait longer for a word (running.md: 20 s in all). Where none is being started nobody waits. */
+/** A successor may still be starting, on a busy machine for long; a caller does not wait longer for a word (20 s in all). Where none is being started nobody waits. */
 const SEARCH_MS = 12_000;
 const SEARCH_AGAIN_MS = 100;
 

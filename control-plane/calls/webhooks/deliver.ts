@@ -1,5 +1,5 @@
 /**
- * Sends webhooks (S§6.4, S§6.5): due deliveries are leased, each team a share of the places, posted through the egress guard and signed afresh at each attempt;
+ * Sends webhooks: due deliveries are leased, each team a share of the places, posted through the egress guard and signed afresh at each attempt;
  * a failed one is tried again after 1 s and 5 s, then dropped. A lease that runs out, because its holder was killed, is simply due again.
  */
 import { randomUUID } from 'node:crypto';

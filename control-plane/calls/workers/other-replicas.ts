@@ -1,5 +1,5 @@
 /**
- * The workers of the other replicas (design.md §2): every replica tells the others once a second which workers hang on it and what room they have,
+ * The workers of the other replicas: every replica tells the others once a second which workers hang on it and what room they have,
  * and passes on what one of them wants of such a worker. Over `Coordination`, so nothing of it is durable: lost news is told again,
  * a lost request is one that nobody answered, and what a session is stays in the database.
  */

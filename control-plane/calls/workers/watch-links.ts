@@ -1,5 +1,5 @@
 /**
- * With several replicas nobody may have seen a worker's link break, because its replica was killed with it (design.md §2, "unknown").
+ * With several replicas nobody may have seen a worker's link break, because its replica was killed with it ("unknown").
  * So each of them looks for sessions whose worker hangs on none of them; saying so twice changes nothing.
  */
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';

@@ -41,7 +41,7 @@ import { SpeakingAgents } from './speaking-agents.ts';
 import { storeReports } from './store-reports.ts';
 import { type OfferVerdict, openWorkerConnection, type WorkerConnection } from './worker-connection.ts';
 
-/** How long a worker has to take an offer; design.md §2. */
+/** How long a worker has to take an offer. */
 const ACCEPT_MS = 500;
 /** Where no other is left it has longer: a caller who waits some seconds is better off than one who is refused. Signalling waits for 12 s in all (http-admission.ts). */
 const LAST_ACCEPT_MS = 6_000;

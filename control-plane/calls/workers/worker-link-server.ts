@@ -1,4 +1,4 @@
-/** `GET /internal/worker-link`: upgrades an authenticated worker's request to the worker link (design.md §2). */
+/** `GET /internal/worker-link`: upgrades an authenticated worker's request to the worker link. */
 import type { Server } from 'node:http';
 import { WebSocketServer } from 'ws';
 import { isBearer } from '../../platform/http/bearer.ts';

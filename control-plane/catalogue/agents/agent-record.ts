@@ -1,4 +1,4 @@
-/** An agent and its versions as the API shows them (supplement 2.1, S§2.3). */
+/** An agent and its versions as the API shows them. */
 import { z } from 'zod';
 import { agentConfig } from '#config/agent-config.ts';
 import { LIMITS } from '#config/limits.ts';

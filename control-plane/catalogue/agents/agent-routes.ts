@@ -1,4 +1,4 @@
-/** Agents: create, list, read, change and delete their profiles (supplement 0, 2.1). */
+/** Agents: create, list, read, change and delete their profiles (2.1). */
 import { z } from 'zod';
 import { agentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
@@ -93,7 +93,7 @@ function agentsFilter(teamId: string, query: z.output<typeof agentsQuery>): Reco
   return filter;
 }
 
-/** The agent goes last, so that a deletion that was cut short can be asked for again. Sessions stay (S§3). */
+/** The agent goes last, so that a deletion that was cut short can be asked for again. Sessions stay. */
 async function deleteAgent(context: Context, teamId: string, agentId: string): Promise<void> {
   await findAgent(context, teamId, agentId);
   await context.models.numbers.updateMany({ agent_id: agentId }, { $set: { agent_id: null, updated_at: now(context) } });

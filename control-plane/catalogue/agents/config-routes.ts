@@ -1,4 +1,4 @@
-/** An agent's draft, its publication and its versions; what may be configured here (S§2.3, S§4.6, S§9). */
+/** An agent's draft, its publication and its versions; what may be configured here. */
 import { z } from 'zod';
 import { agentConfigPatch } from '#config/agent-config-patch.ts';
 import { fault } from '#config/errors.ts';
@@ -78,7 +78,7 @@ export function registerConfigRoutes(app: ApiServer, context: Context): void {
     { schema: { tags: ['agents'], params: agentPath.extend({ version_number: z.string() }), response: { 200: versionRecord } } },
     async (request) => {
       const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
-      // What is not written as an integer is no version's number: 404, not 422 (S§7).
+      // What is not written as an integer is no version's number: 404, not 422.
       const number = /^[1-9]\d{0,8}$/.test(request.params.version_number) ? Number(request.params.version_number) : -1;
       const version = await context.models.versions.findOne({ agent_id: agent._id, version_number: number }).lean();
       if (!version) throw fault('not_found');

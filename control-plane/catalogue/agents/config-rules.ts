@@ -1,5 +1,5 @@
 /**
- * What a configuration must satisfy beyond its schema before it is saved (S§7, supplement 2.3): rules across fields, and everything that has to be looked up.
+ * What a configuration must satisfy beyond its schema before it is saved: rules across fields, and everything that has to be looked up.
  * Texts of problems never repeat what was sent.
  */
 import type { AgentConfig } from '#config/agent-config.ts';

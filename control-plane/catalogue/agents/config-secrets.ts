@@ -1,4 +1,4 @@
-/** The secrets of a draft: taken out of a patch, sealed beside the configuration, and told only as `has_secret` (S§2.3, S§6.2). */
+/** The secrets of a draft: taken out of a patch, sealed beside the configuration, and told only as `has_secret`. */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import { isOtherHost } from '#config/credential-host.ts';

@@ -1,4 +1,4 @@
-/** A new agent: the platform's defaults with the creator's patch on top, unpublished (supplement 2.1). */
+/** A new agent: the platform's defaults with the creator's patch on top, unpublished. */
 import { defaultAgentConfig, type PlatformDefaults } from '#config/agent-config.ts';
 import type { AgentConfigPatch } from '#config/agent-config-patch.ts';
 import type { PlatformModels } from '#config/platform-models.ts';

@@ -1,8 +1,8 @@
-/** Who may use an agent without a key: its public switch and its allowed origins (S§5.4, supplement 4.4). */
+/** Who may use an agent without a key: its public switch and its allowed origins. */
 import { fault } from '#config/errors.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 
-/** Throws the refusal of S§7 unless a page of this origin may use the agent without a key. */
+/** Throws a 403 unless a page of this origin may use the agent without a key. */
 export function requirePublicOrigin(agent: Pick<AgentDocument, 'public_enabled' | 'allowed_origins' | 'status'>, origin: string | undefined): void {
   if (!agent.public_enabled || agent.status === 'archived') throw fault('agent_not_public');
   if (origin === undefined || origin === '') throw fault('origin_required');
@@ -10,7 +10,7 @@ export function requirePublicOrigin(agent: Pick<AgentDocument, 'public_enabled' 
   if (caller === null || !agent.allowed_origins.some((allowed) => normalOrigin(allowed) === caller)) throw fault('origin_not_allowed');
 }
 
-/** True for one origin; a wildcard is none: it would match nothing (supplement 4.4: the exact scheme, host and port). */
+/** True for one origin; a wildcard is none: it would match nothing (the exact scheme, host and port). */
 export function isOrigin(text: string): boolean {
   return normalOrigin(text) !== null && !text.includes('*');
 }

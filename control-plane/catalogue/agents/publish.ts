@@ -1,6 +1,6 @@
 /**
- * Publishing (S§3, S§9): a draft frozen into an immutable version with its tools, secrets and knowledge revisions.
- * One insert under the unique index {agent, version_number} decides; the agent's pointer to it follows and may be repeated (store.md).
+ * Publishing: a draft frozen into an immutable version with its tools, secrets and knowledge revisions.
+ * One insert under the unique index {agent, version_number} decides; the agent's pointer to it follows and may be repeated.
  */
 import { fault } from '#config/errors.ts';
 import { type Context, newId, now } from '../../platform/context.ts';

@@ -1,4 +1,4 @@
-/** What the embeddable widget asks before it shows itself: no key, but the agent's own origin rules (supplement 4.4). */
+/** What the embeddable widget asks before it shows itself: no key, but the agent's own origin rules. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';

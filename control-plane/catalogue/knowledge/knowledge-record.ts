@@ -1,4 +1,4 @@
-/** A knowledge source as callers upload it and as the API shows it (supplement 2.7). */
+/** A knowledge source as callers upload it and as the API shows it. */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import type { KnowledgeDocument } from '../../platform/store/models/knowledge-model.ts';

@@ -1,4 +1,4 @@
-/** Knowledge sources: upload, list, read, change, delete, and the agents that use one (S§4.1, supplement 2.7). */
+/** Knowledge sources: upload, list, read, change, delete, and the agents that use one. */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';

@@ -1,5 +1,5 @@
 /**
- * Knowledge sources in the store (S§4.1, supplement 2.7). A content is written before the source points to it, and outlives that by at least
+ * Knowledge sources in the store. A content is written before the source points to it, and outlives that by at least
  * `REVISION_GRACE_MS`, so that a version that is being published or a call that is being planned never finds its revision gone.
  */
 import { fault } from '#config/errors.ts';
@@ -100,7 +100,7 @@ export async function patchSource(
   return { source: saved, content: uploaded.content };
 }
 
-/** Deletes a source with all its revisions. Throws `not_found`, or `knowledge_attached` while an agent refers to it (S§4.1). */
+/** Deletes a source with all its revisions. Throws `not_found`, or `knowledge_attached` while an agent refers to it. */
 export async function deleteSource(context: Context, teamId: string, sourceId: string): Promise<void> {
   await findSource(context, teamId, sourceId);
   await leavingQuota(context, { kind: 'knowledge', owner: teamId, id: sourceId }, () =>

@@ -1,4 +1,4 @@
-/** The knowledge of a call's plan: every attached source as its version froze it (supplement 2.7). */
+/** The knowledge of a call's plan: every attached source as its version froze it. */
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan } from '#config/call-plan.ts';
 import { LIMITS } from '#config/limits.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads the multipart form of a knowledge upload into a body the route's schema can check (S§4.11, running.md "Bodies").
- * What is wrong with the file itself is refused here with 400 (S§7, supplement 2.7): too large, not UTF-8 plain text, a form that cannot be read.
+ * Reads the multipart form of a knowledge upload into a body the route's schema can check.
+ * What is wrong with the file itself is refused here with 400: too large, not UTF-8 plain text, a form that cannot be read.
  */
 import fastifyMultipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyReply, FastifyRequest } from 'fastify';

@@ -1,4 +1,4 @@
-/** What numbers need without anyone asking: purchases that a crash cut short are brought to an end, and each day's rent is taken (running.md, "Money"). */
+/** What numbers need without anyone asking: purchases that a crash cut short are brought to an end, and each day's rent is taken. */
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';

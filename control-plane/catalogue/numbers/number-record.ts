@@ -1,4 +1,4 @@
-/** A phone number as callers write it and as the API shows it (supplement 2.8, 4.6). Passwords are never shown. */
+/** A phone number as callers write it and as the API shows it (4.6). Passwords are never shown. */
 import { z } from 'zod';
 import { isE164 } from '#telephony/e164.ts';
 import { readHostPort } from '#telephony/sip-address.ts';

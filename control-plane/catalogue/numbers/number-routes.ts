@@ -1,4 +1,4 @@
-/** Phone numbers: search, buy, import, list, bind, release (supplement 4.6, running.md "Search of numbers"). */
+/** Phone numbers: search, buy, import, list, bind, release. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { formatMoney } from '#config/money.ts';

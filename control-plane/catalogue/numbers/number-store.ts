@@ -1,6 +1,6 @@
 /**
  * Phone numbers in the store: bought, imported, bound and given back.
- * A purchase writes its intent first (status `provisioning` under the unique index of occupied numbers), then takes the first day, then buys (store.md).
+ * A purchase writes its intent first (status `provisioning` under the unique index of occupied numbers), then takes the first day, then buys.
  */
 import { Fault, fault } from '#config/errors.ts';
 import { numberOf } from '#telephony/sip-address.ts';
@@ -128,7 +128,7 @@ async function failPurchase(context: Context, number: NumberDocument, detail: st
   await settle(context, number, { status: 'error', status_detail: detail });
 }
 
-/** A zero entry under the charge's key keeps a late charge out, or finds the one to be given back (store.md). */
+/** A zero entry under the charge's key keeps a late charge out, or finds the one to be given back. */
 async function refundFirstDay(context: Context, number: NumberDocument): Promise<void> {
   const key = rentKey(number._id, dayOf(number.created_at));
   const { amountMicros } = await context.ledger.post({ userId: number.user_id, key, kind: 'void', amountMicros: 0 });
@@ -141,7 +141,7 @@ export async function importNumber(context: Context, caller: Caller, wanted: Wan
   return (await settle(context, number, { status: 'active' })) ?? number;
 }
 
-/** Gives a number back; when the carrier refuses it stays what it was and can be released again (S§3). Throws `not_found`, `conflict`, `provider_refused`, `provider_unreachable`. */
+/** Gives a number back; when the carrier refuses it stays what it was and can be released again. Throws `not_found`, `conflict`, `provider_refused`, `provider_unreachable`. */
 export async function releaseNumber(context: Context, teamId: string, numberId: string): Promise<void> {
   const number = await findNumber(context, teamId, numberId);
   if (number.status === 'provisioning') {

@@ -1,4 +1,4 @@
-/** How calls reach and leave an imported number (supplement 4.6): rules across its fields, and its passwords sealed. */
+/** How calls reach and leave an imported number: rules across its fields, and its passwords sealed. */
 
 import { isOtherHost } from '#config/credential-host.ts';
 import { EgressRefused } from '#config/egress.ts';

@@ -1,4 +1,4 @@
-/** Frozen tools as a worker is told them: credential headers opened, and every tool with a function name the model can use (supplement 2.2). */
+/** Frozen tools as a worker is told them: credential headers opened, and every tool with a function name the model can use. */
 import type { PlannedTool } from '#config/call-plan.ts';
 import type { SecretBox } from '../../platform/secrets/secret-box.ts';
 import type { AttachedTool } from '../agents/config-hash.ts';

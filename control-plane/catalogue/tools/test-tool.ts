@@ -1,4 +1,4 @@
-/** One real request of a webhook tool, to see what its endpoint answers (supplement 2.2 "Tool test"): the URL as saved, headers and body filled in from the given arguments. */
+/** One real request of a webhook tool, to see what its endpoint answers: the URL as saved, headers and body filled in from the given arguments. */
 import { z } from 'zod';
 import type { PlannedTool } from '#config/call-plan.ts';
 import { EgressRefused, EgressTimeout } from '#config/egress.ts';

@@ -1,4 +1,4 @@
-/** A tool as callers write it and as the API shows it (S§2.2, supplement 2.2). */
+/** A tool as callers write it and as the API shows it. */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import type { ToolDocument } from '../../platform/store/models/tool-model.ts';

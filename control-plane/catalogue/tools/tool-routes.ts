@@ -1,4 +1,4 @@
-/** Tools: create, list, read, change, test, delete, and the agents that use one (S§2.2, supplement 2.2). */
+/** Tools: create, list, read, change, test, delete, and the agents that use one. */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';

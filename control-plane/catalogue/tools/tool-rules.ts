@@ -1,4 +1,4 @@
-/** What a tool must satisfy beyond its schema (S§2.2, S§4.2, supplement 2.2). */
+/** What a tool must satisfy beyond its schema. */
 import { type EgressGuard, EgressRefused } from '#config/egress.ts';
 import { LIMITS } from '#config/limits.ts';
 import { placeholderProblem } from '#config/placeholders.ts';
@@ -46,7 +46,7 @@ function placeholderProblems(tool: ToolDefinition): Problem[] {
 }
 
 /**
- * Problem of a URL as text (S§4.2): scheme, credentials, local and private hosts. Placeholders stand for anything a host, port or path may hold;
+ * Problem of a URL as text: scheme, credentials, local and private hosts. Placeholders stand for anything a host, port or path may hold;
  * what a name resolves to is checked at every call.
  */
 function urlProblem(egress: EgressGuard, url: string): string | null {

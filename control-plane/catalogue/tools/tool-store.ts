@@ -66,7 +66,7 @@ export async function patchTool(context: Context, teamId: string, toolId: string
   throw fault('database_unavailable');
 }
 
-/** Deletes a tool. Throws `not_found`, or `tool_attached` while a draft refers to it (S§7). */
+/** Deletes a tool. Throws `not_found`, or `tool_attached` while a draft refers to it. */
 export async function deleteTool(context: Context, teamId: string, toolId: string): Promise<void> {
   await findTool(context, teamId, toolId);
   await leavingQuota(context, { kind: 'tools', owner: teamId, id: toolId }, () =>

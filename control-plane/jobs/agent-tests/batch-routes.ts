@@ -1,4 +1,4 @@
-/** Runs of agent tests: start a batch, watch it, read what its runs came to, and the tools a test may name (supplement 4.14). */
+/** Runs of agent tests: start a batch, watch it, read what its runs came to, and the tools a test may name. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';

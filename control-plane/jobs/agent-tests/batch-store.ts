@@ -1,4 +1,4 @@
-/** Batches of agent tests: started from the draft as it is then (supplement 4.14), counted, and completed when their last run is over. */
+/** Batches of agent tests: started from the draft as it is then, counted, and completed when their last run is over. */
 import type { TestDefinition } from '#config/agent-test.ts';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';

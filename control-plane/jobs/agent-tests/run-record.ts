@@ -1,4 +1,4 @@
-/** Batches and runs of agent tests as the API shows them (supplement 4.14). */
+/** Batches and runs of agent tests as the API shows them. */
 import { z } from 'zod';
 import { agentTestResult, testEndedBy, testType } from '#config/agent-test.ts';
 import type { RunCounts, TestBatchDocument, TestRunDocument } from '../../platform/store/models/agent-test-model.ts';

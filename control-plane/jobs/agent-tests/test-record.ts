@@ -1,4 +1,4 @@
-/** An agent test as callers write it and as the API shows it (supplement 4.14). */
+/** An agent test as callers write it and as the API shows it. */
 import { z } from 'zod';
 import { simulation, testDefinition, testType } from '#config/agent-test.ts';
 import { LIMITS } from '#config/limits.ts';

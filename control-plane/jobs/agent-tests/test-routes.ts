@@ -1,4 +1,4 @@
-/** Agent tests: create, list, read, change, delete, and which agents they belong to (supplement 4.14). */
+/** Agent tests: create, list, read, change, delete, and which agents they belong to. */
 import { z } from 'zod';
 import { testType } from '#config/agent-test.ts';
 import type { Context } from '../../platform/context.ts';

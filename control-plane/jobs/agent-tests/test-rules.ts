@@ -1,4 +1,4 @@
-/** What an agent test must satisfy beyond its schema (supplement 4.14): fields that its kind needs, and everything that has to be looked up. */
+/** What an agent test must satisfy beyond its schema: fields that its kind needs, and everything that has to be looked up. */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Simulation } from '#config/agent-test.ts';
 import { isModelAllowed } from '#config/language-models.ts';

@@ -1,5 +1,5 @@
 /**
- * Agent tests in the background (supplement 4.14): queued runs are placed on workers, oldest first, a few of each team at a time;
+ * Agent tests in the background: queued runs are placed on workers, oldest first, a few of each team at a time;
  * one whose workers die or fall silent too often (`losses.ts`) is an `error`.
  */
 import { type AgentTestResult, testError } from '#config/agent-test.ts';

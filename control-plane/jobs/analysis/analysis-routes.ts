@@ -1,4 +1,4 @@
-/** `POST /v1/agent/sessions/{session_id}/analysis`: runs a skipped or failed analysis again (running.md "Sessions"). */
+/** `POST /v1/agent/sessions/{session_id}/analysis`: runs a skipped or failed analysis again. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { findSession } from '../../calls/sessions/find-session.ts';

@@ -1,5 +1,5 @@
 /**
- * Post-call analysis, the control plane's half (S§2.6, supplement 3): queued analyses are placed on workers one after another; one whose workers die
+ * Post-call analysis, the control plane's half: queued analyses are placed on workers one after another; one whose workers die
  * or fall silent too often (`losses.ts`) is an `error`. A call with nothing to analyse is `skipped` without asking a model.
  */
 

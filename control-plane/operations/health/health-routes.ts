@@ -1,4 +1,4 @@
-/** Whether the process serves, whether the product can take calls, and its metrics (running.md, "Health, metrics, API description"). */
+/** Whether the process serves, whether the product can take calls, and its metrics. */
 import type { FastifyRequest } from 'fastify';
 import { isLoopback } from '#config/public-address.ts';
 import type { Context } from '../../platform/context.ts';

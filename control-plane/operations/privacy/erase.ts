@@ -45,7 +45,7 @@ export interface Person {
 
 /** Erases what a team has of this person; again, it finds nothing more. */
 export async function erasePerson(context: Parts, teamId: string, person: Person): Promise<Erased> {
-  // The caller's number is the person's, whoever dialled (S§2.5), and stands as the carrier gave it.
+  // The caller's number is the person's, whoever dialled, and stands as the carrier gave it.
   const numbers = person.phoneNumber === undefined ? [] : formsOf(person.phoneNumber);
   const isTheirs = (field: 'caller_number' | 'to_number') => [
     ...(person.endUserId === undefined ? [] : [{ team_id: teamId, end_user_id: person.endUserId }]),

@@ -1,4 +1,4 @@
-/** What the server shows a browser: the console at `/`, the browser client and the widget, all built by `npm run prepare` (running.md, "Routes the specification names without a path"). */
+/** What the server shows a browser: the console at `/`, the browser client and the widget, all built by `npm run prepare`. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';

@@ -1,6 +1,6 @@
 /**
- * Who is calling: API keys (S§5). A route says what it needs in its `config.access`; without a word it needs a key.
- * The check runs before the body is read, so that its refusals come first (running.md, "Order of checks").
+ * Who is calling: API keys. A route says what it needs in its `config.access`; without a word it needs a key.
+ * The check runs before the body is read, so that its refusals come first.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -37,7 +37,7 @@ declare module 'fastify' {
     access?: Access;
     /** The body may be absent; a present one must still be JSON. */
     bodyOptional?: boolean;
-    /** Answers any Origin, errors included (running.md, "Sessions"). */
+    /** Answers any Origin, errors included. */
     anyOrigin?: boolean;
   }
   interface FastifyRequest {
@@ -70,7 +70,7 @@ export function createAuthentication(context: Context): (request: FastifyRequest
   };
 }
 
-/** Throws the beta refusal of S§7 unless the caller's account has beta access. */
+/** Throws `beta_required` unless the caller's account has beta access. */
 export function requireBeta(context: Context, caller: Caller): void {
   if (!caller.betaAccess) throw fault('beta_required', { url: context.settings.SIGNUP_URL ?? `${context.publicUrl()}/beta` });
 }

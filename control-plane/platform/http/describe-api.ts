@@ -1,4 +1,4 @@
-/** The API described from the schemas that validate it: `/openapi.json` (OpenAPI 3.1) and `/docs` (running.md, "Health, metrics, API description"). */
+/** The API described from the schemas that validate it: `/openapi.json` (OpenAPI 3.1) and `/docs`. */
 import fastifySwagger from '@fastify/swagger';
 import fastifySwaggerUi from '@fastify/swagger-ui';
 import type {
@@ -32,7 +32,7 @@ const REFUSALS = {
   },
 };
 
-/** Refusals without a body (S§5.3, S§7). */
+/** Refusals without a body. */
 const REFUSAL_401 = {
   description: 'No or a malformed Authorization, without a body (null here); a bad or expired key, with the error body',
   anyOf: [z.toJSONSchema(errorBody), { type: 'null' }],

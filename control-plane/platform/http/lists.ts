@@ -1,4 +1,4 @@
-/** How lists are asked for and answered (supplement 0.1): newest first, by page number or by cursor, never by both. */
+/** How lists are asked for and answered: newest first, by page number or by cursor, never by both. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -34,7 +34,7 @@ export function listOf<Name extends string, Row extends z.ZodType>(name: Name, r
   });
 }
 
-/** Schema of a dependents list, which has no pages (supplement 0.1). */
+/** Schema of a dependents list, which has no pages. */
 export const dependentsList = z.object({ agents: z.array(z.object({ agent_id: z.string(), name: z.string() })), total: z.number().int() });
 
 /** A row's place in its list. */

@@ -1,5 +1,5 @@
 /**
- * How problems leave the API (S§2.1, S§7, supplement 0): the error body, the 422 list, and the two bare refusals that have no body.
+ * How problems leave the API: the error body, the 422 list, and the two bare refusals that have no body.
  * Nothing here ever repeats what a request contained: messages and ctx are built from a list of safe fields.
  */
 import { Readable } from 'node:stream';
@@ -12,10 +12,10 @@ import { isDatabaseAway } from '../store/database-away.ts';
 /** Written between two turns of the loop. */
 const CHUNK_ENTRIES = 500;
 
-/** Error body of every JSON error but 422 (S§2.1). */
+/** Error body of every JSON error but 422. */
 export const errorBody = z.object({ status: z.number().int(), message: z.string(), reason: z.string().nullable() });
 
-/** One entry of a 422 (supplement 0). */
+/** One entry of a 422. */
 export const validationEntry = z.object({
   type: z.string(),
   loc: z.array(z.string()),
@@ -89,7 +89,7 @@ export function retryAfter({ retryAfterSeconds: seconds }: Fault): Record<string
   return seconds === null ? {} : { 'Retry-After': String(seconds) };
 }
 
-/** A refusal without a body: 401 for a missing or malformed Authorization, 415 for a missing body or a wrong Content-Type (S§5.3, S§7). */
+/** A refusal without a body: 401 for a missing or malformed Authorization, 415 for a missing body or a wrong Content-Type. */
 export function sendBare(reply: FastifyReply, status: 401 | 415): void {
   if (status === 401) reply.header('WWW-Authenticate', 'Bearer');
   reply.code(status).removeHeader('content-type').send();

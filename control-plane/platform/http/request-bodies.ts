@@ -1,4 +1,4 @@
-/** Bodies that need not be JSON: MessagePack, forms and multipart forms, all as the plain object a route's schema checks (supplement 4.9, 4.11, 4.12). */
+/** Bodies that need not be JSON: MessagePack, forms and multipart forms, all as the plain object a route's schema checks (4.11, 4.12). */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import fastifyMultipart, { type Multipart } from '@fastify/multipart';
 import { decodeAsync } from '@msgpack/msgpack';

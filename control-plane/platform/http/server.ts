@@ -26,7 +26,7 @@ import { refuseMalformed } from './malformed-http.ts';
 import { InvalidRequest, invalidField, invalidFrom, sendBare, sendProblem, type ValidationEntry } from './problems.ts';
 import { traceRequest } from './trace-request.ts';
 
-/** Largest JSON body: session variables (1 MiB, S§8) with room for their escapes. */
+/** Largest JSON body: session variables (1 MiB) with room for their escapes. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 /** Values of a body beyond that, which only audio makes so large. */
 const LARGE_BODY_VALUES = 100_000;

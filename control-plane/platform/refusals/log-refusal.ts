@@ -31,7 +31,7 @@ export async function loggingRefusals<Result>(context: Parts, attempt: Attempt, 
   }
 }
 
-/** Logs a refusal in the background. Where the answer hides the owner's reason (S§7), the reason behind it is kept. */
+/** Logs a refusal in the background. Where the answer hides the owner's reason, the reason behind it is kept. */
 export function logRefusal(context: Parts, attempt: Attempt, answered: Fault): void {
   const reason = answered.cause instanceof Fault ? answered.cause : answered;
   context.metrics.refusals.inc({ kind: attempt.kind, reason: reason.code });

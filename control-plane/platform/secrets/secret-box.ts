@@ -1,5 +1,5 @@
 /**
- * Encryption at rest (design.md §7): AES-256-GCM. The master key seals secrets tenants store and wraps one data key per session,
+ * Encryption at rest: AES-256-GCM. The master key seals secrets tenants store and wraps one data key per session,
  * which seals that session's timeline, recording, flight log and payloads. Erasing a session is forgetting its wrapped key;
  * backups leave the keys out (control-plane/operations/backup/withheld-keys.ts), so that an older one does not open it.
  */

@@ -48,7 +48,7 @@ export async function findPage<Row extends { _id: string }>(model: Model<Row>, r
   };
 }
 
-/** The outer bound keeps the index scan from starting at the newest row again (store.md). */
+/** The outer bound keeps the index scan from starting at the newest row again. */
 function rowsAfter(timeField: string, after: Position): Record<string, unknown> {
   return { [timeField]: { $lte: after.at }, $or: [{ [timeField]: { $lt: after.at } }, { _id: { $lt: after.id } }] };
 }

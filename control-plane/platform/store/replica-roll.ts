@@ -1,5 +1,5 @@
 /**
- * The roll of replicas on one database: a control plane that coordinates only with itself must be the only one (running.md, `REDIS_URL`).
+ * The roll of replicas on one database: a control plane that coordinates only with itself must be the only one (`REDIS_URL`).
  * Every replica tells that it is there; one that starts looks whether anybody else still tells, and refuses where the two would not know of each other.
  */
 import type { Clock } from '#config/clock.ts';

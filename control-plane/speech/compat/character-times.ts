@@ -1,4 +1,4 @@
-/** Times of characters from times of words, as the voice vendor aligns text and audio (supplement 4.13). Pure. */
+/** Times of characters from times of words, as the voice vendor aligns text and audio. Pure. */
 import type { AudioPiece } from '#media/speech/pool/speech-jobs.ts';
 
 /** One character and when it is heard, seconds from the beginning of the whole. */

@@ -1,4 +1,4 @@
-/** Refusals in the form of each vendor whose protocol is spoken (supplement 4.13). */
+/** Refusals in the form of each vendor whose protocol is spoken. */
 import { type Fault, fault } from '#config/errors.ts';
 import { SpeechJobError } from '#media/speech/pool/speech-jobs.ts';
 import { faultOf, firstProblem, InvalidRequest } from '../../platform/http/problems.ts';

@@ -1,4 +1,4 @@
-/** Model names on the compatible surfaces (S§4.12, supplement 4.13): the platform's own, and the vendors', which stand for the default. Any other is refused. */
+/** Model names on the compatible surfaces: the platform's own, and the vendors', which stand for the default. Any other is refused. */
 import { fault } from '#config/errors.ts';
 import { SYNTHESIS_MODELS, type SynthesisModel, synthesisModel } from '../requests/speech-models.ts';
 

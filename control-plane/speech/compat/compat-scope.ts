@@ -1,4 +1,4 @@
-/** A part of the API that speaks another vendor's protocol: keys, refusals and unknown paths are told in that vendor's way (supplement 4.13). */
+/** A part of the API that speaks another vendor's protocol: keys, refusals and unknown paths are told in that vendor's way. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Fault, fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';

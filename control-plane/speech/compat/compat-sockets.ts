@@ -1,4 +1,4 @@
-/** WebSockets of the compatible surfaces: whoever may not come in is refused with an HTTP answer in the vendor's form, and none stays for ever (supplement 4.13). */
+/** WebSockets of the compatible surfaces: whoever may not come in is refused with an HTTP answer in the vendor's form, and none stays for ever. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';

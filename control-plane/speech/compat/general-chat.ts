@@ -1,4 +1,4 @@
-/** `POST …/chat/completions` for speech alone (supplement 4.13): text in and audio out, or audio in and its text out; never both, and no language model answers. */
+/** `POST …/chat/completions` for speech alone: text in and audio out, or audio in and its text out; never both, and no language model answers. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';

@@ -1,4 +1,4 @@
-/** The general vendor's surface below each of the addresses its clients are given, the model router's among them (S§4.12). */
+/** The general vendor's surface below each of the addresses its clients are given, the model router's among them. */
 
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';

@@ -1,4 +1,4 @@
-/** `POST …/audio/speech` in the general vendor's protocol (S§4.12, supplement 4.13). */
+/** `POST …/audio/speech` in the general vendor's protocol. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';

@@ -1,4 +1,4 @@
-/** `POST …/audio/transcriptions` in the general vendor's protocol: a form with a file, or JSON with the audio in base64 (supplement 4.13). */
+/** `POST …/audio/transcriptions` in the general vendor's protocol: a form with a file, or JSON with the audio in base64. */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';

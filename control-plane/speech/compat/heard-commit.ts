@@ -1,4 +1,4 @@
-/** Raw audio a client sent over a socket and then committed: gathered within its bound, recognised as one recording (supplement 4.13). */
+/** Raw audio a client sent over a socket and then committed: gathered within its bound, recognised as one recording. */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Transcript } from '#media/speech/pool/speech-jobs.ts';

@@ -1,5 +1,5 @@
 /**
- * Options of the compatible surfaces (supplement 4.13): what a vendor's own options come to, and over them the native parameters, which a client may set at the
+ * Options of the compatible surfaces: what a vendor's own options come to, and over them the native parameters, which a client may set at the
  * top of its body, in `provider.options.parley`, or in `X-Service-<Param>` headers, each winning over the one before. Pure.
  */
 import type { IncomingHttpHeaders } from 'node:http';

@@ -1,4 +1,4 @@
-/** Errors as events of the realtime protocol tell them (supplement 4.13). */
+/** Errors as events of the realtime protocol tell them. */
 import { compatFault, generalError } from './compat-errors.ts';
 
 /** An error of the protocol's own, told by its code. */

@@ -1,4 +1,4 @@
-/** What a client of the realtime WebSocket may send (supplement 4.13), checked at the border. */
+/** What a client of the realtime WebSocket may send, checked at the border. */
 import { z } from 'zod';
 import { voiceField } from './general-speech.ts';
 

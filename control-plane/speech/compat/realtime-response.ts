@@ -1,4 +1,4 @@
-/** One spoken response of a realtime session: its events in the protocol's order, the audio as it is made (supplement 4.13). */
+/** One spoken response of a realtime session: its events in the protocol's order, the audio as it is made. */
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/context.ts';
 import type { SynthesisModel } from '../requests/speech-models.ts';

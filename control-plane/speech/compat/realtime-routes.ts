@@ -1,4 +1,4 @@
-/** `WS …/realtime?model=…` of the general surfaces (supplement 4.13); `?intent=transcription` only listens. The key comes as a bearer, or as `?api_key=`. */
+/** `WS …/realtime?model=…` of the general surfaces; `?intent=transcription` only listens. The key comes as a bearer, or as `?api_key=`. */
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { isListeningModel, speakingModel } from './compat-models.ts';

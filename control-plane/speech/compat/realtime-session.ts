@@ -1,5 +1,5 @@
 /**
- * One socket of the realtime protocol (supplement 4.13), for speech alone: messages are gathered and a response speaks them as they are; committed audio is
+ * One socket of the realtime protocol, for speech alone: messages are gathered and a response speaks them as they are; committed audio is
  * transcribed. No turn is ever detected here: the client commits.
  */
 import { fault } from '#config/errors.ts';

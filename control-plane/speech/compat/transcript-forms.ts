@@ -1,4 +1,4 @@
-/** A transcript as the vendors tell it: words with times, subtitles, the general vendor's verbose form (supplement 4.13). Pure. */
+/** A transcript as the vendors tell it: words with times, subtitles, the general vendor's verbose form. Pure. */
 import type { TimedText, Transcript } from '#media/speech/pool/speech-jobs.ts';
 
 /** Words with their times in seconds. Engines tell those of whole stretches of speech; within one, a word lasts as long as its share of the characters. */

@@ -1,4 +1,4 @@
-/** Voices, models and the user as the voice vendor's clients read them (supplement 4.13). */
+/** Voices, models and the user as the voice vendor's clients read them. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { Context } from '../../platform/context.ts';

@@ -1,4 +1,4 @@
-/** The voice vendor's `output_format` names and what each comes to here: bit rates snap up to the next that is made, MP3 rates too (supplement 4.13). Pure. */
+/** The voice vendor's `output_format` names and what each comes to here: bit rates snap up to the next that is made, MP3 rates too. Pure. */
 import { fault } from '#config/errors.ts';
 
 /** Native parameters of a format. */

@@ -1,4 +1,4 @@
-/** `WS /v1/text-to-speech/{voice_id}/stream-input` of the voice vendor's protocol: text as it comes, audio as it is made (supplement 4.13). */
+/** `WS /v1/text-to-speech/{voice_id}/stream-input` of the voice vendor's protocol: text as it comes, audio as it is made. */
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';

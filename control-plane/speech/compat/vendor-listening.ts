@@ -1,4 +1,4 @@
-/** `WS /v1/speech-to-text/realtime` of the voice vendor's protocol: audio in pieces, committed by the client, its text back (supplement 4.13). */
+/** `WS /v1/speech-to-text/realtime` of the voice vendor's protocol: audio in pieces, committed by the client, its text back. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';

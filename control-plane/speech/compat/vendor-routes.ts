@@ -1,4 +1,4 @@
-/** The voice vendor's surface, `/compat/elevenlabs` (S§4.12, supplement 4.13). */
+/** The voice vendor's surface, `/compat/elevenlabs`. */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';

@@ -1,4 +1,4 @@
-/** `POST /v1/text-to-speech/{voice_id}` of the voice vendor's protocol in its four forms: whole or streamed, with times of characters or without (supplement 4.13). */
+/** `POST /v1/text-to-speech/{voice_id}` of the voice vendor's protocol in its four forms: whole or streamed, with times of characters or without. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';

@@ -1,4 +1,4 @@
-/** `POST /v1/speech-to-text` of the voice vendor's protocol (supplement 4.13). */
+/** `POST /v1/speech-to-text` of the voice vendor's protocol. */
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
@@ -61,7 +61,7 @@ export function registerVendorTranscription(scope: ApiServer, context: Context):
     const transcript = await hearRecording(context, reply, { caller: callerOf(request), requestId: request.id, audio, language });
     return {
       language_code: body.language_code ?? '',
-      // Never a detection: certain of what was sent, of nothing else (S§4.12).
+      // Never a detection: certain of what was sent, of nothing else.
       language_probability: body.language_code ? 1 : 0,
       text: transcript.text,
       words: body.timestamps_granularity === 'none' ? [] : vendorWords(transcript),

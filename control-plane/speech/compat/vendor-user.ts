@@ -1,4 +1,4 @@
-/** An account as the voice vendor's clients read it (supplement 4.13). */
+/** An account as the voice vendor's clients read it. */
 
 /** Most models of a team in one list without pages. */
 export const MOST_LISTED = 1_000;

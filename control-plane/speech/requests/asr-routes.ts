@@ -1,4 +1,4 @@
-/** `POST /v1/asr` (S§4.8, supplement 4.11): a recording in, its text out. The pro model's refusals carry a code and the request's id. */
+/** `POST /v1/asr`: a recording in, its text out. The pro model's refusals carry a code and the request's id. */
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
@@ -12,7 +12,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { hearRecording } from './heard-recording.ts';
 import { type RecognitionModel, recognitionModel } from './speech-models.ts';
 
-/** A form has only text: what is not `true` is false (supplement 4.11). Null is not sent. */
+/** A form has only text: what is not `true` is false. Null is not sent. */
 const formFlag = z.union([z.boolean(), z.string().transform((text) => text === 'true'), z.null().transform(() => true)]);
 const count = z.coerce.number().int().min(1).nullable().default(null);
 
@@ -114,7 +114,7 @@ function modelOf(request: FastifyRequest): RecognitionModel {
   return recognitionModel(String(request.headers['model'] ?? ''));
 }
 
-/** A refusal as both models tell it, each in its own shape (supplement 4.11). */
+/** A refusal as both models tell it, each in its own shape. */
 class Refusal extends Error {
   readonly status: number;
   /** The pro model's; null where it has none. */

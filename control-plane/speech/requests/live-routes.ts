@@ -1,4 +1,4 @@
-/** `WS /v1/tts/live` and `WS /v1/tts/live/with-timestamp` (S§4.10): whoever may not come in is refused with an HTTP answer. */
+/** `WS /v1/tts/live` and `WS /v1/tts/live/with-timestamp`: whoever may not come in is refused with an HTTP answer. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';

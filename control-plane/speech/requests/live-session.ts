@@ -1,4 +1,4 @@
-/** One socket of live synthesis (supplement 4.10): text in, audio out as it is made, in MessagePack maps both ways. */
+/** One socket of live synthesis: text in, audio out as it is made, in MessagePack maps both ways. */
 import { encode } from '@msgpack/msgpack';
 import type { WebSocket } from 'ws';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Text that comes piece by piece, given on in stretches worth speaking: whole sentences of some length, everything at a flush (supplement 4.10). Pure. */
+/** Text that comes piece by piece, given on in stretches worth speaking: whole sentences of some length, everything at a flush. Pure. */
 
 /** The end of a sentence that something follows, so that `3.` of `3.5` is none. */
 const SENTENCE_END = /[.!?;:。！？]["')\]]*\s|\n/g;

@@ -1,4 +1,4 @@
-/** Pronunciation dictionaries (supplement 4.9): parts of the text are replaced by how they are said; at each place the longest entry wins, from left to right. */
+/** Pronunciation dictionaries: parts of the text are replaced by how they are said; at each place the longest entry wins, from left to right. */
 import { fault } from '#config/errors.ts';
 import { inTurns } from '#config/in-turns.ts';
 import { LIMITS } from '#config/limits.ts';

@@ -1,6 +1,6 @@
 /**
  * Speech for every surface that offers it, native or in another vendor's manner: admission by account and by pool, voices resolved, the work done on the
- * pool's threads, and the wallet charged afterwards, never in advance (running.md "Charging").
+ * pool's threads, and the wallet charged afterwards, never in advance.
  *
  *     const slot = await admit(context, caller, 'synthesis');        // 429
  *     try { … synthesise(context, { caller, requestId, model, slot }, job, signal) … } finally { slot.release(); }
@@ -108,7 +108,7 @@ export function speechFault(error: unknown): unknown {
     : fault('speech_unavailable', { detail: error.message }, { cause: error });
 }
 
-/** Usage is settled afterwards and never fails a request (S§7). */
+/** Usage is settled afterwards and never fails a request. */
 async function charge(context: Context, request: SpeechRequest, key: string, micros: number): Promise<void> {
   if (micros === 0) return;
   try {

@@ -1,4 +1,4 @@
-/** A synthesis request (supplement 4.9): its fields with their ranges, and what they come to for the engine. */
+/** A synthesis request: its fields with their ranges, and what they come to for the engine. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -93,7 +93,7 @@ const anyText = z.strictObject(fields).superRefine((request, refinement) => {
 
 /** The body of a synthesis request. */
 export const ttsRequest = anyText.refine(({ text }) => text.trim() !== '', { path: ['text'], message: 'must have something to say' });
-/** What a live synthesis starts with; its text may still be empty (supplement 4.10). */
+/** What a live synthesis starts with; its text may still be empty. */
 export const liveRequest = anyText;
 export type TtsRequest = z.output<typeof ttsRequest>;
 
@@ -138,7 +138,7 @@ export class Script {
   /** Voices in the order of the speakers; one voice speaks for all. */
   constructor(voices: readonly (string | null)[], dictionaries: TtsRequest['pronunciation_dictionary']) {
     this.#voices = voices;
-    // Stored dictionaries do not exist here: an id that leads nowhere is dropped silently (supplement 4.9).
+    // Stored dictionaries do not exist here: an id that leads nowhere is dropped silently.
     this.#items = (dictionaries ?? []).flatMap((dictionary) => ('items' in dictionary ? dictionary.items : []));
   }
 

@@ -1,5 +1,5 @@
 /**
- * From the voices a request names, or brings samples of, to voices of the engine (supplement 4.9): the platform's own by their id, voice models by what they
+ * From the voices a request names, or brings samples of, to voices of the engine: the platform's own by their id, voice models by what they
  * are spoken with.
  */
 import { fault } from '#config/errors.ts';

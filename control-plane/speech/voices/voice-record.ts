@@ -1,4 +1,4 @@
-/** A voice model as callers send it and as the API shows it (supplement 2.9, 4.12). */
+/** A voice model as callers send it and as the API shows it (4.12). */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
 import { bytes } from '../../platform/http/request-bodies.ts';

@@ -1,4 +1,4 @@
-/** Voice models (S§4.9, supplement 4.12): create from samples, list with a paging of their own, read, change, delete. The engine's own voices are listed, too. */
+/** Voice models: create from samples, list with a paging of their own, read, change, delete. The engine's own voices are listed, too. */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';

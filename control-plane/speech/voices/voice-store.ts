@@ -1,4 +1,4 @@
-/** Voice models in the store and their samples in the blobs (supplement 4.12). */
+/** Voice models in the store and their samples in the blobs. */
 import { fault } from '#config/errors.ts';
 import { leavingQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import { freeBytes, takeBytes } from '../../accounts/limits/stored-bytes.ts';

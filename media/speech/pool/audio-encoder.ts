@@ -1,4 +1,4 @@
-/** Synthesised audio as the bytes of a file format, made while the audio is made: wav, pcm, mp3 and opus (in Ogg), mono (supplement 4.9). */
+/** Synthesised audio as the bytes of a file format, made while the audio is made: wav, pcm, mp3 and opus (in Ogg), mono. */
 import { createMp3Encoder } from 'wasm-media-encoders';
 import { createOpusEncoder } from '../../dsp/opus-encoder.ts';
 import { wavHeader } from '../wav.ts';

@@ -481,7 +481,7 @@ function keytermsOf({ config: { asr }, outreach }: CallPlan): readonly string[] 
   return asr.keyterms.length === 0 ? [] : [...asr.keyterms, ...(outreach?.opt_out?.phrases ?? [])];
 }
 
-/** What the agent is told of an utterance it may not understand (supplement 2.3, asr.strict_language). */
+/** What the agent is told of an utterance it may not understand (asr.strict_language). */
 const UNINTELLIGIBLE = '[unintelligible speech]';
 
 /** An utterance's text, unless it was recognised as another language and the agent is strict about its own. */

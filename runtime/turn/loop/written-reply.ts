@@ -1,4 +1,4 @@
-/** A reply that is only written to the client (supplement 5, `audio: false`): it goes through the same gates as a spoken one and counts as heard once shown. */
+/** A reply that is only written to the client (`audio: false`): it goes through the same gates as a spoken one and counts as heard once shown. */
 import type { AgentEvent } from '#config/session-events.ts';
 import type { HeardText } from '../machine/heard.ts';
 import type { TurnFact } from '../machine/turn-inputs.ts';

@@ -20,7 +20,7 @@ const HOLD_AFTER_COMMIT_MS = 1_500;
 /** A blocking tool that takes longer gets a filler. */
 const TOOL_FILLER_MS = 1_500;
 const ATTEMPTS = 2;
-/** S: supplement 3, `llm_endpoint_failure`. */
+/** Failures in a row that end the call as `llm_endpoint_failure`. */
 const FAILURES_IN_A_ROW = 3;
 /** Tool rounds of one turn; the model is stopped from calling tools for ever. */
 const MAX_STEPS = 8;
@@ -44,7 +44,7 @@ export function takeTurn(draft: Draft, turn: Turn): void {
     });
   if (speculation && !isReusable) emit(draft, { do: 'discard', replyId: speculation.generation.replyId });
   if (isReusable) emit(draft, { do: 'commit', replyId: speculation.generation.replyId });
-  // What was typed is not echoed (supplement 5): the page that sent it shows it.
+  // What was typed is not echoed: the page that sent it shows it.
   if (turn.source === 'speech' || turn.source === 'keypad')
     emit(draft, { do: 'event', event: { type: 'transcript', role: 'user', segmentId: `u${turn.turnId}`, text: turn.text, final: true } });
   const generation = isReusable ? speculation.generation : startGeneration(draft, turn, { steps: [], attempt: 1, isSpeculative: false });
@@ -288,7 +288,7 @@ export function promiseWord(draft: Draft, turn: Turn): void {
   emit(draft, { do: 'startTimer', name: 'hold', atMs: holdDueMs(turn) });
 }
 
-/** Says a word while the answer is waited for. Whoever reads it sees that it is being made (supplement 5, `audio: false`). */
+/** Says a word while the answer is waited for. Whoever reads it sees that it is being made (`audio: false`). */
 export function bridge(draft: Draft, answer: Answer): void {
   if (!answer.turn.wantsAudio && !draft.waiting.some(({ wantsAudio }) => wantsAudio)) {
     setAnswer(draft, { ...answer, hasHoldLine: true });

@@ -72,7 +72,7 @@ function sayFarewell(draft: Draft, text: string): void {
 }
 
 /**
- * Carries out the model's wish to hang up (supplement 4.8). Returns `asks` when the closing words ask something and questions are refused:
+ * Carries out the model's wish to hang up. Returns `asks` when the closing words ask something and questions are refused:
  * then the call goes on and the model is told why.
  */
 export function hangUpBy(draft: Draft, answer: Answer): 'ends' | 'asks' {

@@ -1,4 +1,4 @@
-/** The agent's first words (S§2.3 prompt.first_message_mode): made ready while it rings, said once the conversation begins. */
+/** The agent's first words (`prompt.first_message_mode`): made ready while it rings, said once the conversation begins. */
 import { freeFloor, onGenerated } from './answering.ts';
 import { type Draft, emit } from './draft.ts';
 import { eventTurn } from './event-turn.ts';

@@ -1,5 +1,5 @@
 /**
- * The keypad menu of an inbound phone call (supplement 2.3 "Keypad"): played before the agent's first words, answered by one key or a spoken option.
+ * The keypad menu of an inbound phone call: played before the agent's first words, answered by one key or a spoken option.
  * The choice becomes a dynamic variable, and the conversation begins with the texts that name it.
  * Timer: `menu` counts the time without input since the prompt's end; once the choice is made it is the longest wait for the prompt to fall silent.
  */

@@ -38,7 +38,7 @@ function endEntry(draft: Draft, keyedMs: number): void {
   giveTurn(draft, { ...writtenTurn(draft, 'keypad', keypadMessage(digits), true), speechEndMs: keyedMs });
 }
 
-/** A typed message (supplement 5). */
+/** A typed message. */
 export function onMessage(draft: Draft, text: string, wantsAudio: boolean): void {
   giveTurn(draft, writtenTurn(draft, 'typed', text, wantsAudio));
 }

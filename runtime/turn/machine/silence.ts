@@ -1,5 +1,5 @@
 /**
- * Nobody says anything: the silent caller is spoken to once or twice, then the call ends (supplement 4.8).
+ * Nobody says anything: the silent caller is spoken to once or twice, then the call ends.
  * Timer: `idle` runs while neither side speaks and no tool runs; the quiet is added up over the prompts and forgotten when the caller does something.
  */
 import { takeTurn } from './answering.ts';

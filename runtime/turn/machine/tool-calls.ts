@@ -18,7 +18,7 @@ export function runCall(draft: Draft, callId: string): void {
   const asked = answer?.generation.calls.find(({ call }) => call.callId === callId);
   if (!answer || !asked || asked.result !== null) return;
   const { call, source } = asked;
-  // One call too many is refused at once, and the model reads the refusal as its result (spec S§8).
+  // One call too many is refused at once, and the model reads the refusal as its result.
   const mode = asked.mode === 'background' && isBackgroundFull(draft) ? 'blocking' : asked.mode;
   const turnId = answer.turn.turnId;
   const result = mode === 'fire_and_forget' ? STARTED : mode === 'background' ? IN_BACKGROUND : null;
@@ -100,7 +100,7 @@ function finishedEvent(input: ToolFinished, toolName: string, toolSource: string
   return { type: 'tool.completed' as const, ...about, output, ...(isCut ? { outputTruncated: true as const } : {}) };
 }
 
-/** A tool value as the data channel carries it: at most 4 KB (supplement 5). */
+/** A tool value as the data channel carries it: at most 4 KB. */
 function eventText(text: string): [text: string, isCut: boolean] {
   const bytes = Buffer.from(text);
   if (bytes.byteLength <= LIMITS.toolEventBytes) return [text, false];

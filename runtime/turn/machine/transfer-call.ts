@@ -1,4 +1,4 @@
-/** How the model's wish to transfer the caller begins (supplement 4.7): the destination found, the announcement chosen, questions held back, listening stopped. */
+/** How the model's wish to transfer the caller begins: the destination found, the announcement chosen, questions held back, listening stopped. */
 import { parseJson } from '#config/parse-json.ts';
 import type { SessionItem } from '#config/session-record.ts';
 import { isTransferCall, transferWish } from '../../tools/call-tools.ts';

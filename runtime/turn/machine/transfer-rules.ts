@@ -1,4 +1,4 @@
-/** What the turn machine is told of the people a caller can be handed to (supplement 4.7). */
+/** What the turn machine is told of the people a caller can be handed to. */
 import type { CallPlan } from '#config/call-plan.ts';
 
 /** One destination as the machine knows it. */

@@ -1,5 +1,5 @@
 /**
- * While the caller is being handed to a person: the announcement plays out, then the transfer runs, and its outcome decides how the call goes on (supplement 4.7).
+ * While the caller is being handed to a person: the announcement plays out, then the transfer runs, and its outcome decides how the call goes on.
  * Nothing the caller says is listened to. Timer: `progress` watches the announcement; the transfer has deadlines of its own.
  */
 import type { EndReason } from '#config/session-record.ts';

@@ -10,7 +10,7 @@ import type { KeypadMenu } from '../text/keypad.ts';
 import { type Phrases, phrasesFor } from '../text/phrases.ts';
 import { type TransferRules, transferRules } from './transfer-rules.ts';
 
-/** How the conversation begins (S§2.3 prompt.first_message_mode; supplement 4.1 for an overridden first message). */
+/** How the conversation begins (`prompt.first_message_mode`, or the first message a request overrides it with). */
 export type Greeting =
   | { readonly mode: 'off' }
   | { readonly mode: 'say'; readonly text: string }
@@ -70,7 +70,7 @@ export interface TurnConfig {
   readonly recognition: { readonly has: 'interims' | 'finals' | 'none'; readonly finalWithinMs: number };
   /** What was said before this worker took the call over from one that died; null, or absent from older logs, in a call of its own. */
   readonly resumed?: Resumed | null;
-  /** Longest wait for a generation's next sign of life (supplement 4.16: ten seconds for a custom model). */
+  /** Longest wait for a generation's next sign of life (ten seconds for a custom model). */
   readonly generationCapMs: number;
 }
 
@@ -122,7 +122,7 @@ export function turnConfig(plan: CallPlan, recognizer: Recognizer | null, render
 /** The texts that name variables. */
 export type VariableTexts = Pick<TurnConfig, 'greeting' | 'hangUpFarewell' | 'transfer'>;
 
-/** The texts that name variables: rendered when the call is assembled, and again when a keypad menu has set one (supplement 2.3). */
+/** The texts that name variables: rendered when the call is assembled, and again when a keypad menu has set one. */
 export function renderedTexts(plan: CallPlan, render: (text: string) => string): VariableTexts {
   const { hang_up_call_farewell_mode, hang_up_call_farewell_message } = plan.config.tools.system_tools;
   return {

@@ -40,7 +40,7 @@ export type Effect =
       readonly turnId: number;
       readonly messages: readonly ChatMessage[];
       readonly isSpeculative: boolean;
-      /** False: the reply is only written to the client (supplement 5, `audio: false`). */
+      /** False: the reply is only written to the client (`audio: false`). */
       readonly isSpoken: boolean;
     }
   /** The speculative reply is the turn's reply. */

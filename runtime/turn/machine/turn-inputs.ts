@@ -96,7 +96,7 @@ export type TurnFact =
   | { readonly type: 'user.hung_up' }
   | { readonly type: 'timer.fired'; readonly name: TimerName };
 
-/** How a tool call holds the reply (S§2.2 execution_mode). */
+/** How a tool call holds the reply (`execution_mode`). */
 export type ToolMode = 'blocking' | 'fire_and_forget' | 'background' | 'hang_up' | 'transfer' | 'unknown';
 
 /** One input of the machine. `atMs` never goes back. */

@@ -1,5 +1,5 @@
 /**
- * Cues in square brackets by which a model says how something is to be said (S§2.3 voice.expressive, supplement 2.3): rendered by the voice where it can,
+ * Cues in square brackets by which a model says how something is to be said (`voice.expressive`): rendered by the voice where it can,
  * never read out, never in the transcript. Sounds and stage directions a model writes unasked are taken away as well.
  */
 import { EMOTIONS, type Emotion } from '#media/speech/speech.ts';

@@ -1,5 +1,5 @@
 /**
- * Keys of the phone (S§2.3 conversation.keypad_menu and keypad_input; supplement 2.3 "Keypad"): which option of a menu a key or a phrase means,
+ * Keys of the phone (`conversation.keypad_menu` and `keypad_input`): which option of a menu a key or a phrase means,
  * and how digits become one entry. Pure.
  */
 import { digitOf } from './digit-words.ts';
@@ -94,7 +94,7 @@ export function pressKey(digits: string, key: string, input: KeypadInput): Keypa
   return { digits: entry, isComplete: entry.length >= LONGEST_ENTRY };
 }
 
-/** The entry as a message of the caller (running.md "Phone"). */
+/** The entry as a message of the caller. */
 export function keypadMessage(digits: string): string {
   return `Keypad entry: ${digits}`;
 }

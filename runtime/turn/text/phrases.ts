@@ -1,4 +1,4 @@
-/** The texts of every language an agent can speak (supplement 2.3), by its code. */
+/** The texts of every language an agent can speak, by its code. */
 import type { SPEAKING_LANGUAGES } from '#config/languages.ts';
 import { af } from './languages/af.ts';
 import { ar } from './languages/ar.ts';

@@ -1,5 +1,5 @@
 /**
- * Placeholders in what an agent says and is told (supplement 4.3): rendered once when the call is assembled, in system prompt, first message and its prompt,
+ * Placeholders in what an agent says and is told: rendered once when the call is assembled, in system prompt, first message and its prompt,
  * farewells and announcements. Tools have rules of their own (config/tool-template.ts).
  */
 import type { AgentConfig, Variables } from '#config/agent-config.ts';
@@ -12,7 +12,7 @@ export interface RenderingRules {
   /** Request or init-webhook values over the agent's defaults. */
   readonly variables: Variables;
   readonly systemVariables: Partial<SystemVariables>;
-  /** `reject` was for the session's creation; a call that connects all the same reads it as `empty` (supplement 2.3). */
+  /** `reject` was for the session's creation; a call that connects all the same reads it as `empty`. */
   readonly onMissing: AgentConfig['variables']['on_missing'];
 }
 

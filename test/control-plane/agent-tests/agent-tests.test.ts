@@ -23,7 +23,7 @@ const simulationTest = { name: 'Books', test_type: 'simulation', simulation };
 const patterns = (value: string, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { type: 'regex', value }]));
 
-describe('an agent test (supplement 4.14)', () => {
+describe('an agent test', () => {
   it('reads back with every default', async () => {
     const { status, body } = await create(simulationTest);
     expect(status).toBe(201);
@@ -175,7 +175,7 @@ describe('an agent test (supplement 4.14)', () => {
     expect((await api.request('GET', '/v1/agent/tests?test_type=tool', { key: mine.key })).body.tests).toEqual([]);
   });
 
-  it('running.md: creating and running need beta access; another team sees nothing', async () => {
+  it('creating and running need beta access; another team sees nothing', async () => {
     const noBeta = await api.createUser({ beta_access: false });
     expect((await post('/v1/agent/tests', nextReply, noBeta.key)).status).toBe(403);
     expect((await api.request('POST', `/v1/agent/agents/${agentId}/tests/run`, { key: noBeta.key })).status).toBe(403);

@@ -66,7 +66,7 @@ async function finish(result: AgentTestResult = PASSED, at = -1) {
 
 const simulation = { scenario: 's', success_conditions: [{ name: 'c', description: 'd' }] };
 
-describe('a batch (supplement 4.14)', () => {
+describe('a batch', () => {
   it('runs the attached tests on workers over the draft as it was, and counts what they came to', async () => {
     const tool_id = (
       await api.request('POST', '/v1/agent/tools', {

@@ -25,7 +25,7 @@ const keys = (count: number) => [...'0123456789*#1'].slice(0, count).map((key) =
 const destination = (over: object) => [{ phone_number: '+14155550101', ...over }];
 const endpoint = (chars: number) => `https://a.example.com/${'x'.repeat(chars - 'https://a.example.com/'.length)}`;
 
-it('S§2.3 a new agent’s configuration is every default of the table', async () => {
+it('a new agent’s configuration is every default of the table', async () => {
   const { body } = await api.request('GET', config, { key: user.key });
   expect(body).toEqual({
     agent_id: expect.any(String),
@@ -88,7 +88,7 @@ it('S§2.3 a new agent’s configuration is every default of the table', async (
   });
 });
 
-it('supplement 2.3 elements of lists have their defaults', async () => {
+it('elements of lists have their defaults', async () => {
   const { body } = await api.request('PATCH', config, {
     key: user.key,
     body: {
@@ -114,7 +114,7 @@ it('supplement 2.3 elements of lists have their defaults', async () => {
   ]);
 });
 
-describe('supplement 2.3 S§8 the bounds of a configuration', () => {
+describe('the bounds of a configuration', () => {
   it.each<[path: string, taken: unknown[], refused: unknown[]]>([
     ['prompt.first_message_mode', ['off', 'fixed', 'prompt'], ['on', '']],
     ['prompt.first_message', ['', 'x'.repeat(10_000)], ['x'.repeat(10_001), 7]],

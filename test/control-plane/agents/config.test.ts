@@ -29,7 +29,7 @@ async function stored() {
   return agent;
 }
 
-describe('S§4.6 a patch', () => {
+describe('a patch', () => {
   it('merges objects deeply and replaces lists and variable defaults as a whole', async () => {
     await patch({
       asr: { keyterms: ['one', 'two'] },
@@ -56,7 +56,7 @@ describe('S§4.6 a patch', () => {
     expect((await api.request('GET', `/v1/agent/agents/${agentId}/config`, { key: user.key })).body).toEqual(after);
   });
 
-  it('running.md takes null only where null is the default', async () => {
+  it('takes null only where null is the default', async () => {
     const taken = {
       conversation: { response_max_wait_ms: null },
       analysis: { summary: { prompt: null } },
@@ -144,7 +144,7 @@ describe('S§4.6 a patch', () => {
     expect(status).toBe(200);
   });
 
-  it('S§8 counts the system prompt in tokens', async () => {
+  it('counts the system prompt in tokens', async () => {
     const word = ' hello';
     expect((await patch({ prompt: { system_prompt: word.repeat(4_000) } })).status).toBe(200);
     const { status, body } = await patch({ prompt: { system_prompt: word.repeat(5_001) } });
@@ -194,7 +194,7 @@ describe('S§4.6 a patch', () => {
   });
 });
 
-describe('S§6.2 webhooks', () => {
+describe('webhooks', () => {
   it('keep secrets by url, write-only and sealed', async () => {
     const { body } = await patch({
       webhooks: { post_call: [{ url: 'https://a.example.com', secret: 'alpha-secret' }, { url: 'https://b.example.com' }] },
@@ -264,7 +264,7 @@ describe('S§6.2 webhooks', () => {
   });
 });
 
-describe('supplement 4.16 a custom model', () => {
+describe('a custom model', () => {
   const custom = { base_url: 'https://llm.example.com/v1/chat/completions', model: 'm', api_key: 'sk-custom' };
 
   it('is stored without its trailing path, its key sealed and told as has_secret', async () => {

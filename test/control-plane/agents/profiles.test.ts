@@ -18,7 +18,7 @@ async function create(body: object) {
   return (await api.request('POST', agents, { key: user.key, body })).body;
 }
 
-describe('supplement 2.1 an agent', () => {
+describe('an agent', () => {
   it('is created unpublished, with the config sent on top of the defaults', async () => {
     const created = await api.request('POST', agents, {
       key: user.key,
@@ -94,7 +94,7 @@ describe('supplement 2.1 an agent', () => {
   });
 });
 
-describe('supplement 0.1 the list of agents', () => {
+describe('the list of agents', () => {
   it('is newest first and walks by cursor without a gap or a double, also among equal times', async () => {
     for (let index = 0; index < 7; index++) await api.request('POST', agents, { key: user.key, body: { name: `a${index}` } });
     const names: string[] = [];

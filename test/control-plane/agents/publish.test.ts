@@ -20,7 +20,7 @@ const publish = (body?: object) => api.request('POST', `${agent}/publish`, { key
 const patch = (body: object) => api.request('PATCH', `${agent}/config`, { key: user.key, body });
 const hasChanges = async () => (await api.request('GET', agent, { key: user.key })).body.has_unpublished_changes;
 
-describe('S§3 publishing', () => {
+describe('publishing', () => {
   it('freezes the draft as version 1, with or without a body, and the agent goes live', async () => {
     const { status, body } = await publish({ version_title: 'First', version_description: 'opening hours' });
     expect(status).toBe(200);
@@ -101,7 +101,7 @@ describe('S§3 publishing', () => {
   });
 });
 
-describe('running.md "Agents" the hash', () => {
+describe('"Agents" the hash', () => {
   it('covers attached tools: editing one is an unpublished change of the agent, and the published copy stays', async () => {
     const tool = (await api.request('POST', '/v1/agent/tools', { key: user.key, body: { name: 'Look up', url: 'https://old.example.com' } })).body;
     await patch({ tools: { tool_ids: [tool.tool_id] } });

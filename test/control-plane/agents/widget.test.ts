@@ -14,7 +14,7 @@ afterAll(() => api.close());
 
 const widget = (origin?: string) => api.request('GET', `${agent}/widget`, origin === undefined ? {} : { headers: { origin } });
 
-describe('supplement 4.4 the widget of an agent', () => {
+describe('the widget of an agent', () => {
   it('is refused step by step, and every page may read why', async () => {
     const refusals: [() => Promise<unknown>, string | undefined, number, string][] = [
       [async () => {}, 'https://shop.example.com', 403, 'Agent is not public'],

@@ -63,7 +63,7 @@ describe('post-call analysis', () => {
   it.each([
     ['no user message', null, {}],
     ['everything disabled', 'hello', { analysis: { summary: { enabled: false } } }],
-  ])('supplement 3: with %s it is skipped without a model', async (_, said, config) => {
+  ])('with %s it is skipped without a model', async (_, said, config) => {
     const id = await call(said, config);
     expect(await analysis(id)).toEqual({ status: 'skipped', summary: null, data: [], criteria_results: [] });
     expect([api.dispatch.analyses, await events(id)]).toEqual([[], ['call.ended', 'call.analyzed']]);
@@ -125,7 +125,7 @@ describe('post-call analysis', () => {
     expect(api.dispatch.analyses.length).toBe(2);
   });
 
-  it('running.md: runs again from error or skipped with 202, not otherwise, and not while the call lasts', async () => {
+  it('runs again from error or skipped with 202, not otherwise, and not while the call lasts', async () => {
     const rerun = (id: string) => api.request('POST', `/v1/agent/sessions/${id}/analysis`, { key: user.key });
     const skipped = await call(null);
     expect((await rerun(skipped)).status).toBe(202);
@@ -140,7 +140,7 @@ describe('post-call analysis', () => {
     expect([(await rerun(body.session_id)).status, (await rerun('unknown')).status]).toEqual([404, 404]);
   });
 
-  it('S§2.6 a failed analysis has a cause in the webhook and nothing else', async () => {
+  it('a failed analysis has a cause in the webhook and nothing else', async () => {
     const id = await call('hello');
     await finish(id, { ...RESULT, status: 'error' as never, error: 'model said no' as never });
     expect(await analysis(id)).toEqual({ status: 'error', summary: null, data: [], criteria_results: [] });

@@ -104,7 +104,7 @@ describe('an inbound phone call', () => {
     expect(api.dispatch.plans).toEqual([]);
   });
 
-  it('supplement 2.5: a withheld or odd caller stays in history as it came and reaches the agent as nothing', async () => {
+  it('a withheld or odd caller stays in history as it came and reaches the agent as nothing', async () => {
     await buy(await api.publishAgent(user));
     await statusOf({ from_user: 'anonymous' });
     expect(api.dispatch.plans[0]?.plan.system_variables).toMatchObject({ caller_number: '', caller_number_spoken: '', timezone: 'UTC' });
@@ -129,7 +129,7 @@ describe('an inbound phone call', () => {
     expect(body.sessions[0]).not.toHaveProperty('sip_headers');
   });
 
-  it('running.md: is refused in order: unknown number, source, agent, credit', async () => {
+  it('is refused in order: unknown number, source, agent, credit', async () => {
     const agentId = await api.publishAgent(user);
     expect(await statusOf()).toBe(404);
     expect(await statusOf({ to_user: 'alice' })).toBe(404);
@@ -156,7 +156,7 @@ describe('an inbound phone call', () => {
     expect(await statusOf()).toBe('tag-1');
   });
 
-  it('running.md: an offer without a codec in common is 488 after everything else: no init webhook, no plan, the charge returned', async () => {
+  it('an offer without a codec in common is 488 after everything else: no init webhook, no plan, the charge returned', async () => {
     const hook = { url: 'https://init.example/hook', timeout_seconds: 5 };
     await buy(await api.publishAgent(user, { webhooks: { conversation_init: hook } }));
     const balance = await api.balance(user.userId);
@@ -168,7 +168,7 @@ describe('an inbound phone call', () => {
     expect(await statusOf({ is_answerable: false })).toBe(503);
   });
 
-  it('running.md: an imported number listens to its own list and not to SIP_TRUSTED', async () => {
+  it('an imported number listens to its own list and not to SIP_TRUSTED', async () => {
     await importNumber(await api.publishAgent(user), { inbound_allowed_addresses: ['198.51.100.0/28'] });
     expect(await statusOf({ to_user: IMPORTED })).toBe(403);
     expect(await statusOf({ to_user: IMPORTED, source_address: '198.51.100.7' })).toBe('tag-1');
@@ -182,7 +182,7 @@ describe('the init webhook', () => {
     webhooks: { conversation_init: { url: `${receiver.url}/init`, secret: 'shh', timeout_seconds: 2 } },
   });
 
-  it('S§6.3 is asked once, signed, while the call rings; its variables win over the defaults', async () => {
+  it('is asked once, signed, while the call rings; its variables win over the defaults', async () => {
     const agentId = await api.publishAgent(user, config());
     const numberId = await buy(agentId);
     receiver.answer = () => ({
@@ -213,7 +213,7 @@ describe('the init webhook', () => {
     ['a redirect', { status: 302, headers: { location: '/init' } }],
     ['no object', { status: 200, body: '[1]' }],
     ['no JSON', { status: 200, body: 'hello' }],
-  ] as const)('S§6.3 %s does not block the call and is not tried again', async (_, answer) => {
+  ] as const)('%s does not block the call and is not tried again', async (_, answer) => {
     await buy(await api.publishAgent(user, config()));
     receiver.answer = () => answer;
     expect(await statusOf()).toBe('tag-1');
@@ -221,7 +221,7 @@ describe('the init webhook', () => {
     expect(receiver.received.length).toBe(1);
   });
 
-  it('S§6.3 silence is waited for as long as configured', async () => {
+  it('silence is waited for as long as configured', async () => {
     await buy(await api.publishAgent(user, config()));
     receiver.answer = () => 'hang';
     const { planned } = await admitCall(api.context, invite());

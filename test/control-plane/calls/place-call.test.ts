@@ -63,7 +63,7 @@ const refusal = async (over: Record<string, unknown> = {}) => {
 const read = async (id: string) => (await api.request('GET', `/v1/agent/sessions/${id}`, { key: user.key })).body;
 const sessions = () => api.context.models.sessions.countDocuments({ user_id: user.userId });
 
-describe('supplement 4.5 an outbound call', () => {
+describe('an outbound call', () => {
   it('is queued: charged with the surcharge, placed on a worker, planned for the trunk, pending while it rings', async () => {
     const { status, body } = await call({ metadata: { order: 7 }, dynamic_variables: { name: 'Bo' } });
     expect([status, body]).toEqual([201, { session_id: expect.stringMatching(/^[0-9a-f]{32}$/), status: 'queued' }]);
@@ -131,7 +131,7 @@ describe('supplement 4.5 an outbound call', () => {
     expect(JSON.stringify(body)).not.toContain('Via');
   });
 
-  it('is refused with its reason, in the order of the supplement', async () => {
+  it('is refused with its reason, in the documented order', async () => {
     const wrong = { agent_id: 'nobody', phone_number_id: 'none', to_number: 'x' };
     expect(await refusal(wrong)).toEqual([404, 'agent_not_found']);
     const draft = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Draft' } })).body.agent_id;
@@ -190,7 +190,7 @@ describe('supplement 4.5 an outbound call', () => {
     expect((await call({ dynamic_variables: { name: 'Bo' } })).status).toBe(201);
   });
 
-  it('running.md no worker free is 503, none to be reached 502, and the charge is returned', async () => {
+  it('no worker free is 503, none to be reached 502, and the charge is returned', async () => {
     api.dispatch.room = 0;
     expect((await call()).status).toBe(503);
     api.dispatch.reset();
@@ -224,7 +224,7 @@ describe('supplement 4.5 an outbound call', () => {
   });
 });
 
-describe('supplement 4.5 an Idempotency-Key', () => {
+describe('an Idempotency-Key', () => {
   const keyed = (key: string, over: Record<string, unknown> = {}) => call(over, { 'idempotency-key': key });
 
   it('with the same body stands for the call already placed, for 24 hours', async () => {
@@ -303,7 +303,7 @@ describe('supplement 4.5 an Idempotency-Key', () => {
   });
 });
 
-describe('running.md SIP_TRUNK_URI', () => {
+describe('SIP_TRUNK_URI', () => {
   it('without it a call of a managed number ends failed, told once, and costs nothing', async () => {
     const receiver: WebhookReceiver = await openWebhookReceiver();
     const bare = await openTestCalls();

@@ -12,7 +12,7 @@ describe('a session’s time zone', () => {
     [{ ...none, client: 'Mars/Olympus', phoneNumber: '+81312345678' }, 'Asia/Tokyo'],
     [{ ...none, phoneNumber: '+14155550123' }, null],
     [none, null],
-  ])('supplement 4.2 %o → %s', (sources, zone) => {
+  ])('%o → %s', (sources, zone) => {
     expect(sessionTimezone(sources)).toBe(zone);
   });
 
@@ -26,13 +26,13 @@ describe('a number read out', () => {
     ['+14155550123', '+1; 4 1 5; 5 5 5; 0 1 2 3'],
     ['anonymous', ''],
     ['', ''],
-  ])('supplement 4.3 %s → %s', (number, spoken) => {
+  ])('%s → %s', (number, spoken) => {
     expect(spokenNumber(number)).toBe(spoken);
   });
 });
 
 describe('the variables of an init webhook’s answer', () => {
-  it('S§6.3 at most 500 entries and 1 MiB are read, and a bad entry is dropped alone', () => {
+  it('at most 500 entries and 1 MiB are read, and a bad entry is dropped alone', () => {
     const many = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`v${index}`, index]));
     expect(Object.keys(readVariables({ dynamic_variables: many })).length).toBe(500);
     const large = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`v${index}`, 'x'.repeat(100_000)]));

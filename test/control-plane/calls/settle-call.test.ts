@@ -52,7 +52,7 @@ const LATENCY = {
 };
 
 describe('a worker’s reports', () => {
-  it('S§3 joined makes the session active, ended completes it, and the rest of the first minute comes back', async () => {
+  it('joined makes the session active, ended completes it, and the rest of the first minute comes back', async () => {
     const id = await session();
     await api.report(id, { type: 'joined', at: api.at(1_000) });
     expect(await read(id)).toMatchObject({ status: 'active', started_at: api.at(1_000), ended_at: null });
@@ -103,7 +103,7 @@ describe('a worker’s reports', () => {
     expect(body.sessions[0]).not.toHaveProperty('media_quality');
   });
 
-  it('supplement 2.5: items are stored sealed, read back in order of time, messages before tools; turns carry their waterfall', async () => {
+  it('items are stored sealed, read back in order of time, messages before tools; turns carry their waterfall', async () => {
     const id = await joined();
     const tool = { call_id: 'c', tool_name: 'lookup', tool_source: 'webhook', turn_id: 1 };
     const reports: DurableReport[] = [
@@ -374,7 +374,7 @@ describe('workers lost and found', () => {
 });
 
 describe('ending by the API', () => {
-  it('running.md: active by its worker, pending at once as cancelled, ended already 204, foreign 404', async () => {
+  it('active by its worker, pending at once as cancelled, ended already 204, foreign 404', async () => {
     const [live, waiting] = [await joined(), await session()];
     const end = (id: string, key = user.key) => api.request('POST', `/v1/agent/sessions/${id}/end`, { key });
     expect((await end(live)).status).toBe(204);
@@ -387,7 +387,7 @@ describe('ending by the API', () => {
 });
 
 describe('lists', () => {
-  it('running.md: leave out pending unless asked; every filter narrows; foreign sessions are never there', async () => {
+  it('leave out pending unless asked; every filter narrows; foreign sessions are never there', async () => {
     const [pending, active, ended] = [await session(), await joined(), await joined()];
     await api.report(ended, { type: 'ended', at: api.at(5_000), end_reason: 'agent_hangup' });
     await api.context.models.sessions.updateOne({ _id: ended }, { $set: { caller_number: '+14155550123', sip_call_id: 'abc@host' } });

@@ -91,7 +91,7 @@ describe('the challenge of a number with a password', () => {
     expect((await invite(answerTo({ nonce: await nonceFor(), algorithm: 'SHA-256' }))).status).toBe('route');
   });
 
-  it('running.md: comes after the source has been checked', async () => {
+  it('comes after the source has been checked', async () => {
     await importNumber('+4930555555', { inbound_allowed_addresses: ['198.51.100.7'] });
     expect((await invite(null, { to: '+4930555555' })).status).toBe(403);
     expect((await invite(null, { to: '+4930555555', source: '198.51.100.7' })).status).toBe(407);

@@ -54,7 +54,7 @@ function plan(from: NumberDocument, destinations: readonly object[], callerNumbe
 const to = (phone_number: string) => ({ phone_number });
 const errorOf = async (from: NumberDocument, destination: object) => (await plan(from, [destination]))?.routes[0]?.error?.split(':')[0];
 
-describe('supplement 4.7 the way to a transfer destination', () => {
+describe('the way to a transfer destination', () => {
   it('without destinations there is nothing to plan', async () => {
     expect(await plan(number(), [])).toBe(null);
   });
@@ -100,7 +100,7 @@ describe('supplement 4.7 the way to a transfer destination', () => {
     });
   });
 
-  it('running.md is closed to numbers hosted here, other countries and premium ranges', async () => {
+  it('is closed to numbers hosted here, other countries and premium ranges', async () => {
     expect(await errorOf(number(), to(HOSTED))).toBe('self_call_blocked');
     expect(await errorOf(imported(), to(HOSTED))).toBe('self_call_blocked');
     expect(await errorOf(number(), { type: 'sip', sip_uri: `sip:${HOSTED}@example.com` })).toBe('self_call_blocked');

@@ -42,7 +42,7 @@ const transcribe = (fields: Record<string, unknown>, headers: Record<string, str
     headers: { authorization: `Bearer ${user.key}`, ...headers },
   });
 
-describe('S§4.12 audio/speech', () => {
+describe('audio/speech', () => {
   it.each(['/compat/v1', '/compat/api/v1', '/compat/openai/v1'])('below %s', async (base) => {
     const { status, headers, bytes } = await say({}, {}, `${base}/audio/speech`);
     expect([status, headers['content-type']]).toEqual([200, 'audio/pcm']);
@@ -50,7 +50,7 @@ describe('S§4.12 audio/speech', () => {
     expect(bytes.length).toBeGreaterThan(10_000);
   });
 
-  it('supplement 4.13: pcm is 44.1 kHz and the default, pcm16 is 24 kHz, unless a rate is named', async () => {
+  it('pcm is 44.1 kHz and the default, pcm16 is 24 kHz, unless a rate is named', async () => {
     const pcm = (await say({})).bytes.length;
     expect((await say({ response_format: 'pcm' })).bytes.length).toBe(pcm);
     expect((await say({ response_format: 'pcm16' })).bytes.length / pcm).toBeCloseTo(24_000 / 44_100, 2);
@@ -124,7 +124,7 @@ describe('S§4.12 audio/speech', () => {
   });
 });
 
-describe('supplement 4.13 audio/transcriptions', () => {
+describe('audio/transcriptions', () => {
   it('json, text, srt, vtt and verbose_json; the language repeats what was sent', async () => {
     expect((await transcribe({})).body).toEqual({ text: HEARD, usage: { type: 'duration', seconds: Math.ceil(SPOKEN.samples.length / 16_000) } });
     expect((await transcribe({ response_format: 'text' })).text).toBe(`${HEARD}\n`);
@@ -158,7 +158,7 @@ describe('supplement 4.13 audio/transcriptions', () => {
   });
 });
 
-describe('supplement 4.13 chat completions', () => {
+describe('chat completions', () => {
   const chat = (body: object) => api.request('POST', '/compat/v1/chat/completions', { key: user.key, body: { model: 'parley/s2.1-pro', ...body } });
   const words = { role: 'user', content: 'Good day.' };
   const audio = { role: 'user', content: [{ type: 'input_audio', input_audio: { data: WAV.toString('base64'), format: 'wav' } }] };
@@ -183,7 +183,7 @@ describe('supplement 4.13 chat completions', () => {
   });
 });
 
-it('supplement 4.13: the models are listed without a key, and none by its id', async () => {
+it('the models are listed without a key, and none by its id', async () => {
   const { status, body } = await api.request('GET', '/compat/v1/models');
   expect([status, body.data.map(({ id }: { id: string }) => id)]).toEqual([
     200,

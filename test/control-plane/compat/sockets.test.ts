@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const is = (type: string) => (message: { type?: string; message_type?: string }) => message.type === type || message.message_type === type;
 
-describe('supplement 4.13 realtime', () => {
+describe('realtime', () => {
   const open = (query = '?model=parley/s2.1-pro') => JsonSocket.open(`${base}/v1/realtime${query}`, { authorization: `Bearer ${user.key}` });
   const item = (text: string, id?: string) => ({
     type: 'conversation.item.create',
@@ -162,7 +162,7 @@ describe('supplement 4.13 realtime', () => {
   });
 });
 
-describe('supplement 4.13 stream-input', () => {
+describe('stream-input', () => {
   const open = (query = '') =>
     JsonSocket.open(`${base}/elevenlabs/v1/text-to-speech/default/stream-input?output_format=pcm_16000${query}`, { 'xi-api-key': user.key });
   const audioOf = (messages: readonly { audio?: string | null }[]) => Buffer.concat(messages.map(({ audio }) => Buffer.from(audio ?? '', 'base64')));
@@ -204,7 +204,7 @@ describe('supplement 4.13 stream-input', () => {
   });
 });
 
-describe('supplement 4.13 speech-to-text/realtime', () => {
+describe('speech-to-text/realtime', () => {
   const url = (query: string) => `${base}/elevenlabs/v1/speech-to-text/realtime?model_id=scribe_v2_realtime${query}`;
 
   it('a commit settles what was sent, with words where they are asked for', async () => {

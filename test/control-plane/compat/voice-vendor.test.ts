@@ -29,7 +29,7 @@ afterAll(async () => {
 const say = (body: object, { voice = 'default', query = '?output_format=pcm_16000' } = {}) =>
   api.request('POST', `${BASE}/v1/text-to-speech/${voice}${query}`, { headers: { 'xi-api-key': user.key }, body: { text: 'Good day.', ...body } });
 
-describe('S§4.12 text-to-speech', () => {
+describe('text-to-speech', () => {
   it('is mp3 unless another format is named; the default voice has two names', async () => {
     const { status, headers } = await say({ model_id: 'eleven_flash_v2_5' }, { query: '' });
     expect([status, headers['content-type'], headers['x-service-model']]).toEqual([200, 'audio/mpeg', 's2.1-pro']);
@@ -69,7 +69,7 @@ describe('S§4.12 text-to-speech', () => {
   });
 });
 
-describe('supplement 4.13 speech-to-text', () => {
+describe('speech-to-text', () => {
   const hear = (fields: object) =>
     postForm(api, `${BASE}/v1/speech-to-text`, {
       fields: { model_id: 'scribe_v1', file: toWav(SPOKEN.samples, 16_000), ...fields },
@@ -111,7 +111,7 @@ describe('supplement 4.13 speech-to-text', () => {
   });
 });
 
-describe('supplement 4.13 voices', () => {
+describe('voices', () => {
   it('the engine’s and the team’s own, in one list or page by page', async () => {
     const all = (await api.request('GET', `${BASE}/v1/voices`, { headers: { 'xi-api-key': user.key } })).body.voices;
     const seen: string[] = [];

@@ -109,7 +109,7 @@ describe("the operator's routes", () => {
   });
 });
 
-describe('S§4.5 the wallet', () => {
+describe('the wallet', () => {
   it('is read as self or by id, by its owner and the operator only', async () => {
     const own = await wallet();
     expect(own).toEqual({

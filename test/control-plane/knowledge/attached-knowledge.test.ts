@@ -42,7 +42,7 @@ async function planned(agent: string, isPreview = false) {
   return api.dispatch.plans.at(-1)?.plan.knowledge;
 }
 
-describe('supplement 2.3 publishing', () => {
+describe('publishing', () => {
   it('pins the revision: sessions know what was published, previews what the draft has', async () => {
     const id = await upload('old text');
     const agent = await agentWith([id]);
@@ -56,7 +56,7 @@ describe('supplement 2.3 publishing', () => {
     expect(await planned(agent)).toEqual([{ ...entry, content: 'new text' }]);
   });
 
-  it('S§9 freezes the name as well; without a change there is no new version', async () => {
+  it('freezes the name as well; without a change there is no new version', async () => {
     const id = await upload('text', 'before');
     const agent = await agentWith([id]);
     expect(await publish(agent)).toBe(1);
@@ -103,7 +103,7 @@ describe('supplement 2.3 publishing', () => {
   });
 });
 
-describe('S§4.1 a source that agents refer to', () => {
+describe('a source that agents refer to', () => {
   it('is not deleted while it is in a draft or in the published version', async () => {
     const id = await upload('text');
     const agent = await agentWith([id]);

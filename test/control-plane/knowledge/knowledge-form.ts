@@ -4,7 +4,7 @@ import type { TestApi, TestResponse } from '../test-api.ts';
 /** A form: text fields, and a file or several under `source`. */
 export interface KnowledgeForm {
   readonly source?: Content | readonly Content[];
-  /** `faq.md` unless said. */
+  /** A Markdown page by default. */
   readonly fileName?: string;
   readonly [field: string]: unknown;
 }

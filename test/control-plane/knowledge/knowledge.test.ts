@@ -21,7 +21,7 @@ const upload = (form: KnowledgeForm) => sendForm(api, user.key, sources, { metho
 const change = (id: string, form: KnowledgeForm) => sendForm(api, user.key, `${sources}/${id}`, { method: 'PATCH', form });
 const get = (url: string) => api.request('GET', url, { key: user.key });
 
-describe('supplement 2.7 an upload', () => {
+describe('an upload', () => {
   it('is a source in its first revision, named after its file', async () => {
     const { status, body } = await upload({ source: '# Opening hours\n\nWe open at nine.\n' });
     expect(status).toBe(201);
@@ -58,7 +58,7 @@ describe('supplement 2.7 an upload', () => {
     expect(body.file_name).toMatch(/^x{251}\.txt$/);
   });
 
-  it('running.md of exactly 1,048,576 bytes is taken, of one more is 400 (supplement 2.7)', async () => {
+  it('of exactly 1,048,576 bytes is taken, of one more is 400', async () => {
     expect((await upload({ source: 'x'.repeat(MIB) })).body.size_bytes).toBe(MIB);
     expect((await upload({ source: 'x'.repeat(MIB + 1) })).status).toBe(400);
     expect((await upload({ source: 'x'.repeat(3 * MIB) })).status).toBe(400);
@@ -119,7 +119,7 @@ describe('supplement 2.7 an upload', () => {
     ['nothing at all', {}],
     ['plain text', { raw: 'text', headers: { 'content-type': 'text/plain' } }],
     ['no content type', { raw: 'text', headers: { 'content-type': '' } }],
-  ])('S§7 with %s is a bare 415', async (_name, request) => {
+  ])('with %s is a bare 415', async (_name, request) => {
     const { status, text } = await api.request('POST', sources, { key: user.key, ...request });
     expect([status, text]).toEqual([415, '']);
   });
@@ -165,7 +165,7 @@ describe('supplement 2.7 an upload', () => {
     );
   });
 
-  it('S§5.7 needs beta access, which comes before the form', async () => {
+  it('needs beta access, which comes before the form', async () => {
     user = await api.createUser({ beta_access: false });
     expect((await upload({ source: 'text' })).status).toBe(403);
     expect((await api.request('POST', sources, { key: user.key, body: {} })).status).toBe(403);
@@ -251,7 +251,7 @@ describe('the list', () => {
   });
 });
 
-describe('S§5.5 a source of another team', () => {
+describe('a source of another team', () => {
   it('is as good as missing', async () => {
     const { knowledge_source_id: id } = (await upload({ source: 'x' })).body;
     user = await api.createUser();

@@ -60,7 +60,7 @@ describeNeeds(NEEDS)('rooms and sessions in step', () => {
     await keeper.idle();
   };
 
-  itNeeds(NEEDS)('supplement 4.1: a session has a room, which its worker is told to join, and which goes with it', async () => {
+  itNeeds(NEEDS)('a session has a room, which its worker is told to join, and which goes with it', async () => {
     const id = await session();
     expect(await rooms.list()).toContain(id);
     const plan = api.dispatch.plans.at(-1)?.plan;
@@ -159,7 +159,7 @@ describeNeeds(NEEDS)('rooms and sessions in step', () => {
     expect(lines.join('')).not.toContain('eyJ');
   });
 
-  itNeeds(NEEDS)('running.md: a server that is away is a 502, and nothing stays charged', async () => {
+  itNeeds(NEEDS)('a server that is away is a 502, and nothing stays charged', async () => {
     await server.close();
     const refused = await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });
     expect([refused.status, refused.body.message]).toEqual([502, 'Agent gateway is unreachable']);

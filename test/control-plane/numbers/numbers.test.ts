@@ -36,7 +36,7 @@ function create(body: object): Promise<TestResponse> {
 const buy = (phone_number: string, more: object = {}) => create({ provider: 'managed', phone_number, ...more });
 const credit = async () => (await api.request('GET', '/wallet/self/api-credit', { key: user.key })).body.credit;
 
-describe('running.md the search of numbers', () => {
+describe('the search of numbers', () => {
   const search = async (query: string) =>
     (await api.request('GET', `/v1/agent/available-phone-numbers${query}`, { key: user.key })).body.available_phone_numbers;
 
@@ -74,7 +74,7 @@ describe('running.md the search of numbers', () => {
 });
 
 describe('a purchase', () => {
-  it('charges the first day, binds, and reads back as the record of supplement 2.8', async () => {
+  it('charges the first day, binds, and reads back as its record', async () => {
     const agent = (await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'a' } })).body;
     const phone_number = fresh();
     const { status, body } = await buy(phone_number, { label: 'Front desk', agent_id: agent.agent_id });
@@ -106,7 +106,7 @@ describe('a purchase', () => {
     expect(await credit()).toBe('1.00');
   });
 
-  it('S§7 without credit is 402 and leaves nothing behind', async () => {
+  it('without credit is 402 and leaves nothing behind', async () => {
     user = await api.createUser({ credit: '0.03' });
     const phone_number = fresh();
     const { status, body } = await buy(phone_number);
@@ -134,7 +134,7 @@ describe('a purchase', () => {
     }
   });
 
-  it('S§3 the carrier refuses leaves a row in error, refunds the day, and can be released', async () => {
+  it('the carrier refuses leaves a row in error, refunds the day, and can be released', async () => {
     const { status, body } = await buy('+14155550199');
     expect([status, body.message]).toEqual([502, 'Test catalogue refused the request: the number is not on offer']);
     expect(await credit()).toBe('1.00');
@@ -184,7 +184,7 @@ describe('a number', () => {
     expect((await api.context.models.numbers.findById(phone_number_id).lean())?.status).toBe('released');
   });
 
-  it('S§3 stays live when the carrier does not take it back, and releasing again retries', async () => {
+  it('stays live when the carrier does not take it back, and releasing again retries', async () => {
     const { phone_number_id } = (await buy(fresh())).body;
     refusesRelease = true;
     expect((await api.request('DELETE', `${numbers}/${phone_number_id}`, { key: user.key })).status).toBe(502);
@@ -247,7 +247,7 @@ describe('numbers nobody asks about', () => {
   });
 });
 
-describe('supplement 4.6 an imported number', () => {
+describe('an imported number', () => {
   const trunk = {
     provider: 'sip',
     inbound_auth_username: 'in',

@@ -48,7 +48,7 @@ const rows = async () => (await api.request('GET', numbers, { key: user.key })).
 /** What the keeper of numbers does every minute. */
 const keep = () => keepNumbers(api.context, new Date(api.clock.wallTime() + 1));
 
-describe('running.md numbers are bought at Twilio', () => {
+describe('numbers are bought at Twilio', () => {
   it('searched by area code and bought: active, one day charged, on the trunk', async () => {
     const found = await api.request('GET', '/v1/agent/available-phone-numbers?area_code=415', { key: user.key });
     expect(found.body.available_phone_numbers).toMatchObject([
@@ -59,7 +59,7 @@ describe('running.md numbers are bought at Twilio', () => {
     expect(twilio.owned).toMatchObject([{ phone_number: NUMBER, trunk_sid: twilio.trunks[0]?.['sid'] }]);
   });
 
-  it('S§3 S§7 refused: 502 in the words of Twilio, a row in error, the day refunded; released, it can be bought', async () => {
+  it('refused: 502 in the words of Twilio, a row in error, the day refunded; released, it can be bought', async () => {
     twilio.troubles[BUY] = [REFUSED];
     const { status, body } = await buy();
     expect([status, body]).toEqual([502, { status: 502, message: 'Twilio refused the request: Bundle required', reason: null }]);
@@ -71,7 +71,7 @@ describe('running.md numbers are bought at Twilio', () => {
     expect((await buy()).status).toBe(201);
   });
 
-  it('S§7 a search that Twilio refuses, or is not there to answer, is 502 naming it', async () => {
+  it('a search that Twilio refuses, or is not there to answer, is 502 naming it', async () => {
     const search = () => api.request('GET', '/v1/agent/available-phone-numbers', { key: user.key });
     twilio.troubles['GET AvailablePhoneNumbers'] = [{ status: 401, code: 20003, message: 'Authenticate' }];
     expect(await search()).toMatchObject({ status: 502, body: { message: 'Twilio refused the request: Authenticate' } });
@@ -79,7 +79,7 @@ describe('running.md numbers are bought at Twilio', () => {
     expect(await search()).toMatchObject({ status: 502, body: { message: 'Twilio is unreachable' } });
   });
 
-  it('S§3 unreachable: 502, a row in error, the day refunded', async () => {
+  it('unreachable: 502, a row in error, the day refunded', async () => {
     await twilio.close();
     expect(await buy()).toMatchObject({ status: 502, body: { message: 'Twilio is unreachable' } });
     expect(await rows()).toMatchObject([{ status: 'error', status_detail: 'Twilio is unreachable' }]);
@@ -205,7 +205,7 @@ describe('a purchase so slow that it was taken for interrupted', () => {
 });
 
 describe('a release', () => {
-  it('S§3 that Twilio refuses leaves the number active; again, it succeeds, and the number is 404', async () => {
+  it('that Twilio refuses leaves the number active; again, it succeeds, and the number is 404', async () => {
     const { phone_number_id } = (await buy()).body;
     twilio.troubles['DELETE IncomingPhoneNumbers'] = [{ status: 409, message: 'Number is being ported' }];
     expect(await release(phone_number_id)).toMatchObject({

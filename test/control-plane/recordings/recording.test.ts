@@ -71,7 +71,7 @@ async function download(url: string, range?: string) {
 }
 
 describe('a recording', () => {
-  it('supplement 2.6: is processing while the call lasts, then one signed address per speaker, gaps silent', async () => {
+  it('is processing while the call lasts, then one signed address per speaker, gaps silent', async () => {
     const id = await call();
     expect((await recording(id)).body).toMatchObject({ status: 404, message: 'Recording not found' });
     expect(await putSegment(id, { track: 'user', segment: 0, startMs: 0, bytes: pcm(1, 800) })).toBe('stored');

@@ -28,7 +28,7 @@ function withApi(environment: Record<string, string> = {}): void {
 describe('a session created with a key', () => {
   withApi();
 
-  it('S§4.11 is charged its first minute, placed, planned and answered with what a client needs', async () => {
+  it('is charged its first minute, placed, planned and answered with what a client needs', async () => {
     const agentId = await api.publishAgent(user, { prompt: { system_prompt: 'Help {{name}}.' } });
     const { status, body, headers } = await create({
       agent_id: agentId,
@@ -74,7 +74,7 @@ describe('a session created with a key', () => {
     expect(detail.body).not.toHaveProperty('end_user_id');
   });
 
-  it('supplement 4.1: overrides reach the plan when the agent allows them', async () => {
+  it('overrides reach the plan when the agent allows them', async () => {
     const agentId = await api.publishAgent(user, {}, { overrides_allowed: ['first_message', 'system_prompt', 'voice_id', 'language'] });
     await create({ agent_id: agentId, overrides: { first_message: 'Hej', system_prompt: 'Be brief.', language: 'sv' } });
     expect(api.dispatch.plans[0]?.plan).toMatchObject({
@@ -84,7 +84,7 @@ describe('a session created with a key', () => {
     });
   });
 
-  it('S§7 an override the agent does not allow is a 400', async () => {
+  it('an override the agent does not allow is a 400', async () => {
     const agentId = await api.publishAgent(user);
     const refused = await create({ agent_id: agentId, overrides: { voice_id: 'x' } });
     expect([refused.status, refused.body.message]).toEqual([400, 'Override not allowed for this agent: voice_id']);
@@ -103,14 +103,14 @@ describe('a session created with a key', () => {
     [{ metadata: { big: 'x'.repeat(17_000) } }],
     [{ name: 'x'.repeat(129) }],
     [{ surprise: 1 }],
-  ])('S§7 is a 422 for %o', async (extra) => {
+  ])('is a 422 for %o', async (extra) => {
     const agentId = await api.publishAgent(user, {}, { overrides_allowed: ['first_message', 'system_prompt', 'language'] });
     const { status, body, text } = await create({ agent_id: agentId, ...extra });
     expect([status, Array.isArray(body), body?.[0]?.loc?.[0]]).toEqual([422, true, 'body']);
     expect(text).not.toContain('xxxx');
   });
 
-  it('supplement 2.3: on_missing reject is a 422 while a required variable has no value', async () => {
+  it('on_missing reject is a 422 while a required variable has no value', async () => {
     const agentId = await api.publishAgent(user, {
       prompt: { system_prompt: 'Help {{name}} at {{system.today}}.' },
       variables: { on_missing: 'reject' },
@@ -120,7 +120,7 @@ describe('a session created with a key', () => {
     expect(await api.balance(user.userId)).toBe(994 * CENT);
   });
 
-  it('S§5.5 an agent of another team looks like a missing one', async () => {
+  it('an agent of another team looks like a missing one', async () => {
     const stranger = await api.createUser();
     const agentId = await api.publishAgent(stranger);
     const foreign = await create({ agent_id: agentId });
@@ -128,7 +128,7 @@ describe('a session created with a key', () => {
     expect([foreign.status, foreign.text]).toEqual([404, missing.text]);
   });
 
-  it('S§7 an agent that was never published is a 409', async () => {
+  it('an agent that was never published is a 409', async () => {
     const { body: agent } = await api.request('POST', '/v1/agent/agents', { key: user.key, body: { name: 'Draft' } });
     const refused = await create({ agent_id: agent.agent_id });
     expect([refused.status, refused.body.message]).toEqual([409, 'Agent has no published version']);
@@ -142,13 +142,13 @@ describe('a session created with a key', () => {
     expect([bare.status, bare.text]).toEqual([415, '']);
   });
 
-  it('S§7 without beta access is a 403 before anything else is looked at', async () => {
+  it('without beta access is a 403 before anything else is looked at', async () => {
     const outsider = await api.createUser({ beta_access: false });
     const refused = await api.request('POST', '/v1/agent/sessions', { key: outsider.key, raw: '{' });
     expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining('private beta')]);
   });
 
-  it('running.md: without a free worker it is a 503, with one out of reach a 502, and nothing stays charged', async () => {
+  it('without a free worker it is a 503, with one out of reach a 502, and nothing stays charged', async () => {
     const agentId = await api.publishAgent(user);
     api.dispatch.room = 0;
     expect((await create({ agent_id: agentId })).status).toBe(503);
@@ -170,7 +170,7 @@ describe('credit', () => {
     user = await api.createUser({ credit: amount });
   }
 
-  it('S§7 a session is a 402 when the credit does not cover its first minute, and leaves nothing behind', async () => {
+  it('a session is a 402 when the credit does not cover its first minute, and leaves nothing behind', async () => {
     await withCredit('0.10');
     const agentId = await api.publishAgent(user);
     expect((await create({ agent_id: agentId })).status).toBe(201);
@@ -193,7 +193,7 @@ describe('credit', () => {
 describe('with prices of 0', () => {
   withApi({ STARTING_CREDIT: '0', PRICE_CALL_PER_MINUTE: '0', PRICE_PHONE_PER_MINUTE: '0' });
 
-  it('running.md: nothing is refused', async () => {
+  it('nothing is refused', async () => {
     const agentId = await api.publishAgent(user);
     expect((await create({ agent_id: agentId })).status).toBe(201);
     expect(await api.balance(user.userId)).toBe(0);
@@ -204,7 +204,7 @@ describe('a session created by a public page', () => {
   const PUBLIC = { public_enabled: true, allowed_origins: [`${ORIGIN}/`], overrides_allowed: ['language', 'first_message'] };
   withApi({ PUBLIC_RATE_PER_AGENT: '3', PUBLIC_RATE_PER_IP: '2' });
 
-  it('S§5.4 needs no key where the agent is public and the origin allowed; its owner pays', async () => {
+  it('needs no key where the agent is public and the origin allowed; its owner pays', async () => {
     const agentId = await api.publishAgent(user, {}, PUBLIC);
     const { status, body } = await createPublicly({ agent_id: agentId, overrides: { language: 'de' } }, { origin: 'https://SHOP.example.com' });
     expect(status).toBe(201);
@@ -213,7 +213,7 @@ describe('a session created by a public page', () => {
     expect(detail.body.source).toBe('public');
   });
 
-  it('S§7 is refused in the order of running.md, and every refusal can be read by a page', async () => {
+  it('is refused in the documented order, and every refusal can be read by a page', async () => {
     const closed = await api.publishAgent(user);
     const open = await api.publishAgent(user, {}, PUBLIC);
     const answers = [
@@ -237,7 +237,7 @@ describe('a session created by a public page', () => {
     expect(answers.some((answer) => 'access-control-allow-credentials' in answer.headers)).toBe(false);
   });
 
-  it('S§7 is limited per client and per agent in clock minutes; every attempt that passes the origin check counts', async () => {
+  it('is limited per client and per agent in clock minutes; every attempt that passes the origin check counts', async () => {
     const agentId = await api.publishAgent(user, {}, PUBLIC);
     const statuses = [(await createPublicly({ agent_id: agentId })).status, (await createPublicly({ agent_id: agentId })).status];
     const refused = await createPublicly({ agent_id: agentId });
@@ -247,7 +247,7 @@ describe('a session created by a public page', () => {
     expect((await createPublicly({ agent_id: agentId })).status).toBe(201);
   });
 
-  it('S§7 an owner out of credit is "Agent is unavailable"', async () => {
+  it('an owner out of credit is "Agent is unavailable"', async () => {
     const agentId = await api.publishAgent(user, {}, PUBLIC);
     await api.context.ledger.post({ userId: user.userId, key: 'spent', kind: 'adjust', amountMicros: -1_000 * CENT });
     const refused = await createPublicly({ agent_id: agentId });

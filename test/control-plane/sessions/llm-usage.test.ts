@@ -12,7 +12,7 @@ const run = (over: Partial<ModelUsage> = {}): ModelUsage => ({
   ...over,
 });
 
-describe('supplement 2.5 llm_usage', () => {
+describe('llm_usage', () => {
   it('adds up the runs of a turn at list price, cached input apart', () => {
     const [first, ...others] = usageByTurn([run({ cached_input_tokens: 600 }), run({ input_tokens: 500 })]);
     expect(others).toEqual([]);

@@ -18,7 +18,7 @@ const entries = (count: number, value: unknown) => Object.fromEntries(Array.from
 /** An object whose JSON is exactly so many bytes. */
 const jsonOf = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) });
 
-describe('supplement 4.1 S§8 the bounds of a session request', () => {
+describe('the bounds of a session request', () => {
   it.each<[field: string, taken: unknown[], refused: unknown[]]>([
     ['name', [null, '', 'x'.repeat(128)], ['x'.repeat(129), 7]],
     ['overrides', [null, {}, { first_message: 'x'.repeat(10_000) }], [{ first_message: 'x'.repeat(10_001) }, { surplus: 1 }, []]],
@@ -56,7 +56,7 @@ describe('supplement 4.1 S§8 the bounds of a session request', () => {
   });
 });
 
-it('S§3 the sessions of a deleted agent are kept', async () => {
+it('the sessions of a deleted agent are kept', async () => {
   const id = await api.publishAgent(user);
   const { session_id } = (await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: id } })).body;
   await api.report(session_id, { type: 'joined', at: api.at() });

@@ -63,7 +63,7 @@ const EVENTS: readonly SessionEvent[] = [
 ];
 
 describe('the session machine', () => {
-  it('S§3 every pair of status and event leads where the table says, and nowhere else', () => {
+  it('every pair of status and event leads where the table says, and nowhere else', () => {
     const over = (status: 'completed' | 'failed') => ({
       ...active,
       status,
@@ -133,12 +133,12 @@ describe('the session machine', () => {
     });
   });
 
-  it('supplement 3: a caller whom no agent joined has completed a call of no length', () => {
+  it('a caller whom no agent joined has completed a call of no length', () => {
     const change = step(pending, { type: 'ended', at: at(5), reason: 'agent_join_timeout' });
     expect(change).toMatchObject({ set: { status: 'completed', duration_seconds: 0, billing: { due: PRICE } }, events: ['call.ended'] });
   });
 
-  it('S§6.1 an unanswered dial is told by dial_finished alone, an answered one by both', () => {
+  it('an unanswered dial is told by dial_finished alone, an answered one by both', () => {
     const outbound = { ...pending, direction: 'outbound' as const };
     const busy = run(outbound, [
       { type: 'dialled', at: at(5), dialStatus: 'busy' },
@@ -160,7 +160,7 @@ describe('the session machine', () => {
     expect([cancelled.told, cancelled.session.dial_status]).toEqual([['phone_call.dial_finished'], 'no_answer']);
   });
 
-  it('S§6 previews are free and told to nobody', () => {
+  it('previews are free and told to nobody', () => {
     const preview = { ...active, is_preview: true, billing: { state: 'free' as const, at: at(0), price_per_minute: 0, hold: 0, due: 0 } };
     const change = step(preview, { type: 'ended', at: at(100), reason: 'user_hangup' });
     expect([change?.events, change?.set.billing]).toEqual([[], preview.billing]);

@@ -131,7 +131,7 @@ describe('the sweeper', () => {
     });
     afterEach(() => livekit.close());
 
-    it('supplement 3: a caller in a room which no agent came to is agent_join_timeout: completed, told, and nothing charged for no time', async () => {
+    it('a caller in a room which no agent came to is agent_join_timeout: completed, told, and nothing charged for no time', async () => {
       const id = await session();
       livekit.rooms.get(id)?.push(`user-${id}`);
       await api.clock.advance(59_999);

@@ -43,14 +43,14 @@ async function asr(fields: Record<string, unknown>, { model, over = api, key = u
   return { status: response.statusCode, headers: response.headers, body: response.payload === '' ? null : response.json() };
 }
 
-describe('S§4.8 a recording in, its text out', () => {
+describe('a recording in, its text out', () => {
   it('without timestamps unless they are asked for', async () => {
     const { status, body } = await asr({ audio: WAV });
     expect(status).toBe(200);
     expect(body).toEqual({ text: HEARD, duration: SECONDS, segments: [] });
   });
 
-  it('supplement 4.11: with them, in seconds; a form says `true` or it is false', async () => {
+  it('with them, in seconds; a form says `true` or it is false', async () => {
     const { body } = await asr({ audio: WAV, ignore_timestamps: 'nope', language: 'en' });
     expect(body).toMatchObject({ text: HEARD, language_code: 'en', language: 'English' });
     expect(body.segments).toHaveLength(1);
@@ -114,7 +114,7 @@ describeNeeds(['ffmpeg'])('every common format is heard in its whole length', ()
   });
 });
 
-describe('supplement 4.11 refusals, with the pro model’s codes', () => {
+describe('refusals, with the pro model’s codes', () => {
   const short = toWav(new Int16Array(800), 16_000);
   it.each([
     ['no audio', {}, 400, 'invalid_parameter'],
@@ -170,7 +170,7 @@ itNeeds(['pocketsphinx_continuous'])('the local recogniser hears a synthesised s
   expect(body.text.toLowerCase()).toContain('morning');
 });
 
-it('supplement 4.11: the pro model tells speakers apart where the engine can', async () => {
+it('the pro model tells speakers apart where the engine can', async () => {
   const engine = await startDeepgramSpeechServer({
     utterances: [
       { start: 0.1, end: 0.5, transcript: 'Good morning.', speaker: 0 },

@@ -88,7 +88,7 @@ async function placesOf(caller: TestUser): Promise<number> {
 const start = (request: object = {}) => ({ event: 'start', request: { text: '', format: 'pcm', sample_rate: 16_000, ...request } });
 const text = (words: string) => ({ event: 'text', text: words });
 
-describe('supplement 4.10 live synthesis', () => {
+describe('live synthesis', () => {
   it('speaks what comes, word by word, and says the same as one request with all of it', async () => {
     const client = await Client.open();
     client.send(start(), ...'Good morning to you. How can I help? '.match(/\S+\s/g)!.map(text), { event: 'stop' });

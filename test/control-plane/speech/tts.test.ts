@@ -45,7 +45,7 @@ async function probe(bytes: Buffer, raw: readonly string[] = []) {
   return { codec: stream.codec_name, rate: Number(stream.sample_rate), channels: stream.channels, seconds: decoded.stdout.length / 32_000 };
 }
 
-describeNeeds(['ffmpeg', 'ffprobe'])('supplement 4.9: every format is what it says', () => {
+describeNeeds(['ffmpeg', 'ffprobe'])('every format is what it says', () => {
   const cases = [
     { format: 'wav', sample_rate: 8_000, codec: 'pcm_s16le' },
     { format: 'wav', sample_rate: 44_100, codec: 'pcm_s16le' },
@@ -73,20 +73,20 @@ describeNeeds(['ffmpeg', 'ffprobe'])('supplement 4.9: every format is what it sa
   });
 });
 
-describe('S§4.7 the request', () => {
+describe('the request', () => {
   it('is mp3 at 44.1 kHz by default, told by its type, and names the model that served it', async () => {
     const { status, headers, bytes } = await tts({ text: 'Hello.' });
     expect([status, headers['content-type'], headers['x-service-model']]).toEqual([200, 'audio/mpeg', 's2.1-pro']);
     expect(bytes[0]).toBe(0xff);
   });
 
-  it('S§9 an unknown model is the default', async () => {
+  it('an unknown model is the default', async () => {
     const served = async (model: string) => (await tts({ text: 'Hello.', format: 'pcm' }, { model })).headers['x-service-model'];
     expect(await served('nonsense')).toBe('s2.1-pro');
     expect(await served('parley/s2-pro')).toBe('s2-pro');
   });
 
-  it('S§9 serves s1 until its end, and its successor afterwards', () => {
+  it('serves s1 until its end, and its successor afterwards', () => {
     const end = Date.UTC(2027, 0, 1);
     expect([synthesisModel('s1', end - 1), synthesisModel('s1', end)]).toEqual(['s1', 's2.1-pro']);
   });
@@ -181,7 +181,7 @@ describe('refusals come before any audio', () => {
       expect(answer.json()).toEqual({ status: 400, message: expect.stringMatching(/^Reference not found$|use shorter values/), reason: null });
   });
 
-  it('malformed bodies, wrong types and missing keys, in the order of running.md', async () => {
+  it('malformed bodies, wrong types and missing keys are refused in the documented order', async () => {
     const raw = (headers: Record<string, string>, payload: string | Buffer) => api.app.inject({ method: 'POST', url: '/v1/tts', headers, payload });
     const auth = { authorization: `Bearer ${user.key}` };
     const type = (name: string) => ({ ...auth, 'content-type': name });
@@ -195,7 +195,7 @@ describe('refusals come before any audio', () => {
   });
 });
 
-describe('running.md "Charging"', () => {
+describe('"Charging"', () => {
   it('a synthesis costs its UTF-8 bytes, afterwards; the free model nothing', async () => {
     const before = await credit();
     await tts({ text: 'Grüß Gott.', format: 'pcm' });
@@ -213,7 +213,7 @@ describe('running.md "Charging"', () => {
   });
 });
 
-describe('supplement 4.9 timestamps', () => {
+describe('timestamps', () => {
   it('are cumulative per chunk and lie inside the audio', async () => {
     const { text, headers } = await api.request('POST', '/v1/tts/stream/with-timestamp', {
       key: user.key,
@@ -241,7 +241,7 @@ describe('supplement 4.9 timestamps', () => {
 });
 
 describe('places', () => {
-  it('supplement 8: an account has five requests in progress; the sixth is 429 and says when to come back', async () => {
+  it('an account has five requests in progress; the sixth is 429 and says when to come back', async () => {
     const busy = await api.createUser();
     const { admit } = await import('#control-plane/speech/requests/speech-service.ts');
     const slots = await Promise.all(Array.from({ length: 5 }, () => admit(api.context, busy, 'synthesis')));

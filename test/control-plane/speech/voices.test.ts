@@ -35,7 +35,7 @@ async function create(fields: Record<string, unknown>) {
   return api.request('POST', '/model', { key: user.key, headers: { 'content-type': request.headers.get('content-type') ?? '' }, raw });
 }
 
-it('supplement 4.12: a model is made from samples; what is said in them is heard where it is not sent', async () => {
+it('a model is made from samples; what is said in them is heard where it is not sent', async () => {
   const { status, body } = await create({ ...NEW, voices: [SAMPLE, SAMPLE], texts: ['As sent.'], tags: ['calm', 'warm'] });
   expect(status).toBe(201);
   expect(body).toMatchObject({
@@ -62,7 +62,7 @@ it('JSON (base64) and MessagePack carry a model as well', async () => {
   expect(msgpack.status).toBe(201);
 });
 
-it('supplement 4.12 a form that is urlencoded carries one, too; a repeated name is a list', async () => {
+it('a form that is urlencoded carries one, too; a repeated name is a list', async () => {
   const sample = SAMPLE.toString('base64');
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const fields: [string, string][] = [...Object.entries(NEW), ['voices', sample], ['texts', 'x'], ['tags', 'warm'], ['tags', 'slow']];
@@ -118,7 +118,7 @@ it('a sample that is no audio is 400', async () => {
   expect((await create({ ...NEW, voices: Buffer.from('not audio') })).status).toBe(400);
 });
 
-it('supplement 4.12: an engine that clones makes the voice from the samples, and deletes it with the model', async () => {
+it('an engine that clones makes the voice from the samples, and deletes it with the model', async () => {
   const engine = await startElevenlabsServer();
   const cloning = await openTestApi({ TTS_PROVIDER: 'elevenlabs', ELEVENLABS_BASE_URL: engine.url });
   try {
@@ -143,7 +143,7 @@ it('supplement 4.12: an engine that clones makes the voice from the samples, and
   }
 });
 
-it('supplement 4.9: samples that come with a request are its voices, one for each speaker, and gone with it', async () => {
+it('samples that come with a request are its voices, one for each speaker, and gone with it', async () => {
   const engine = await startElevenlabsServer();
   const cloning = await openTestApi({ TTS_PROVIDER: 'elevenlabs', ELEVENLABS_BASE_URL: engine.url });
   const spokenBy = () => engine.connections.filter(({ messages }) => messages.length > 0).map(({ path }) => path.split('/')[3]);

@@ -58,7 +58,7 @@ async function start(id: string, isShared: boolean): Promise<Enrolled | string> 
 }
 const ids = async () => (await store.models.replicas.find({}).lean()).map(({ _id }) => _id).sort();
 
-describe('the roll of replicas (running.md, REDIS_URL)', () => {
+describe('the roll of replicas (REDIS_URL)', () => {
   it('one that coordinates with itself is alone; a second is told what to set, and leaves nothing behind', async () => {
     expect(await start('a', false)).not.toBeTypeOf('string');
     expect(await start('b', false)).toBe('REDIS_URL: another control plane works on this database (a): set the same REDIS_URL for every replica');

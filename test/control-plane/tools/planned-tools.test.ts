@@ -7,7 +7,7 @@ import { createSecretBox } from '#control-plane/platform/secrets/secret-box.ts';
 const webhook = (name: string) => ({ name, tool_type: 'webhook' as const });
 const client = (name: string) => ({ name, tool_type: 'client' as const });
 
-describe('supplement 2.2 function names', () => {
+describe('function names', () => {
   it.each([
     ['Look up order', 'look_up_order'],
     ['  Größe & Maß  ', 'gro_e_ma'],

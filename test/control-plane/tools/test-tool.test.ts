@@ -51,7 +51,7 @@ async function createTool(body: object): Promise<string> {
 const run = (route: string, args?: object, key = user.key): Promise<TestResponse> =>
   api.request('POST', route, { key, body: args === undefined ? {} : { arguments: args } });
 
-describe('supplement 2.2 a tool test', () => {
+describe('a tool test', () => {
   it('sends one real request: headers and body from the arguments, credentials as stored, the URL as saved', async () => {
     const route = await createTool({
       url: `${base}/orders/{{order}}?day={{system.today}}`,
@@ -78,7 +78,7 @@ describe('supplement 2.2 a tool test', () => {
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ order: 'a "b"\n', count: 3, caller: '+14155550123', none: '' });
   });
 
-  it('S§2.2 a stored mock response does not stand in for the endpoint', async () => {
+  it('a stored mock response does not stand in for the endpoint', async () => {
     const route = await createTool({ url: `${base}/real`, mock_responses: [{ status_code: 418, body: 'mocked' }] });
     expect((await run(route)).body).toMatchObject({ status_code: 200, body: '{"ok":true}' });
     expect(seen.map(({ url }) => url)).toEqual(['/real']);
@@ -110,7 +110,7 @@ describe('supplement 2.2 a tool test', () => {
     expect(seen).toEqual([]);
   });
 
-  it('S§8 keeps the first 64 KB of the answer and says when there was more', async () => {
+  it('keeps the first 64 KB of the answer and says when there was more', async () => {
     const route = await createTool({ url: base });
     answer = (response) => response.end('x'.repeat(65_536));
     expect((await run(route)).body).toMatchObject({ body: 'x'.repeat(65_536), response_truncated: false });

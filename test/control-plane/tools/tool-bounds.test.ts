@@ -14,7 +14,7 @@ afterAll(() => api.close());
 const argument = (name: string, description = '') => [{ name, description }];
 const mock = (over: object) => [{ body: '', ...over }];
 
-describe('S§2.2 S§8 the bounds of a tool, when it is created and when it is changed', () => {
+describe('the bounds of a tool, when it is created and when it is changed', () => {
   it.each<[field: string, taken: unknown[], refused: unknown[]]>([
     ['name', ['x', 'x'.repeat(120)], ['', 'x'.repeat(121), null]],
     ['description', ['', 'x'.repeat(2_000)], ['x'.repeat(2_001), null]],

@@ -23,7 +23,7 @@ async function createAgent(toolIds: string[]): Promise<string> {
   return body.agent_id;
 }
 
-describe('S§2.2 a tool', () => {
+describe('a tool', () => {
   it('is created with every default', async () => {
     const { status, body } = await create(webhook);
     expect(status).toBe(201);
@@ -110,7 +110,7 @@ describe('S§2.2 a tool', () => {
 });
 
 describe('a change of a tool', () => {
-  it('running.md checks timeout and mode together, also when only one is sent', async () => {
+  it('checks timeout and mode together, also when only one is sent', async () => {
     const { tool_id } = (await create({ ...webhook, execution_mode: 'background', timeout_seconds: 200 })).body;
     const patch = (body: object) => api.request('PATCH', `${tools}/${tool_id}`, { key: user.key, body });
     expect((await patch({ execution_mode: 'blocking' })).status).toBe(422);
@@ -152,7 +152,7 @@ describe('tools and agents', () => {
     expect(refused.body.message).toMatch(/^Tool is attached to 2 agent\(s\)/);
   });
 
-  it('S§7 a published snapshot does not block the deletion', async () => {
+  it('a published snapshot does not block the deletion', async () => {
     const { tool_id } = (await create(webhook)).body;
     const agent = `/v1/agent/agents/${await createAgent([tool_id])}`;
     await api.request('POST', `${agent}/publish`, { key: user.key });
@@ -171,7 +171,7 @@ describe('tools and agents', () => {
     expect(status).toBe(422);
   });
 
-  it('supplement 2.2 two client tools of one name on one agent are 400, also by renaming', async () => {
+  it('two client tools of one name on one agent are 400, also by renaming', async () => {
     const client = { name: 'openPage', tool_type: 'client' };
     const [one, two, three] = [
       (await create(client)).body.tool_id,

@@ -54,7 +54,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe('webhooks', () => {
-  it('S§6.1 call.ended carries the session’s facts, empty strings on the web, and the reason', async () => {
+  it('call.ended carries the session’s facts, empty strings on the web, and the reason', async () => {
     const id = await call([{ path: '/a' }], { metadata: { order: 7 }, end_user_id: 'u-1' });
     await end(id);
     const [webhook] = await receiver.waitFor(1);
@@ -89,7 +89,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('S§6.4 each endpoint’s requests are signed with its own secret over the raw bytes', async () => {
+  it('each endpoint’s requests are signed with its own secret over the raw bytes', async () => {
     await end(
       await call([
         { path: '/a', secret: 'one' },
@@ -109,7 +109,7 @@ describe('webhooks', () => {
     }
   });
 
-  it('S§6.5 a failed attempt is repeated after 1 s and 5 s with the same bytes, signed afresh; the third failure drops it', async () => {
+  it('a failed attempt is repeated after 1 s and 5 s with the same bytes, signed afresh; the third failure drops it', async () => {
     receiver.answer = () => ({ status: 500 });
     await end(await call([{ path: '/a', secret: 'one' }]));
     await receiver.waitFor(1);
@@ -128,7 +128,7 @@ describe('webhooks', () => {
     expect(await api.context.models.deliveries.findOne().lean()).toMatchObject({ state: 'dropped', attempts: 3, last_result: '500' });
   });
 
-  it('S§6.5 an answer that does not come within 10 s is a failed attempt', async () => {
+  it('an answer that does not come within 10 s is a failed attempt', async () => {
     receiver.answer = () => 'hang';
     await end(await call([{ path: '/a' }]));
     await receiver.waitFor(1);
@@ -150,7 +150,7 @@ describe('webhooks', () => {
     await receiver.waitFor(2);
   });
 
-  it('running.md: a redirect is a failure and is not followed', async () => {
+  it('a redirect is a failure and is not followed', async () => {
     receiver.answer = ({ path }) => (path === '/a' ? { status: 307, headers: { location: '/b' } } : { status: 200 });
     await end(await call([{ path: '/a' }]));
     await receiver.waitFor(1);
@@ -159,7 +159,7 @@ describe('webhooks', () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(['/a', '/a']);
   });
 
-  it('running.md: an event waits for the endpoint’s earlier one, and for that endpoint only', async () => {
+  it('an event waits for the endpoint’s earlier one, and for that endpoint only', async () => {
     receiver.answer = ({ path, body }) => ({ status: path === '/slow' && body.event === 'call.ended' ? 500 : 200 });
     const id = await call([{ path: '/slow' }, { path: '/quick' }]);
     await end(id);
@@ -174,7 +174,7 @@ describe('webhooks', () => {
     expect(events('/slow')).toEqual(['call.ended', 'call.ended', 'call.ended', 'call.analyzed']);
   });
 
-  it('S§6.1 call.analyzed carries the analysis; one that is run again comes with a newer finished_at', async () => {
+  it('call.analyzed carries the analysis; one that is run again comes with a newer finished_at', async () => {
     const id = await call([{ path: '/a' }]);
     await end(id);
     await analyse(id);
@@ -218,7 +218,7 @@ describe('webhooks', () => {
     expect((await api.context.models.deliveries.findOne().lean())?.state).toBe('delivered');
   });
 
-  it('S§6 a preview triggers no webhook and is in no list', async () => {
+  it('a preview triggers no webhook and is in no list', async () => {
     const agent_id = await api.publishAgent(user, { webhooks: { post_call: [{ url: `${receiver.url}/a` }] } });
     const { status, body } = await api.request('POST', `/v1/agent/agents/${agent_id}/preview-sessions`, { key: user.key });
     expect([status, body.max_duration_seconds]).toEqual([201, 600]);

@@ -125,7 +125,7 @@ describe('two replicas of the control plane', () => {
     },
   );
 
-  itNeeds(NEEDS)('S§7 public rates hold over both together', async () => {
+  itNeeds(NEEDS)('public rates hold over both together', async () => {
     const agentId = await publish({ public_enabled: true, allowed_origins: [ORIGIN] });
     const statuses: number[] = [];
     for (const replica of [first, second, first, second]) {
@@ -135,7 +135,7 @@ describe('two replicas of the control plane', () => {
     expect(statuses).toEqual([201, 201, 201, 429]);
   });
 
-  itNeeds(NEEDS)('S§7 without a free worker at either a session is a 503, and nothing is charged', async () => {
+  itNeeds(NEEDS)('without a free worker at either a session is a 503, and nothing is charged', async () => {
     worker.isFull = true;
     const agentId = await publish();
     const refused = await second.api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id: agentId } });

@@ -28,7 +28,7 @@ const nextReply = {
 };
 const verdict = (result: string, reasoning = 'Because.') => JSON.stringify({ result, reasoning });
 
-describe('next_reply (supplement 4.14)', () => {
+describe('next_reply', () => {
   it('the model answers the conversation and is judged by expectation and examples', async () => {
     const bench = await open({ agent: ['For how many people?'], judge: [`Sure:\n\`\`\`json\n${verdict('success')}\n\`\`\``] });
     const result = await bench.run(nextReply);
@@ -113,7 +113,7 @@ describe('next_reply (supplement 4.14)', () => {
   });
 });
 
-describe('tool (supplement 4.14)', () => {
+describe('tool', () => {
   const referenced_tool = { id: 't1', type: 'webhook' };
   const test = (over: object = {}) => ({ test_type: 'tool', conversation, referenced_tool, ...over });
   const friday = callTool('book', { day: 'Friday', people: '2', window: 'True' });

@@ -36,7 +36,7 @@ const booking = {
 const tools = [toolOf()];
 const mock = (over: object = {}) => ({ tool: 'book', result: { booking: 7 }, ...over });
 
-describe('a simulation (supplement 4.14)', () => {
+describe('a simulation', () => {
   it('plays the scenario until the caller hangs up, and judges conditions and assertions', async () => {
     const bench = await open(booking);
     const assertions = {
@@ -227,7 +227,7 @@ describe('tools of a simulation', () => {
     expect(JSON.stringify(result.simulation_result?.tool_calls)).toContain('planted stack trace');
   });
 
-  it('S§8 a background tool that is really called is waited for', async () => {
+  it('a background tool that is really called is waited for', async () => {
     const receiver = await openWebhookReceiver();
     opened.push(receiver);
     receiver.answer = () => ({ status: 200, body: 'real answer' });

@@ -40,7 +40,7 @@ describe('the index', () => {
   });
 });
 
-describe('supplement 2.7 knowledge above 8 KB', () => {
+describe('knowledge above 8 KB', () => {
   function search(clock = systemClock as typeof systemClock) {
     const knowledge = createKnowledgeSearch({ clock, logger });
     opened.push(knowledge);

@@ -164,14 +164,14 @@ describe('a vendor behind an OpenAI-compatible address', () => {
 });
 
 describe('llm.custom', () => {
-  it('supplement 4.16 the request carries the key, the conversation and what the session asked to forward', async () => {
+  it('the request carries the key, the conversation and what the session asked to forward', async () => {
     const server = await vendor({ apiKey: 'secret-key' });
     await ask(customModel(server.url), { endUserId: 'u1', extraBody: { tier: 2 } });
     expect(server.requests[0]?.path).toBe('/v1/chat/completions');
     expect(server.requests[0]?.json).toMatchObject({ model: 'mine', stream: true, session_id: 's1', user_id: 'u1', service_extra_body: { tier: 2 } });
   });
 
-  it('supplement 4.16 user_id is left out when there is none, and so is the speculative header once the turn is certain', async () => {
+  it('user_id is left out when there is none, and so is the speculative header once the turn is certain', async () => {
     const server = await vendor();
     await ask(customModel(server.url));
     await ask(customModel(server.url), { speculative: true });
@@ -219,7 +219,7 @@ it.each([
   ['GOOGLE', 'google/m', '/v1beta/models/m:streamGenerateContent?alt=sse', 'x-goog-api-key'],
   ['GROQ', 'groq/m', '/openai/v1/chat/completions', 'authorization'],
 ])(
-  'running.md "Providers" the base address of %s carries no path, and its key goes where the vendor wants it',
+  '"Providers" the base address of %s carries no path, and its key goes where the vendor wants it',
   async (vendorName, id, path, header) => {
     const server = await vendor();
     const settings = readSettings({ [`${vendorName}_BASE_URL`]: server.url.replace(/\/v1$/, ''), [`${vendorName}_API_KEY`]: 'the-key' });

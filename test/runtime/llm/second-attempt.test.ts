@@ -85,7 +85,7 @@ describe('design §5 a model that has not begun after two seconds', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('supplement 4.16 a custom model is waited for: no second attempt, never another model', async () => {
+  it('a custom model is waited for: no second attempt, never another model', async () => {
     const { clock, openai, groq, model } = await setUp({ custom: true });
     openai.fault = { halfOpen: 'headers' };
     const failed = ask(model).catch((error: unknown) => error);

@@ -60,7 +60,7 @@ const call = (input: object | string = {}, toolName = 'book', callId = 'c1') => 
 });
 
 describe('webhook tools', () => {
-  it('S§2.2 placeholders are filled in URL, headers and body: encoded, plain and JSON-escaped', async () => {
+  it('placeholders are filled in URL, headers and body: encoded, plain and JSON-escaped', async () => {
     const server = await tenant();
     const tool = toolOf({
       url: `${server.url}/{{day}}?from={{system.caller_number}}`,
@@ -101,7 +101,7 @@ describe('webhook tools', () => {
     ['application/vnd.api+json', [], true],
     ['text/plain', [{ name: 'Content-Type', value: 'application/json; charset=utf-8' }], true],
     ['application/x-www-form-urlencoded', [], false],
-  ])('S§2.2 whether a body is JSON follows its type %s and the headers %j', async (content_type, headers, isEscaped) => {
+  ])('whether a body is JSON follows its type %s and the headers %j', async (content_type, headers, isEscaped) => {
     const server = await tenant();
     const tools = runner({ tools: [toolOf({ url: server.url, content_type, headers, body_template: '{"a":"{{day}}"}' })] });
     await tools.run(call({ day: '"' }), { signal: signal() });
@@ -121,7 +121,7 @@ describe('webhook tools', () => {
     ]);
   });
 
-  it('S§2.2 a failure is told whole by passthrough, and only as a failure by hide; the timeline has both', async () => {
+  it('a failure is told whole by passthrough, and only as a failure by hide; the timeline has both', async () => {
     const server = await tenant((response) => response.writeHead(500).end('stack trace'));
     const tools = runner({
       tools: [toolOf({ url: server.url }), toolOf({ function_name: 'hidden', url: server.url, error_handling: 'hide' })],
@@ -140,7 +140,7 @@ describe('webhook tools', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('supplement 2.5 an endless answer is cut at 256 KB', async () => {
+  it('an endless answer is cut at 256 KB', async () => {
     const server = await tenant((response) => response.end('x'.repeat(300_000)));
     const outcome = await runner({ tools: [toolOf({ url: server.url })] }).run(call({}), { signal: signal() });
     expect(outcome.output).toHaveLength(256 * 1024);
@@ -163,7 +163,7 @@ describe('webhook tools', () => {
 });
 
 describe('limits', () => {
-  it('S§8 the eleventh background call in flight fails at once; a blocking one still runs; the end cancels all', async () => {
+  it('the eleventh background call in flight fails at once; a blocking one still runs; the end cancels all', async () => {
     const server = await tenant((response, seen) => {
       if (seen.url === '/fast') response.end('ok');
     });
@@ -205,7 +205,7 @@ describe('client tools', () => {
     return { events, clientTools, tools: runner({ tools: [toolOf({ function_name: 'show', tool_type: 'client', ...over })], clientTools, clock }) };
   }
 
-  it('supplement 5 the call goes out and its result comes back; unknown and repeated results are ignored', async () => {
+  it('the call goes out and its result comes back; unknown and repeated results are ignored', async () => {
     const { events, clientTools, tools } = browser();
     const outcome = tools.run(call({ day: 'friday' }, 'show'), { signal: signal() });
     await expect
@@ -237,7 +237,7 @@ describe('client tools', () => {
     expect(await tools.run(call({}, 'show'), { signal: signal() })).toMatchObject({ status: 'completed', output: null, modelText: 'done' });
   });
 
-  it('supplement 5 they are not offered where there is no client', () => {
+  it('they are not offered where there is no client', () => {
     expect(runner({ tools: [toolOf({ tool_type: 'client' }), toolOf()] }).definitions.map((definition) => definition.name)).toEqual(['book']);
   });
 });

@@ -71,7 +71,7 @@ function takenAfter(text: string, changes: ConstructorParameters<typeof TurnScri
   return (script.all('generate')[0]?.atMs ?? Number.NaN) - endMs;
 }
 
-describe('S§2.3 waits of the conversation', () => {
+describe('waits of the conversation', () => {
   it.each([300, 550, 2_000])('a complete turn is taken response_wait_ms = %i after the end of speech', (responseWaitMs) => {
     expect(takenAfter('Book a table.', { responseWaitMs })).toBe(responseWaitMs);
   });

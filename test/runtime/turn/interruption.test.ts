@@ -33,7 +33,7 @@ describe('words said over the agent', () => {
   });
 });
 
-describe('S§2.3 interruption', () => {
+describe('interruption', () => {
   it.each([
     ['high', 128],
     ['balanced', 256],

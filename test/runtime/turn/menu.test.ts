@@ -40,7 +40,7 @@ const rendered = (script: TurnScript) =>
     transfer: null,
   });
 
-describe('S§2.3 keypad menu', () => {
+describe('keypad menu', () => {
   it('is made ready while it rings and played before the greeting', () => {
     const script = new TurnScript({ menu: MENU, greeting: GREETING }).take({ type: 'call.started' });
     expect(said(script)).toEqual([MENU.prompt]);

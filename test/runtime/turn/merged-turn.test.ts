@@ -16,7 +16,7 @@ function asked(changes: ConstructorParameters<typeof TurnScript>[0] = {}): TurnS
 const heldAtMs = (script: TurnScript) => script.all('say').flatMap(({ atMs, text }) => (text === hold ? [atMs] : []));
 
 describe('more is said, typed or keyed before the answer: one answer to both', () => {
-  it('supplement 5 who has spoken hears it, although a message beside asks for no audio', () => {
+  it('who has spoken hears it, although a message beside asks for no audio', () => {
     const script = asked().take(typed('for two', false));
     expect(script.asked()).toEqual(['user: book a table. for two']);
     expect(script.last('generate')).toMatchObject({ isSpoken: true });

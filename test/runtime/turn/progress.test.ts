@@ -207,7 +207,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(saidBy(script)).toEqual([]);
   });
 
-  it('supplement 5 who asked for no audio hears none: neither while the model thinks nor while a tool runs', () => {
+  it('who asked for no audio hears none: neither while the model thinks nor while a tool runs', () => {
     const script = TurnScript.listening().take({ type: 'user.message', text: 'look it up', wantsAudio: false });
     const { replyId = '' } = script.last('generate') ?? {};
     script
@@ -237,7 +237,7 @@ describe('a caller who waits hears a word, whatever goes on unheard', () => {
     expect(script.last('generate')).toMatchObject({ isSpoken: true });
   });
 
-  it('supplement 5 …who asked for no audio hears none when no answer comes either: that is written, too', () => {
+  it('…who asked for no audio hears none when no answer comes either: that is written, too', () => {
     const script = TurnScript.listening().take({ type: 'user.message', text: 'who are you', wantsAudio: false });
     for (let attempt = 0; attempt < 2; attempt++) {
       const { replyId = '' } = script.last('generate') ?? {};

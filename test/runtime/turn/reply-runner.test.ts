@@ -9,7 +9,7 @@ import { ReplyRunner, type ReplyRunnerOptions, type UsageNote } from '#runtime/t
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { turnsUntil } from '#test/turns-until.ts';
 
-it('supplement 5 a fixed text for who asked for no audio is shown, and no sound of it is made', () => {
+it('a fixed text for who asked for no audio is shown, and no sound of it is made', () => {
   const [sent, facts, events]: [LegCommand[], TurnFact[], unknown[]] = [[], [], []];
   const runner = new ReplyRunner({
     synthesizer: {

@@ -67,7 +67,7 @@ describe('text for ears', () => {
   });
 });
 
-describe('S§2.3 voice.expressive', () => {
+describe('voice.expressive', () => {
   it('a cue is for the voice: it holds until the next one, and no text has it', () => {
     const text = '[Happy] Great news, your table is booked. See you then. [sad] The terrace is closed. [laughs] Bye now!';
     for (const size of [1, 3, text.length]) {

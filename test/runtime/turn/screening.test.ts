@@ -69,7 +69,7 @@ describe('who answered', () => {
   });
 });
 
-describe('S§2.3 outbound.amd_enabled', () => {
+describe('outbound.amd_enabled', () => {
   it('off: the agent greets as soon as the callee answers', () => {
     expect(played(answered(null))).toEqual(['Hello, this is Ann.']);
   });
@@ -118,7 +118,7 @@ describe('S§2.3 outbound.amd_enabled', () => {
   });
 });
 
-describe('S§2.3 outbound.voicemail', () => {
+describe('outbound.voicemail', () => {
   const machine = (voicemail: TurnConfig['voicemail']) =>
     answered(voicemail)
       .after(300)

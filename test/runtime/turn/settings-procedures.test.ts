@@ -11,7 +11,7 @@ function heard(script: TurnScript): TurnScript {
   return script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }, { type: 'playout.finished', replyId, heard: text });
 }
 
-describe('S§2.3 keypad_menu', () => {
+describe('keypad_menu', () => {
   const PROMPT = 'Press 1 for sales.';
   const MENU = { enabled: true, prompt: PROMPT, options: [{ key: '1', label: 'sales', value: 'the sales desk' }] };
   const FIRST = { first_message_mode: 'fixed', first_message: 'Hello.' };
@@ -91,7 +91,7 @@ describe('S§2.3 keypad_menu', () => {
   });
 });
 
-describe('S§2.3 outbound', () => {
+describe('outbound', () => {
   const answered = (outbound: object) =>
     new TurnScript(configOf({ prompt: { first_message_mode: 'fixed', first_message: 'Hello.' }, conversation: { outbound } }, 'phone_outbound')).take(
       { type: 'call.started' },
@@ -130,7 +130,7 @@ describe('S§2.3 outbound', () => {
   });
 });
 
-describe('S§2.3 transfers', () => {
+describe('transfers', () => {
   const toolOf = (...destinations: object[]) => {
     const plan = planOf({ conversation: { transfer_destinations: destinations } });
     return transferCallTool(plan, renderFor(plan));
@@ -206,7 +206,7 @@ describe('S§2.3 transfers', () => {
   });
 });
 
-describe('S§2.3 system_tools', () => {
+describe('system_tools', () => {
   const hungUp = (settings: object, text = '') => {
     const script = TurnScript.listening(configOf({ tools: { system_tools: { hang_up_call: true, ...settings } } })).say('bye');
     const replyId = script.last('generate')?.replyId ?? '';

@@ -22,7 +22,7 @@ it('last words are awaited for as long as the engine needs once it is asked for 
   expect(configOf({}).recognition).toEqual({ has: 'interims', finalWithinMs: 500 });
 });
 
-describe('S§2.3 when the agent answers', () => {
+describe('when the agent answers', () => {
   it.each([300, 2_000])('response_wait_ms %i', (wait) => {
     expect(answeredAfter('Book a table.', { response_wait_ms: wait })).toBe(wait);
   });
@@ -56,7 +56,7 @@ describe('S§2.3 when the agent answers', () => {
   });
 });
 
-describe('S§2.3 when the caller cuts the agent off', () => {
+describe('when the caller cuts the agent off', () => {
   const interrupt = (script: TurnScript, text = 'no wait, for three') =>
     script
       .take({ type: 'voice.started', speechStartMs: script.nowMs })
@@ -102,7 +102,7 @@ describe('S§2.3 when the caller cuts the agent off', () => {
   });
 });
 
-describe('S§2.3 when the call ends', () => {
+describe('when the call ends', () => {
   it.each([10, 3_600])('hangup_after_seconds %i', (seconds) => {
     const script = conversation({ hangup_after_seconds: seconds }).at(seconds * 1_000 - 1);
     expect(script.all('hangUp')).toHaveLength(0);
@@ -142,7 +142,7 @@ describe('S§2.3 when the call ends', () => {
   });
 });
 
-describe('S§2.3 first message', () => {
+describe('first message', () => {
   const first = (prompt: object) => {
     const script = TurnScript.listening(configOf({ prompt }));
     return { said: script.all('say').map(({ text }) => text), asked: script.asked() };
@@ -163,7 +163,7 @@ describe('S§2.3 first message', () => {
   });
 });
 
-describe('S§2.3 keypad_input', () => {
+describe('keypad_input', () => {
   const typed = (settings: object, keys: string, waitMs: number) => {
     const script = conversation({ keypad_input: { enabled: true, ...settings } });
     for (const digit of keys) script.take({ type: 'digit.pressed', digit });
@@ -192,7 +192,7 @@ describe('S§2.3 keypad_input', () => {
   });
 });
 
-describe('S§2.3 language and time', () => {
+describe('language and time', () => {
   it.each([
     ['en', 'Are you still there?'],
     ['af', 'Is u nog daar?'],

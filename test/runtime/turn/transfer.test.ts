@@ -32,7 +32,7 @@ const results = (script: TurnScript) =>
   script.all('record').flatMap(({ item }) => (item.type === 'tool_result' ? [[item.status, item.error ?? item.output]] : []));
 const failed = (script: TurnScript) => script.take({ type: 'transfer.finished', isDone: false, message: 'The person is busy.' });
 
-describe('supplement 4.7 the announcement of a transfer', () => {
+describe('the announcement of a transfer', () => {
   it.each<[string, TransferRules, object, string]>([
     ['is what the model gave with its call', ONE, { announcement: 'I am putting you through.' }, 'I am putting you through.'],
     ['is a line of ours when it gave none', ONE, {}, "I'll connect you now."],
@@ -81,7 +81,7 @@ describe('supplement 4.7 the announcement of a transfer', () => {
   });
 });
 
-describe('supplement 4.7 the destination', () => {
+describe('the destination', () => {
   it('is found by its label, whatever the case, and gets the model’s notes', () => {
     const script = asked(rules(SALES, { ...SUPPORT, announcementMode: 'off' }), { destination: 'support', notes: 'Wants a refund.' });
     expect(script.last('transfer')).toMatchObject({ destination: 1, notes: 'Wants a refund.' });
@@ -99,7 +99,7 @@ describe('supplement 4.7 the destination', () => {
   });
 });
 
-describe('supplement 4.7 the outcome of a transfer', () => {
+describe('the outcome of a transfer', () => {
   it('done: the session ends escalated', () => {
     const script = heard(asked(ONE)).take({ type: 'transfer.finished', isDone: true, message: '' });
     expect(script.last('hangUp')?.reason).toBe('escalated');

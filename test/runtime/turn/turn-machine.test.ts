@@ -28,7 +28,7 @@ const answered = (modelText: string): TurnFact => ({
   modelText,
 });
 
-describe('S§2.3 first message', () => {
+describe('first message', () => {
   it('off: the agent waits', () => {
     expect(TurnScript.listening().all('say')).toHaveLength(0);
   });
@@ -132,7 +132,7 @@ describe('design §5 speculation', () => {
   });
 });
 
-describe('S§2.2 tools', () => {
+describe('tools', () => {
   it('blocking: the model is asked again with the result, after what it said first', () => {
     const script = TurnScript.listening().say('is there a table');
     script.take({ type: 'reply.piece', replyId: 'r1', text: 'Let me look.' }, called('r1', 'look_up', 'blocking'), {
@@ -183,7 +183,7 @@ describe('S§2.2 tools', () => {
     expect(script.all('runTool')).toHaveLength(1);
   });
 
-  it('S§8 the eleventh background call in flight is told to the model as its own result: it waits for the refusal', () => {
+  it('the eleventh background call in flight is told to the model as its own result: it waits for the refusal', () => {
     const script = TurnScript.listening().say('order it');
     for (let count = 1; count <= 11; count++) {
       const call = { callId: `bg${count}`, toolName: 'order', input: `{"count":"${count}"}` };
@@ -252,7 +252,7 @@ describe('what models do with tools', () => {
   });
 });
 
-describe('supplement 4.8 hanging up', () => {
+describe('hanging up', () => {
   it('is a barrier: the closing words play to their end, and what the caller says meanwhile is not taken', () => {
     const script = TurnScript.listening().say('bye');
     script.take({ type: 'reply.piece', replyId: 'r1', text: 'Goodbye!' }, called('r1', '_hang_up_call', 'hang_up'), {
@@ -296,7 +296,7 @@ describe('supplement 4.8 hanging up', () => {
   });
 });
 
-describe('supplement 4.8 silence', () => {
+describe('silence', () => {
   it('hangs up after hangup_after_seconds of quiet, with the farewell if it is on', () => {
     const script = TurnScript.listening({ hangupAfterMs: 10_000, idleFarewell: true }).after(10_000);
     expect(script.all('say').map(({ text }) => text)).toEqual(['Goodbye.']);
@@ -316,7 +316,7 @@ describe('supplement 4.8 silence', () => {
     expect(script.last('hangUp')?.reason).toBe('agent_hangup');
   });
 
-  it('S§6.1 user.activity starts the quiet anew', () => {
+  it('user.activity starts the quiet anew', () => {
     const script = TurnScript.listening({ hangupAfterMs: 10_000 }).after(9_000).take({ type: 'user.active' }).after(9_000);
     expect(script.all('hangUp')).toHaveLength(0);
     script.after(1_000);
@@ -339,7 +339,7 @@ describe('design §5 failure', () => {
     expect(script.all('record').filter(({ item }) => item.type === 'llm.endpoint_error')).toHaveLength(2);
   });
 
-  it('supplement 4.16 three failed generations in a row end the call with an apology', () => {
+  it('three failed generations in a row end the call with an apology', () => {
     const script = TurnScript.listening();
     for (let turn = 0; turn < 3; turn++) {
       script.say('hello');
@@ -411,7 +411,7 @@ describe('keys and typed messages', () => {
   const keypad = { terminator: '#', interDigitMs: 2_000 };
   const press = (script: TurnScript, digits: string) => script.take(...[...digits].map((digit) => ({ type: 'digit.pressed' as const, digit })));
 
-  it('S§2.3 keypad_input: digits are one turn at the terminator or after the inter-digit timeout', () => {
+  it('keypad_input: digits are one turn at the terminator or after the inter-digit timeout', () => {
     expect(press(TurnScript.listening({ keypad }), '1234#').asked()).toEqual(['user: Keypad entry: 1234']);
     const slow = press(TurnScript.listening({ keypad }), '12').after(1_900);
     expect(press(slow, '3').after(1_999).all('generate')).toHaveLength(0);
@@ -442,7 +442,7 @@ describe('keys and typed messages', () => {
     expect(script.all('clear')).toHaveLength(0);
   });
 
-  it('supplement 5 user.message interrupts and is answered, in writing when it asks for no audio', () => {
+  it('user.message interrupts and is answered, in writing when it asks for no audio', () => {
     const script = TurnScript.speaking().take({ type: 'user.message', text: 'typed', wantsAudio: false });
     script.take({ type: 'playout.cleared', replyId: 'r1', heard: 'The', isExact: true });
     expect(script.last('generate')).toMatchObject({ isSpoken: false });

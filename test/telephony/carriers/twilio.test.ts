@@ -72,7 +72,7 @@ describe('search', () => {
 });
 
 describe('failures', () => {
-  it('S§7 are told in the words of Twilio when it refuses, and not asked again', async () => {
+  it('are told in the words of Twilio when it refuses, and not asked again', async () => {
     twilio.troubles['GET AvailablePhoneNumbers'] = [{ status: 403, code: 20003, message: 'Account is suspended' }];
     const refusal = await faultOf(search());
     expect([refusal.status, refusal.code, refusal.message]).toEqual([502, 'provider_refused', 'Twilio refused the request: Account is suspended']);
@@ -85,7 +85,7 @@ describe('failures', () => {
     expect((await faultOf(search())).message).toBe('Twilio refused the request: Too Many Requests');
   });
 
-  it('S§7 name Twilio when it cannot be reached', async () => {
+  it('name Twilio when it cannot be reached', async () => {
     await twilio.close();
     const unreachable = await faultOf(search());
     expect([unreachable.status, unreachable.message]).toEqual([502, 'Twilio is unreachable']);
@@ -250,7 +250,7 @@ describe('a number of the account', () => {
   });
 });
 
-describe('running.md the carrier of a deployment', () => {
+describe('the carrier of a deployment', () => {
   const logger = createLogger({ level: 'silent', name: 'test' });
   const sip = { SIP_HOST: '127.0.0.1', SIP_PORT: 5060, SIP_PUBLIC_IP: undefined, PUBLIC_URL: undefined };
 

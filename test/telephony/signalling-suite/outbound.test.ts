@@ -81,7 +81,7 @@ describeServers(['sipp'], 'an outbound call', (start) => {
     [404, 'failed'],
     [503, 'failed'],
     [603, 'failed'],
-  ])('running.md %i means %s', async (status, outcome) => {
+  ])('%i means %s', async (status, outcome) => {
     expect((await dial({ does: 'refuse', status })).outcome).toBe(outcome);
     await expectOver();
   });

@@ -1,4 +1,4 @@
-/** A conversation as React state (supplement 5): one at a time, ended with the component that had it. */
+/** A conversation as React state: one at a time, ended with the component that had it. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { AgentSession } from '../agent-session.ts';
 import type { AgentMode, SessionStatus } from '../events.ts';

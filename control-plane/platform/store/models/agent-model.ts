@@ -11,7 +11,7 @@ export interface SealedAgentSecrets {
   llm_api_key: string | null;
 }
 
-/** An agent's override policy (supplement 2.1). */
+/** An agent's override policy. */
 export const OVERRIDE_FIELDS = ['first_message', 'system_prompt', 'voice_id', 'language'] as const;
 export type OverrideField = (typeof OVERRIDE_FIELDS)[number];
 

@@ -1,5 +1,5 @@
 /**
- * Agent tests (supplement 4.14): tests, batches of runs, and what a batch was started with.
+ * Agent tests: tests, batches of runs, and what a batch was started with.
  * What tenants and models wrote is kept as JSON text: its keys may be anything.
  */
 import { type Connection, type Model, Schema } from 'mongoose';

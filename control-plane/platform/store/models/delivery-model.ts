@@ -1,4 +1,4 @@
-/** Webhook deliveries: one event to one endpoint, leased while it is being sent (store.md, "Outbox"). */
+/** Webhook deliveries: one event to one endpoint, leased while it is being sent. */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { StoredBytes } from './session-model.ts';
 

@@ -1,4 +1,4 @@
-/** Idempotency keys of phone calls (supplement 4.5): which call a key stands for; forgotten after 24 h by a TTL index. */
+/** Idempotency keys of phone calls: which call a key stands for; forgotten after 24 h by a TTL index. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** One key of a team. */

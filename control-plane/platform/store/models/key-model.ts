@@ -1,4 +1,4 @@
-/** API keys: only their hash is stored (running.md, "Operator routes"). */
+/** API keys: only their hash is stored. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** One key of a user. */

@@ -1,4 +1,4 @@
-/** The wallet's ledger: append-only, two unique indexes decide every posting (store.md, "Wallet"). */
+/** The wallet's ledger: append-only, two unique indexes decide every posting. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** A stored ledger entry; amounts are integer micro-dollars. */

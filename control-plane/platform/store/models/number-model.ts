@@ -1,7 +1,7 @@
-/** Phone numbers: bought from the carrier or imported with a SIP trunk of one's own (supplement 2.8). Passwords are sealed. */
+/** Phone numbers: bought from the carrier or imported with a SIP trunk of one's own. Passwords are sealed. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
-/** How calls reach and leave an imported number (supplement 4.6). */
+/** How calls reach and leave an imported number. */
 export interface NumberSip {
   inbound_auth_username: string | null;
   /** Sealed. */
@@ -50,7 +50,7 @@ export interface NumberDocument {
   updated_at: Date;
 }
 
-/** Statuses in which a number occupies its E.164 number: in its team, and on the platform once it is proven (running.md, "Money": not in `error`). */
+/** Statuses in which a number occupies its E.164 number: in its team, and on the platform once it is proven (not in `error`). */
 export const OCCUPYING_STATUSES = ['provisioning', 'active'] as const;
 
 /** Defines the model on a connection. */

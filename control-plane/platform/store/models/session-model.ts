@@ -1,5 +1,5 @@
 /**
- * Sessions: the record of a call, what it owes and what is still to be sent about it, in one document, so that one update decides all three (store.md).
+ * Sessions: the record of a call, what it owes and what is still to be sent about it, in one document, so that one update decides all three.
  * Timeline, payloads and analysis results are sealed with the session's own data key; erasing a session is removing `wrapped_key`.
  */
 import { type Connection, type Model, Schema } from 'mongoose';

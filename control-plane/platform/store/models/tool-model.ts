@@ -1,4 +1,4 @@
-/** Tools: workspace-level, shared by agents (S§2.2). Values of credential headers are sealed. */
+/** Tools: workspace-level, shared by agents. Values of credential headers are sealed. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** A header as stored: `custom` values in the clear, credential values sealed. */

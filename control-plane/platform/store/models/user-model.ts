@@ -8,7 +8,7 @@ export interface SpendLimits {
   concurrent_calls: number | null;
 }
 
-/** An account (running.md, "Operator routes"). */
+/** An account. */
 export interface UserDocument extends Partial<SpendLimits> {
   _id: string;
   name: string;

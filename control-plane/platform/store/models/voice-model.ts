@@ -1,4 +1,4 @@
-/** Voice models: what callers made from samples of a voice (supplement 2.9). The samples themselves are blobs. */
+/** Voice models: what callers made from samples of a voice. The samples themselves are blobs. */
 import { type Connection, type Model, Schema } from 'mongoose';
 
 /** One sample; its audio is the blob `voices/<model>/sample-<index>`. */

@@ -12,7 +12,7 @@ export interface LanguageTexts {
   readonly consult?: ConsultTexts;
 }
 
-/** The lines and words of a private word with a person before a caller is connected (supplement 4.7). Words are separated by `|`. */
+/** The lines and words of a private word with a person before a caller is connected. Words are separated by `|`. */
 export interface ConsultTexts {
   /** Before the notes, unless the destination's own instructions replace it. `{agent}` and `{number}` are filled in. */
   readonly introduction: string;

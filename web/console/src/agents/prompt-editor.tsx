@@ -2,7 +2,7 @@
 import { Combobox, Group, Progress, Text, Textarea, useCombobox } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 
-/** S§8, and what is recommended. */
+/** The limit, and what is recommended. */
 const LIMIT = 4_000;
 const RECOMMENDED = 2_000;
 

@@ -1,0 +1,83 @@
+/**
+ * `npm run check:house`: figures of the source that must not grow: the longest file, the class with the most mutable fields, citations of documents that are not in
+ * the repository, lines of the README. The limits are what is there today where that is more than the aim; they only ever go down.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { type ClassMember, type ModuleItem, parseSync } from '@swc/core';
+
+/** Of the product; tests hold tables of messages, and the console's types are generated. */
+const LONGEST = { aim: 400, limit: 734 };
+const FIELDS = { aim: 10, limit: 19 };
+const README_LINES = { aim: 120, limit: 260 };
+const PRODUCT = /^(?:config|media|telephony|runtime|control-plane|processes|cli|caller)\/.*\.ts$|^main\.ts$/;
+const PROSE = /\.(?:tsx?|md|cjs|yml)$/;
+/** Sections of documents nobody can look up here, and names of such documents. */
+const CITED = /S§|\bsupplement \d|(?<![\w/.*-])[\w-]+(?:\/[\w-]+)*\.md\b/g;
+
+const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
+const names = new Set(files.map((file) => basename(file)));
+const read = (file: string) => readFileSync(file, 'utf8');
+
+/** One figure, and what it is of. */
+interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly of: string;
+  readonly limit: number;
+  readonly aim: number;
+}
+
+const figures: Figure[] = [longestFile(), largestClass(), absent(), readme()];
+for (const { name, value, of, limit, aim } of figures)
+  console.log(
+    `${value > limit ? 'FAILED ' : ''}${name}: ${value}${of === '' ? '' : ` (${of})`}, at most ${limit}${limit > aim ? `; aim ${aim}` : ''}`,
+  );
+process.exit(figures.some(({ value, limit }) => value > limit) ? 1 : 0);
+
+function longestFile(): Figure {
+  const lengths = files.filter((file) => PRODUCT.test(file)).map((file) => ({ file, lines: read(file).split('\n').length - 1 }));
+  const { file, lines } = lengths.reduce((most, one) => (one.lines > most.lines ? one : most));
+  return { name: 'lines of the longest file', value: lines, of: file, ...LONGEST };
+}
+
+function largestClass(): Figure {
+  let most = { value: 0, of: '' };
+  for (const file of files.filter((name) => PRODUCT.test(name))) {
+    for (const item of parseSync(read(file), { syntax: 'typescript', target: 'es2022' }).body) {
+      const declared = classOf(item);
+      const value = declared?.body.filter(isMutableField).length ?? 0;
+      if (declared && value > most.value) most = { value, of: `${declared.identifier.value} in ${file}` };
+    }
+  }
+  return { name: 'mutable fields of the largest class', ...most, ...FIELDS };
+}
+
+function classOf(item: ModuleItem) {
+  const declared = item.type === 'ExportDeclaration' ? item.declaration : item;
+  return declared.type === 'ClassDeclaration' ? declared : null;
+}
+
+function isMutableField(member: ClassMember): boolean {
+  return (member.type === 'ClassProperty' || member.type === 'PrivateProperty') && !member.readonly && !member.isStatic;
+}
+
+function absent(): Figure {
+  const cited = files
+    .filter((file) => PROSE.test(file) && file !== 'scripts/house.ts')
+    .flatMap((file) => [...proseOf(file).matchAll(CITED)].map(([name]) => ({ file, name })))
+    .filter(({ name }) => !name.endsWith('.md') || !names.has(basename(name)));
+  for (const { file, name } of cited) console.log(`  ${file} cites ${name}`);
+  return { name: 'citations of documents that are not here', value: cited.length, of: '', aim: 0, limit: 0 };
+}
+
+/** A page, or the comments of a program: what it handles may have such names, too. */
+function proseOf(file: string): string {
+  const text = read(file);
+  return file.endsWith('.md') ? text : [...text.matchAll(/\/\*\*[\s\S]*?\*\/|\/\/ .*|^\s*# .*/gm)].map(([comment]) => comment).join('\n');
+}
+
+function readme(): Figure {
+  return { name: 'lines of the README', value: read('README.md').split('\n').length - 1, of: '', ...README_LINES };
+}
