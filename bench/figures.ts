@@ -109,7 +109,7 @@ export function toMarkdown({ at, command, machine, figures }: Results): string {
       `| ${what} | ${load} | ${value} | ${undisturbed === '' ? '–' : undisturbed} | ${budget} | ${verdict} | ${samples} |`,
   );
   return [
-    `\`${command}\` on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, ${at.slice(0, 10)}; the callers, the stand-ins and the capture ran on the same cores. The host takes the cores away at times: what is left of each figure without the samples in whose time a probe of the highest priority was not let run stands beside it.`,
+    `\`${command}\` on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, ${at.slice(0, 10)}; the callers, the stand-ins and the capture ran on the same cores. The host sometimes takes CPU time from this machine; the second column leaves out samples taken while that happened.`,
     '',
     '| what | load | measured | while the machine ran | budget | verdict | samples |',
     '|---|---|---|---|---|---|---|',

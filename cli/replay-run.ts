@@ -78,7 +78,7 @@ function startOf(part: ReadFlightLog | undefined): number {
 function printDivergence(common: Common, divergence: Divergence | null): void {
   show(divergence, common, () => {
     if (!divergence) {
-      console.log('Nothing anybody would have noticed would have been otherwise.');
+      console.log('No audible difference.');
       return;
     }
     const { was, wouldBe, judged } = divergence;

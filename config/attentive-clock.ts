@@ -1,6 +1,6 @@
 /**
- * A clock for waiting on others: what it is asked to call back later does not happen sooner for this thread having been held up meanwhile. An answer that lies
- * unread is not one that did not come, and a busy worker must not take its vendors for broken.
+ * Timeouts for remote peers, extended by the time our own event loop was blocked: an answer that waits unread is not late,
+ * and a busy worker must not treat its vendors as broken.
  */
 import type { Clock } from './clock.ts';
 

@@ -1,7 +1,7 @@
-/** JSON from outside, read by a schema in one step: what is no JSON and what does not fit are the same to whoever asked. */
+/** Parses JSON from outside and checks it against a schema in one step. */
 import type { z } from 'zod';
 
-/** The value the schema makes of the text; null when it is not JSON or does not fit. */
+/** The value the schema makes of the text; null for malformed JSON and for JSON that fails the schema. */
 export function parseJson<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> | null {
   let value: unknown;
   try {

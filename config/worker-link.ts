@@ -153,7 +153,7 @@ export const handover = z.object({
   was_cut_off: z.boolean(),
   /** How long the call has lasted. */
   elapsed_ms: ms,
-  /** When its worker was last known to have it: a call nobody comes back to ended then. */
+  /** Last time the lost worker was seen with this call; used as the end time if nobody returns. */
   lost_at: z.iso.datetime(),
   /** The answered dialog of a phone call; null for web calls, whose clients come by themselves. */
   dialog: reportedDialog.nullable(),

@@ -1,9 +1,9 @@
-/** How late the event loop of this thread is: what a worker tells with every heartbeat, and takes no new call above a limit of. */
+/** Event-loop delay of this thread, sent with each heartbeat; above a limit the worker declines new calls. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 const RESOLUTION_MS = 10;
 
-/** Returns what tells the 95th percentile of the event loop's lateness since it was last asked, ms. */
+/** Returns a function that gives the 95th percentile of the delay since its last call, ms. */
 export function startLagMeter(): () => number {
   const lag = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   lag.enable();

@@ -91,7 +91,7 @@ function reported(context: Context, session: SessionDocument, field: 'dialog' | 
   return plain ? JSON.parse(plain.toString('utf8')) : null;
 }
 
-/** What is placed again; null when nobody may join any more. A phone that rings hangs on the worker that is gone, and is not rung a second time. */
+/** What is placed again; null when nobody may join any more. A ringing phone belonged to the lost worker and is not rung a second time. */
 async function awaitedCall(context: Context, session: SessionDocument, diedAt: Date): Promise<LeftCall | null> {
   if (session.status !== 'pending' || session.channel !== 'web_voice' || session.expires_at <= now(context)) return null;
   const plan = await wholePlan(context, session);

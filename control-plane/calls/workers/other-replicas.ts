@@ -39,7 +39,7 @@ const letterSchema = z.discriminatedUnion('type', [
 type News = z.output<typeof newsSchema>;
 type Letter = z.output<typeof letterSchema>;
 
-/** The workers that hang on this replica. */
+/** The workers connected to this replica. */
 export interface OwnWorkers {
   describe(): News['workers'];
   /** Offers a job to them alone; null when none takes it. */
@@ -52,7 +52,7 @@ export interface OwnWorkers {
 
 /** Reaches the workers of the other replicas. */
 export interface OtherReplicas {
-  /** True when another replica has said within the last seconds that this worker hangs on it. */
+  /** True when another replica has said within the last seconds that this worker is connected to it. */
   holds(instanceId: string): boolean;
   /** Every worker another replica holds. */
   instanceIds(): readonly string[];

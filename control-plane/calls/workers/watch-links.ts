@@ -1,6 +1,6 @@
 /**
  * With several replicas nobody may have seen a worker's link break, because its replica was killed with it ("unknown").
- * So each of them looks for sessions whose worker hangs on none of them; saying so twice changes nothing.
+ * So each of them looks for sessions whose worker is connected to none of them; saying so twice changes nothing.
  */
 import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-loop.ts';
 import type { Context } from '../../platform/context.ts';
@@ -11,7 +11,7 @@ const GRACE_MS = 15_000;
 
 /** What the watch asks and tells. */
 export interface LinkWatch {
-  /** True when the worker hangs on any replica. */
+  /** True when the worker is connected to any replica. */
   isHeld(instanceId: string): boolean;
   lost(instanceId: string): Promise<void>;
 }

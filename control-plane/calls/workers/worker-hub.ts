@@ -108,7 +108,7 @@ export class WorkerHub implements Dispatch, OwnWorkers {
     return this.#awaitsSuccessor || this.hasWorker();
   }
 
-  /** True when this worker hangs on this replica or another. */
+  /** True when this worker is connected to this replica or another. */
   isHeld(instanceId: string): boolean {
     return this.#workers.has(instanceId) || (this.#others?.holds(instanceId) ?? false);
   }

@@ -1,6 +1,6 @@
 /**
- * The last seconds of a stream of samples, in one array that is gone round: blocks kept for a few seconds each would live just long enough to be taken for lasting,
- * and lie about until the whole heap is collected; and each is a view of a buffer that holds the audio of every other call too.
+ * Ring buffer of the last seconds of a stream of samples. Separate blocks would be promoted to the old generation and stay until a full collection,
+ * and each is a view of a buffer that holds the audio of other calls, too.
  */
 
 /** Begun with room for half a second of a phone's audio; doubled as it is needed. */

@@ -1,6 +1,6 @@
 /**
  * Who answered an outbound call, a person or a machine? Judged from the pauses of the greeting, its words, and tones on the line (design §5).
- * A person taken for a machine is hung up on, so a machine takes words or a tone: long talk alone is none. Pure; times are monotonic ms.
+ * It takes a mailbox's words or a tone: a long greeting alone never counts, as a false positive hangs up on a person. Pure; times are monotonic ms.
  */
 import type { Tone } from '#media/dsp/tone-detector.ts';
 

@@ -13,9 +13,9 @@ import { transferBy } from './transfer-call.ts';
 import type { TurnInput } from './turn-inputs.ts';
 import type { Answer, Generation, Turn } from './turn-state.ts';
 
-/** Silence after the end of speech at which a hold line is said (design §5), but never sooner after the turn was first taken than… */
+/** The agent says a hold line after this much silence since the end of speech. */
 const HOLD_AFTER_SPEECH_MS = 3_000;
-/** …this. */
+/** It never says one sooner than this after the turn was first taken. */
 const HOLD_AFTER_COMMIT_MS = 1_500;
 /** A blocking tool that takes longer gets a filler. */
 const TOOL_FILLER_MS = 1_500;

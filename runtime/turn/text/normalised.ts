@@ -1,6 +1,6 @@
 /** Words as they are compared, wherever a transcript is. */
 
-/** Nothing of it can be composed. Whatever is heard is compared with every interim: the usual texts and words are told from the others first. */
+/** Fast path: plain ASCII needs no Unicode normalisation, and this runs for every interim transcript. */
 const ASCII = /^[ -~]*$/;
 /** A word with nothing around it. */
 const BARE = /^[a-z0-9]*$/i;
