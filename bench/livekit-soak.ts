@@ -9,7 +9,7 @@ import { readSettings } from '#config/env.ts';
 import { createLogger } from '#config/log.ts';
 import { agentIdentity, callerIdentity, openRooms, type Rooms } from '#control-plane/platform/rooms.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { LivekitCaller } from '#test/fakes/livekit-caller.ts';
 import { startLivekitServer } from '#test/fakes/livekit-server.ts';

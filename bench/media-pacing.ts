@@ -15,7 +15,7 @@ import { createLogger } from '#config/log.ts';
 import { encodeG711 } from '#media/dsp/g711.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import { parseRtp, RTP_HEADER_BYTES, unwrap, writeRtpHeader } from '#media/rtp/packet.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 
 const FIRST_LEG_PORT = 36_000;
 const FIRST_PEER_PORT = 37_000;

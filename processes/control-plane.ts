@@ -29,7 +29,7 @@ import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runne
 import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.ts';
 import { jobsOfCalls } from '#control-plane/jobs/of-calls.ts';
 import { startRetention } from '#control-plane/operations/privacy/retention.ts';
-import { createBell } from '#control-plane/platform/background/bell.ts';
+import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
 import { Turns } from '#control-plane/platform/limits/turns.ts';
@@ -170,7 +170,7 @@ async function buildContext(
     turns: new Turns(clock, settings.LIMIT_REQUESTS),
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({ entries: models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),
-    bell: createBell(),
+    workSignals: createWorkSignals(),
     egress: createEgressGuard({ allow: settings.EGRESS_ALLOW, clock }),
     platform: platformModels(settings, {
       localRecognition: detectLocalRecognition({ dataDir: settings.DATA_DIR, searchPath: process.env['PATH'] ?? '' }),

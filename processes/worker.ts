@@ -13,7 +13,7 @@ import { openTracing } from '#config/tracing.ts';
 import type { JobKind } from '#config/worker-link.ts';
 import type { MediaHost, Transport } from '#media/leg/media-host.ts';
 import { openSpeechEngines, type SpeechEngines } from '#media/speech/engines.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { favourThisThread } from '#media/thread-priority.ts';
 import { runMeteredTest } from '#runtime/agent-tests/metered-test.ts';
 import { analyse } from '#runtime/analysis/analysis.ts';
@@ -93,8 +93,8 @@ async function compose(settings: Settings, logger: Logger, link: Pick<WorkerDeps
     drainMs: settings.DRAIN_SECONDS * 1000,
     hasSignalling: () => signalling?.isConnected === true,
     loopLagMs: startLagMeter(),
-    equip: (plan) => ({
-      ...equip(plan, { settings, speech, egress, vendorClock, logger }),
+    createCallDeps: (plan) => ({
+      ...createCallDeps(plan, { settings, speech, egress, vendorClock, logger }),
       knowledge: knowledge.open(plan),
       mayTransfer: () => askForTransfer({ url: link.controlPlaneUrl, token: link.token, clock, logger }, plan.session_id),
       placeCall: signalling ? (request, signal) => dialOutboundCall({ ...phone, signalling }, request, signal) : null,
@@ -216,7 +216,7 @@ async function connect(settings: Settings, tag: string, logger: Logger): Promise
 }
 
 /** What one plan needs: recogniser, synthesiser, model and tools. */
-function equip(
+function createCallDeps(
   plan: CallPlan,
   parts: {
     readonly settings: Settings;

@@ -13,7 +13,7 @@ import type { Tracing } from '#config/tracing.ts';
 import type { Blobs } from '#media/blobs/blobs.ts';
 import type { SpeechPool } from '#media/speech/pool/speech-pool.ts';
 import type { Carrier } from '#telephony/carriers/carrier.ts';
-import type { Bell } from './background/bell.ts';
+import type { WorkSignals } from './background/work-signals.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Refusals } from './limits/refusals.ts';
 import type { Turns } from './limits/turns.ts';
@@ -88,7 +88,7 @@ export interface Context {
   readonly blobs: Blobs;
   readonly ledger: Ledger;
   /** Tells the parts of this process that there may be work. */
-  readonly bell: Bell;
+  readonly workSignals: WorkSignals;
   readonly dispatch: Dispatch;
   /** Checks and reaches what tenants make us connect to. */
   readonly egress: EgressGuard;

@@ -1,6 +1,6 @@
 /**
  * `MediaHost`: the call loop's handle on the media thread. It opens legs; everything else goes through the legs themselves.
- * Implemented by `media/thread/media-thread.ts` (real) and by the simulated legs of the tests.
+ * Implemented by `media/thread/start-media-thread.ts` (real) and by the simulated legs of the tests.
  */
 import type { Leg, RtpRemote } from './leg.ts';
 

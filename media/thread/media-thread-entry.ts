@@ -1,5 +1,5 @@
 /**
- * The media thread itself, run by `media-runner.ts` as a worker thread or as a process. It alone owns sockets, jitter buffers, codecs, pacing,
+ * The media thread itself, run by `transport.ts` as a worker thread or as a process. It alone owns sockets, jitter buffers, codecs, pacing,
  * playout and recording taps; everything it learns goes up in one batch per turn of its wheel.
  */
 import { flushCompileCache } from 'node:module';
@@ -7,17 +7,17 @@ import process from 'node:process';
 import { parentPort } from 'node:worker_threads';
 import type { FromMediaThread, ToMediaThread } from '../leg/media-messages.ts';
 import { preferThisThread, runThisThreadInRealTime } from '../thread-priority.ts';
-import { MediaThread } from './media-loop.ts';
+import { LegsHost } from './legs-host.ts';
 
 if (parentPort) {
   runThisThreadInRealTime();
   const port = parentPort;
-  const thread = new MediaThread((message, transfer) => port.postMessage(message, transfer));
+  const thread = new LegsHost((message, transfer) => port.postMessage(message, transfer));
   port.on('message', (message: ToMediaThread) => thread.receive(message));
 } else {
   // Its WebRTC library sends from threads of its own, which take after this one.
   preferThisThread();
-  const thread = new MediaThread((message: FromMediaThread) => void process.send?.(message));
+  const thread = new LegsHost((message: FromMediaThread) => void process.send?.(message));
   process.on('message', (message) => thread.receive(message as ToMediaThread));
   // Signals are meant for the worker, which drains its calls and then ends this process.
   process.on('SIGINT', () => undefined);

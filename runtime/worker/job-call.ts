@@ -25,7 +25,7 @@ export interface JobCallDeps {
   readonly uploads: Uploads;
   readonly media: RoomCallDeps['media'];
   readonly client: Pick<ControlPlaneClient, 'report' | 'send'>;
-  equip(plan: CallPlan): CallEquipment;
+  createCallDeps(plan: CallPlan): CallEquipment;
 }
 
 /** What the call is to be. */
@@ -50,7 +50,7 @@ export function startJobCall(deps: JobCallDeps, job: Job, { plan, handover, with
       clock,
       random,
       logger: logger.child({ sessionId: job.sessionId }),
-      ...deps.equip(plan),
+      ...deps.createCallDeps(plan),
       handover,
       within,
       report: (report) => {

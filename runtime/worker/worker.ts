@@ -64,7 +64,7 @@ export interface WorkerDeps {
   /** 95th percentile of the event loop's lateness since it was last asked, ms. */
   loopLagMs(): number;
   /** The engines, the model and the tools a plan asks for. */
-  equip(plan: CallPlan): CallEquipment;
+  createCallDeps(plan: CallPlan): CallEquipment;
   /** Dials for a job whose plan says so, and reports how that ended. */
   dial(job: Job, plan: CallPlan): void;
   /** Goes on with a phone call that another worker began, and reports how that ended. */

@@ -8,7 +8,7 @@ import { platformModels } from '#config/platform-models.ts';
 import { createLedger } from '#control-plane/accounts/wallet/ledger.ts';
 import { countPosting } from '#control-plane/accounts/wallet/low-credit.ts';
 import { seedDemo, seedOperator } from '#control-plane/operations/seed.ts';
-import { createBell } from '#control-plane/platform/background/bell.ts';
+import { createWorkSignals } from '#control-plane/platform/background/work-signals.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { type ApiServer, createServer } from '#control-plane/platform/http/server.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
@@ -100,7 +100,7 @@ export async function openTestApi(
     secretBox: createSecretBox(masterKey),
     dataKeys: createDataKeys(masterKey),
     blobs: memoryBlobs(),
-    bell: createBell(),
+    workSignals: createWorkSignals(),
     turns: new Turns(clock, settings.LIMIT_REQUESTS),
     refusals: new Refusals(clock, settings.LIMIT_REFUSALS_PER_SECOND),
     ledger: createLedger({ entries: store.models.ledger, clock, posted: (entry) => countPosting(metrics, entry) }),

@@ -4,7 +4,7 @@ import { chromium } from 'playwright-core';
 import { expect } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { itNeeds } from '#test/needs.ts';
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createLogger } from '#config/log.ts';
 import type { LegEvent } from '#media/leg/leg.ts';
 import { EventBatcher, type FromMediaThread, type ToMediaThread, unpackEvents } from '#media/leg/media-messages.ts';
-import { MediaEngine } from '#media/thread/media-engine.ts';
-import type { RunnerListener } from '#media/thread/media-runner.ts';
+import { RemoteLegs } from '#media/thread/remote-legs.ts';
+import type { RunnerListener } from '#media/thread/transport.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 
 const opened = { inRateHz: 8000, outRateHz: 8000, originMs: 0, localPort: 4000, answerSdp: null };
@@ -14,7 +14,7 @@ function start() {
   const clock = new ManualClock();
   const runs: { listener: RunnerListener; posted: ToMediaThread[]; isKilled: boolean }[] = [];
   const crashes: Error[] = [];
-  const engine = new MediaEngine({
+  const engine = new RemoteLegs({
     run: (listener) => {
       const run = { listener, posted: [] as ToMediaThread[], isKilled: false };
       runs.push(run);

@@ -7,7 +7,7 @@ import { G722Decoder } from '#media/dsp/g722.ts';
 import { resample } from '#media/dsp/pcm.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { power } from '#test/fakes/tone.ts';

@@ -4,7 +4,7 @@ import { speak } from '#caller/spoken.ts';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { Browsers } from '#test/fakes/browser-peer.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { mutate } from '#test/fuzz/sip/mutate.ts';

@@ -6,7 +6,7 @@ import { createLogger } from '#config/log.ts';
 import type { DurableReport } from '#config/worker-link.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { type Call, startCall } from '#runtime/calls/call.ts';
 import { openRtpPeer, type RtpPeer } from '#test/fakes/rtp-peer.ts';
 import { tone } from '#test/fakes/tone.ts';

@@ -11,7 +11,7 @@ import type { MediaHost } from '#media/leg/media-host.ts';
 import type { RecordingEvent } from '#media/leg/recorder.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/flite.ts';
 import type { RecognitionOptions, Recognizer } from '#media/speech/speech.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { startTransfer, type Transfer } from '#runtime/calls/transfer.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';

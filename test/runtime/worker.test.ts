@@ -97,7 +97,7 @@ describe('worker', () => {
       drainMs: options.drainMs ?? 0,
       hasSignalling: () => hasSignalling,
       loopLagMs: () => loopLagMs,
-      equip: () => {
+      createCallDeps: () => {
         if (brokenEngines) throw new Error('this plan names an engine that is not here');
         return {
           recognizer: null,

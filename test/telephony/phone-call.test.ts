@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import { resample } from '#media/dsp/pcm.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { dial } from '#test/fakes/baresip.ts';
 import { LegLog } from '#test/fakes/leg-log.ts';
 import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';

@@ -4,7 +4,7 @@ import { createLogger } from '#config/log.ts';
 import { resample } from '#media/dsp/pcm.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerInboundCall } from '#telephony/inbound-call.ts';
 import { dialOutboundCall } from '#telephony/outbound-call.ts';

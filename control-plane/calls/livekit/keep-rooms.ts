@@ -6,7 +6,7 @@ import { type ChoreLoop, startChoreLoop } from '../../platform/background/chore-
 import { type Context, now } from '../../platform/context.ts';
 import { callerIdentity, type Rooms, roomsOf, sessionOfRoom } from '../../platform/rooms.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import { carryOn } from '../sessions/carry-on.ts';
+import { runFollowUps } from '../sessions/after-session-change.ts';
 import { changeSession } from '../sessions/session-store.ts';
 
 const EVERY_MS = 30_000;
@@ -60,6 +60,6 @@ async function endDesertedSessions(context: Context, rooms: Rooms): Promise<void
     const ended = await changeSession(context, _id, { type: 'ended', at: status_at, reason: 'user_hangup' });
     if (!ended) continue;
     context.logger.info({ sessionId: _id }, 'the caller left a session nobody watched');
-    await carryOn(context, ended);
+    await runFollowUps(context, ended);
   }
 }

@@ -33,7 +33,7 @@ export async function registerRoomRoutes(app: ApiServer, context: Context): Prom
         return reply;
       }
       context.logger.debug({ event: news.event, room: news.room, identity: news.identity }, 'LiveKit tells');
-      if (DEPARTURES.has(news.event)) context.bell.ring('rooms');
+      if (DEPARTURES.has(news.event)) context.workSignals.notify('rooms');
       if (news.event === 'participant_joined' && news.room !== null) await closeIfOver(context, context.rooms, news.room);
       return reply.code(200).send();
     });

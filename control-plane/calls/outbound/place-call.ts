@@ -7,7 +7,7 @@ import { type Context, now } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { buildPlan, refuseMissingVariables } from '../plans/build-plan.ts';
 import { sessionTimezone } from '../plans/session-timezone.ts';
-import { carryOn } from '../sessions/carry-on.ts';
+import { runFollowUps } from '../sessions/after-session-change.ts';
 import { sessionDraft } from '../sessions/new-session.ts';
 import { assignSession, openPlacedSession, openSession } from '../sessions/place-session.ts';
 import { changeKnownSession } from '../sessions/session-store.ts';
@@ -134,5 +134,5 @@ async function refusedForCredit<Opened>(opening: Promise<Opened>): Promise<Opene
 async function failWithoutTrunk(context: Context, session: SessionDocument): Promise<void> {
   context.logger.warn({ sessionId: session._id }, 'no SIP_TRUNK_URI to dial through');
   const ended = await changeKnownSession(context, session, { type: 'ended', at: now(context), reason: 'dial_failed' });
-  if (ended) await carryOn(context, ended);
+  if (ended) await runFollowUps(context, ended);
 }

@@ -26,6 +26,6 @@ export async function requireModestRate(
 export function countDialled(
   { coordination, settings }: Pick<Context, 'coordination' | 'settings'>,
   userId: string,
-): ReturnType<Coordination['hit']> {
-  return coordination.hit(`outbound:${userId}`, settings.OUTBOUND_CALLS_PER_MINUTE, MINUTE_MS);
+): ReturnType<Coordination['countInWindow']> {
+  return coordination.countInWindow(`outbound:${userId}`, settings.OUTBOUND_CALLS_PER_MINUTE, MINUTE_MS);
 }

@@ -40,7 +40,7 @@ export function trunkPlaces(number: Pick<NumberDocument, '_id' | 'team_id' | 'si
 async function requireModestPace({ coordination }: Parts, number: NumberDocument): Promise<void> {
   const limit = number.trunk_limits?.calls_per_minute ?? null;
   if (limit === null) return;
-  const { allowed, resetMs } = await coordination.hit(`trunk:${trunkKey(number)}`, limit, MINUTE_MS);
+  const { allowed, resetMs } = await coordination.countInWindow(`trunk:${trunkKey(number)}`, limit, MINUTE_MS);
   if (!allowed) throw fault('rate_limited', { seconds: Math.ceil(resetMs / 1000) });
 }
 

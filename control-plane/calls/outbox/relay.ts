@@ -5,7 +5,7 @@ import { insertNew } from '../../platform/store/insert-whole.ts';
 import type { DeliveryDocument, DeliveryState } from '../../platform/store/models/delivery-model.ts';
 import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
 
-type Parts = Pick<Context, 'models' | 'clock' | 'bell'>;
+type Parts = Pick<Context, 'models' | 'clock' | 'workSignals'>;
 
 /** Empties the outbox of a session into the deliveries; safe to repeat and to run twice at once. */
 export async function relayOutbox(context: Parts, session: SessionDocument): Promise<void> {
@@ -25,7 +25,7 @@ export async function relayOutbox(context: Parts, session: SessionDocument): Pro
   const relayed = { $pull: { outbox: { id: { $in: session.outbox.map(({ id }) => id) } } } };
   await sessions.collection.updateOne({ _id: session._id } as never, relayed as never);
   for (const url of waiting) await promoteNext(context, session._id, url);
-  context.bell.ring('deliveries');
+  context.workSignals.notify('deliveries');
 }
 
 /** Makes an endpoint's next event of a session due, unless an earlier one is still on its way: a unique index decides, however many try. True when it did. */

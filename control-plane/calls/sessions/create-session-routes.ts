@@ -129,8 +129,8 @@ async function createForVisitor(context: Context, client: Visitor, { agent, vers
 async function countAttempt(context: Context, agentId: string, ip: string): Promise<void> {
   const { PUBLIC_RATE_PER_AGENT, PUBLIC_RATE_PER_IP } = context.settings;
   const [byAgent, byIp] = await Promise.all([
-    context.coordination.hit(`public-agent:${agentId}`, PUBLIC_RATE_PER_AGENT, RATE_WINDOW_MS),
-    context.coordination.hit(`public-ip:${ip}`, PUBLIC_RATE_PER_IP, RATE_WINDOW_MS),
+    context.coordination.countInWindow(`public-agent:${agentId}`, PUBLIC_RATE_PER_AGENT, RATE_WINDOW_MS),
+    context.coordination.countInWindow(`public-ip:${ip}`, PUBLIC_RATE_PER_IP, RATE_WINDOW_MS),
   ]);
   const refused = [byAgent, byIp].find((window) => !window.allowed);
   if (refused) throw fault('rate_limited', { seconds: Math.ceil(refused.resetMs / 1000) });

@@ -10,7 +10,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
-import { carryOn } from './carry-on.ts';
+import { runFollowUps } from './after-session-change.ts';
 import { createWebSession, webSessionRecord } from './create-session.ts';
 import { findPreview, findSession } from './find-session.ts';
 import { DETAIL_FIELDS, sessionDetail, sessionRecord, toSessionDetail, toSessionRecord } from './session-record.ts';
@@ -124,7 +124,7 @@ async function endSession(context: Context, session: SessionDocument): Promise<v
   const ended = await changeSession(context, session._id, { type: 'ended', at: now(context), reason });
   if (!ended) return;
   if (session.worker) tellWorker(context, session.worker.instance_id, () => context.dispatch.end(session.worker?.instance_id ?? '', key, reason));
-  await carryOn(context, ended);
+  await runFollowUps(context, ended);
 }
 
 /** A worker that cannot be reached learns it when it is back. */

@@ -7,8 +7,8 @@ import type { Context } from '../../platform/context.ts';
 import type { Sealer } from '../../platform/secrets/secret-box.ts';
 import { type OutboxEvent, type SessionDocument, toBuffer } from '../../platform/store/models/session-model.ts';
 import { payloadOf, rankOf } from '../outbox/payload.ts';
+import { publishSessionChange } from './publish-session-change.ts';
 import { type SessionChange, type SessionEvent, step } from './session-machine.ts';
-import { tellSessionNews } from './session-news.ts';
 import { traceSession } from './trace-session.ts';
 
 /** What is written along with a change: more fields, more list entries, or a report's sequence number. */
@@ -64,7 +64,7 @@ export async function changeNewSession(context: Parts, draft: SessionDocument, e
     const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, { $set: change.set });
     const stored = { ...draft, ...change.set };
     if (matchedCount === 1) {
-      tellSessionNews(context, stored);
+      publishSessionChange(context, stored);
       return stored;
     }
   }
@@ -92,7 +92,7 @@ export async function storeChange(
   const stored = await context.models.sessions
     .findOneAndUpdate({ _id: session._id, ...guardOf(session) }, update, { returnDocument: 'after' })
     .lean<SessionDocument>();
-  if (stored) tellSessionNews(context, stored);
+  if (stored) publishSessionChange(context, stored);
   if (stored && (set.status === 'completed' || set.status === 'failed')) {
     context.metrics.callsEnded.inc({ reason: stored.end_reason ?? 'none' });
     traceSession(context, stored);
@@ -112,7 +112,7 @@ export async function storeAddition(context: Parts, session: SessionHead, { set,
   const { matchedCount } = await context.models.sessions.collection.updateOne(guarded as never, update);
   if (matchedCount === 0) return null;
   const stored = { ...session, ...changed };
-  tellSessionNews(context, stored);
+  publishSessionChange(context, stored);
   return stored;
 }
 

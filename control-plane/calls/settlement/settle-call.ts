@@ -7,7 +7,7 @@ import type { DurableReport, ReportEnvelope } from '#config/worker-link.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { ReportOutcome, ReportSink } from '../../platform/report-sink.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import { carryOn } from '../sessions/carry-on.ts';
+import { runFollowUps } from '../sessions/after-session-change.ts';
 import { type SessionChange, step } from '../sessions/session-machine.ts';
 import {
   type Amendment,
@@ -22,7 +22,7 @@ import {
 import { sealItems } from '../sessions/timeline.ts';
 import type { JobsOfCalls } from './jobs.ts';
 import { ReportedSessions } from './reported-sessions.ts';
-import { workerBack, workerDead, workerLost } from './worker-news.ts';
+import { workerBack, workerDead, workerLost } from './worker-presence.ts';
 
 const NO_CHANGE: SessionChange = { set: {}, events: [] };
 
@@ -243,5 +243,5 @@ async function announce(context: Context, session: SessionDocument, report: Dura
   if (report.type === 'ended') {
     context.logger.info({ sessionId: session._id, endReason: session.end_reason, seconds: session.duration_seconds }, 'call ended');
   }
-  await carryOn(context, session);
+  await runFollowUps(context, session);
 }

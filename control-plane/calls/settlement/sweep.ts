@@ -10,11 +10,11 @@ import type { DeliveryDocument } from '../../platform/store/models/delivery-mode
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
 import { promoteNext, relayOutbox } from '../outbox/relay.ts';
-import { carryOn } from '../sessions/carry-on.ts';
+import { runFollowUps } from '../sessions/after-session-change.ts';
 import { settleSession, voidHold } from '../sessions/charge.ts';
 import type { Pulse } from '../sessions/pulse.ts';
 import { changeSession, loadSession, WITHOUT_LISTS } from '../sessions/session-store.ts';
-import { giveUp, replaceOrGiveUp } from './worker-news.ts';
+import { giveUp, replaceOrGiveUp } from './worker-presence.ts';
 
 /** A worker that lost its link ends its calls after 120 s alone; only then does the control plane end them too. */
 const UNKNOWN_MS = 150_000;
@@ -116,7 +116,7 @@ async function endPending(context: Context, session: SessionDocument, reason: 'a
   } catch (error) {
     context.logger.debug({ err: error, sessionId: session._id }, 'worker not reached');
   }
-  await carryOn(context, ended);
+  await runFollowUps(context, ended);
 }
 
 /**
@@ -143,7 +143,7 @@ async function promoteStranded(context: Context, before: Date): Promise<void> {
     .limit(BATCH)
     .lean<Pick<DeliveryDocument, 'session_id' | 'url'>[]>();
   for (const { session_id, url } of queued) await promoteNext(context, session_id, url);
-  if (queued.length > 0) context.bell.ring('deliveries');
+  if (queued.length > 0) context.workSignals.notify('deliveries');
 }
 
 function find(context: Context, filter: Record<string, unknown>): Promise<SessionDocument[]> {

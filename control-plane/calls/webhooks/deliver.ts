@@ -82,7 +82,7 @@ export function startDeliverer(context: Context): ChoreLoop {
     alarm = closing.signal.aborted ? null : clock.after(Math.min(Math.max(waitMs, 1), MAX_SLEEP_MS), loop.kick);
   });
 
-  const stopListening = context.bell.on('deliveries', loop.kick);
+  const stopListening = context.workSignals.on('deliveries', loop.kick);
   loop.kick();
   return {
     kick: loop.kick,

@@ -19,6 +19,6 @@ export async function resendDelivery(
   }
   await promoteNext(context, sessionId, queued.url);
   const due = await deliveries.findById(deliveryId).lean<DeliveryDocument>();
-  context.bell.ring('deliveries');
+  context.workSignals.notify('deliveries');
   return due ?? queued;
 }

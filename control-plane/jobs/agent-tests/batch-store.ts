@@ -65,7 +65,7 @@ export async function startBatch(
   // The runs before their batch: one that is cut short here has runs nobody sees, never a batch that waits for runs it does not have.
   await context.models.testRuns.insertMany(runs);
   await context.models.testBatches.create(batch);
-  context.bell.ring('agent-tests');
+  context.workSignals.notify('agent-tests');
   return batch;
 }
 

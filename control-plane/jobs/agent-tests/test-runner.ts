@@ -45,7 +45,7 @@ export async function loseTestRuns(context: Context, instanceId: string, stoodIn
   const lost = { instance_id: instanceId, status: 'running' as const };
   const runs = await testRuns.find(lost, { _id: 1, epoch: 1 }).lean<Pick<TestRunDocument, '_id' | 'epoch'>[]>();
   for (const run of runs) await testRuns.updateOne({ ...run, ...lost }, { $set: requeued(context), ...plusOne(lossOf(run._id, stoodIn)) });
-  if (runs.length > 0) context.bell.ring('agent-tests');
+  if (runs.length > 0) context.workSignals.notify('agent-tests');
 }
 
 async function work(context: Context): Promise<void> {
@@ -125,7 +125,7 @@ async function finishRun(context: Context, of: Pick<TestRunDocument, '_id' | 'ep
     .lean<TestRunDocument>();
   if (!run) return null;
   await completeBatch(context, run.batch_id);
-  context.bell.ring('agent-tests');
+  context.workSignals.notify('agent-tests');
   return run;
 }
 

@@ -23,7 +23,7 @@ export function registerAnalysisRoutes(app: ApiServer, context: Context): void {
       if (isLive(session.status)) throw fault('not_found');
       const requested = await changeSession(context, session._id, { type: 'analysis.requested', at: now(context) });
       if (!requested) throw fault('analysis_not_rerunnable');
-      context.bell.ring('analysis');
+      context.workSignals.notify('analysis');
       return reply.code(202).send({ status: 'queued' as const });
     },
   );

@@ -6,7 +6,7 @@
 import type { CallPlan } from '#config/call-plan.ts';
 import { Fault } from '#config/errors.ts';
 import type { AnalysisResult, SessionItem } from '#config/session-record.ts';
-import { carryOn } from '../../calls/sessions/carry-on.ts';
+import { runFollowUps } from '../../calls/sessions/after-session-change.ts';
 import { readPlan } from '../../calls/sessions/new-session.ts';
 import { workerOf } from '../../calls/sessions/place-session.ts';
 import { changeSession, loadSession, storeChange } from '../../calls/sessions/session-store.ts';
@@ -76,9 +76,9 @@ async function place(context: Context, session: SessionDocument, of: { plan: Cal
 async function finish(context: Context, session: SessionDocument, result: AnalysisResult): Promise<void> {
   const { change, amendment } = analysed(context, session, result);
   const stored = change && (await storeChange(context, session, change, amendment));
-  if (stored) await carryOn(context, stored);
+  if (stored) await runFollowUps(context, stored);
   // Its money was settled in the same moment: looked at again with what stands now.
-  else if (change) context.bell.ring('analysis');
+  else if (change) context.workSignals.notify('analysis');
 }
 
 function hasNothingToDo({ config }: CallPlan, items: readonly SessionItem[]): boolean {

@@ -133,7 +133,7 @@ async function dialDue(context: Context, batch: BatchCallDocument, runner: strin
     await context.models.batchCalls.updateOne({ _id: batch._id }, { $set: { hold_until: until } });
     return;
   }
-  if (due.length === HANDFUL) context.bell.ring('batch-calls');
+  if (due.length === HANDFUL) context.workSignals.notify('batch-calls');
 }
 
 /** The rows to dial now, in the order of the list; those to be called again come last. */

@@ -71,7 +71,7 @@ export async function createBatch(context: Context, caller: Caller, request: Bat
     throw error;
   }
   await context.models.batchCalls.updateOne({ _id: batch._id }, { $set: { status: 'scheduled' } });
-  context.bell.ring('batch-calls');
+  context.workSignals.notify('batch-calls');
   return { ...batch, status: 'scheduled' };
 }
 
@@ -121,7 +121,7 @@ export async function changeBatch(context: Context, teamId: string, batchId: str
     .lean<BatchCallDocument>();
   if (!changed) throw fault('conflict', { detail: `A batch that is ${before.status} cannot be ${word}` });
   if (change === 'cancel') await cancelRows(context, batchId);
-  context.bell.ring('batch-calls');
+  context.workSignals.notify('batch-calls');
   return changed;
 }
 

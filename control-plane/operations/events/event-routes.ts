@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { fault } from '#config/errors.ts';
-import { onSessionNews } from '../../calls/sessions/session-news.ts';
+import { onSessionChange } from '../../calls/sessions/publish-session-change.ts';
 import { DETAIL_FIELDS, toSessionRecord } from '../../calls/sessions/session-record.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
@@ -84,7 +84,7 @@ class EventStream {
       for (const timer of [end, heartbeat, gather]) timer.cancel();
     });
     try {
-      const stop = await onSessionNews(coordination, this.#teamId, (sessionId) => this.#changed.add(sessionId));
+      const stop = await onSessionChange(coordination, this.#teamId, (sessionId) => this.#changed.add(sessionId));
       signal.addEventListener('abort', () => void stop().catch(() => undefined));
       if (signal.aborted) await stop();
       else this.#write('event: ready\ndata: {}\n\n');

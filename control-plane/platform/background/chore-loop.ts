@@ -1,7 +1,7 @@
 /** `ChoreLoop`: background work that never runs twice at once and never misses a call: kicked while it runs, it runs again. */
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
-import type { Bell, Chore } from './bell.ts';
+import type { Chore, WorkSignals } from './work-signals.ts';
 
 /** Work in the background of one process. */
 export interface ChoreLoop {
@@ -51,14 +51,14 @@ export function createChoreLoop(name: string, logger: Logger, work: () => Promis
   };
 }
 
-/** Makes a loop that runs at once, then every `everyMs`, and when the bell rings for `chore`, until it is closed. */
+/** Makes a loop that runs at once, then every `everyMs`, and when `chore` is signalled, until it is closed. */
 export function startChoreLoop(
-  context: { readonly clock: Clock; readonly logger: Logger; readonly bell: Bell },
+  context: { readonly clock: Clock; readonly logger: Logger; readonly workSignals: WorkSignals },
   options: { readonly name: string; readonly everyMs: number; readonly chore?: Chore },
   work: () => Promise<void>,
 ): ChoreLoop {
   const loop = createChoreLoop(options.name, context.logger, work);
-  const stopListening = options.chore === undefined ? null : context.bell.on(options.chore, loop.kick);
+  const stopListening = options.chore === undefined ? null : context.workSignals.on(options.chore, loop.kick);
   const tick = context.clock.every(options.everyMs, loop.kick);
   loop.kick();
   return {

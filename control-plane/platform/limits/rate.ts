@@ -10,6 +10,6 @@ export async function requireRate(
   rate: { readonly key: string; readonly limit: number; readonly what: string },
 ): Promise<void> {
   const { key, limit, what } = rate;
-  const window = await coordination.hit(key, limit, MINUTE_MS);
+  const window = await coordination.countInWindow(key, limit, MINUTE_MS);
   if (!window.allowed) throw fault('too_many_a_minute', { limit, what, seconds: Math.ceil(window.resetMs / 1_000) });
 }

@@ -41,7 +41,7 @@ export function logRefusal(context: Parts, attempt: Attempt, answered: Fault): v
 }
 
 async function keep(context: Parts, attempt: Attempt, of: { readonly reason: Fault; readonly status: number }): Promise<void> {
-  const { allowed } = await context.coordination.hit(`refusals:${attempt.teamId}`, KEPT_PER_MINUTE, MINUTE_MS);
+  const { allowed } = await context.coordination.countInWindow(`refusals:${attempt.teamId}`, KEPT_PER_MINUTE, MINUTE_MS);
   if (!allowed) return;
   const [caller, dialed] = [short(attempt.callerNumber), short(attempt.dialedNumber)];
   await context.models.refusals.create({

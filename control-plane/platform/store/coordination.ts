@@ -5,9 +5,9 @@
  */
 import type { Clock } from '#config/clock.ts';
 
-/** State of a rate window after a hit. */
+/** State of a rate window after one more was counted. */
 export interface WindowState {
-  /** The hit is among the first `limit` of its window. */
+  /** What was counted is among the first `limit` of its window. */
   readonly allowed: boolean;
   /** Hits of the window so far, this one included. */
   readonly count: number;
@@ -20,8 +20,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 
 /** Coordination between replicas. Keys are chosen by the caller; each kind has a name space of its own. */
 export interface Coordination {
-  /** Counts a hit in a fixed window aligned to wall time. Allows it when the shared store cannot be reached. */
-  hit(key: string, limit: number, windowMs: number): Promise<WindowState>;
+  /** Counts one in a fixed window aligned to wall time. Allows it when the shared store cannot be reached. */
+  countInWindow(key: string, limit: number, windowMs: number): Promise<WindowState>;
   /** Claims a key for a while; false while somebody has. */
   claim(key: string, ttlMs: number): Promise<boolean>;
   /** Makes a value known to every replica for a while. */
@@ -62,7 +62,7 @@ class MemoryCoordination implements Coordination {
     });
   }
 
-  async hit(key: string, limit: number, windowMs: number): Promise<WindowState> {
+  async countInWindow(key: string, limit: number, windowMs: number): Promise<WindowState> {
     const nowMs = this.#clock.wallTime();
     const window = Math.floor(nowMs / windowMs);
     const name = `window:${key}:${window}`;

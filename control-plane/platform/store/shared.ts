@@ -76,7 +76,7 @@ class RedisCoordination implements Coordination {
     });
   }
 
-  async hit(key: string, limit: number, windowMs: number): Promise<WindowState> {
+  async countInWindow(key: string, limit: number, windowMs: number): Promise<WindowState> {
     const { commands, clock, logger } = this.#connections;
     const nowMs = clock.wallTime();
     const window = Math.floor(nowMs / windowMs);

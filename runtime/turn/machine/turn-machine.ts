@@ -6,23 +6,23 @@
 import { onHold } from './answering.ts';
 import { createDraft, type Draft, emit, finishDraft } from './draft.ts';
 import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending.ts';
+import { onTakenOver, stepTaken } from './human-takeover.ts';
 import { stepJoined } from './joined.ts';
 import { onBack, onLegLost, onLegReplaced } from './leg-loss.ts';
 import { onJudge, onSpeculateDue, onTalkDue, onTranscript, onUnheard, onVoiceStarted, onVoiceStopped, tryCommit } from './listening.ts';
 import { stepMenu } from './menu.ts';
 import { onConnected, onStarted } from './opening.ts';
 import { optsOut } from './opt-out.ts';
-import { onDigit, onEntryTimedOut, onHungUp, onInterrupted, onMessage } from './other-inputs.ts';
 import { onFalseInterruption, onVoiceReached } from './overlap.ts';
 import { onRecognizerFailed, reopenRecognizer } from './recognition.ts';
 import { onPlayout, onReply, onTool } from './reply-inputs.ts';
 import { screen, stepVoicemail } from './screening.ts';
 import { countQuiet, forgetQuiet, onIdle } from './silence.ts';
-import { onTakenOver, stepTaken } from './taken-over.ts';
 import { stepTransfer } from './transferring.ts';
 import type { Effect } from './turn-effects.ts';
 import type { TimerName, TurnInput } from './turn-inputs.ts';
 import type { TurnState } from './turn-state.ts';
+import { onDigit, onEntryTimedOut, onHungUp, onInterrupted, onMessage } from './typed-and-keyed-input.ts';
 import { onProgressDue } from './watchdog.ts';
 
 /** What one input makes of a state. */

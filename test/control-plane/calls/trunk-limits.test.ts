@@ -52,8 +52,8 @@ async function inOneMoment(numberId: string, count: number): Promise<number[]> {
     if (decided >= count) all.resolve();
   };
   const { coordination } = api.context;
-  const hit = coordination.hit.bind(coordination);
-  const held = vi.spyOn(coordination, 'hit').mockImplementation(async (key, ...window) => {
+  const hit = coordination.countInWindow.bind(coordination);
+  const held = vi.spyOn(coordination, 'countInWindow').mockImplementation(async (key, ...window) => {
     if (key.startsWith('trunk:')) {
       decide();
       await all.promise;

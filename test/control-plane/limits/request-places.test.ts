@@ -82,11 +82,11 @@ describe('uploads in progress', () => {
   it('security 9: of no stated size are not carried out before it is known whether they may be', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
     const { promise: decided, resolve: decide } = Promise.withResolvers<void>();
-    const { hit } = api.context.coordination;
-    api.context.coordination.hit = async (...window) => {
+    const { countInWindow } = api.context.coordination;
+    api.context.coordination.countInWindow = async (...window) => {
       ask();
       await decided;
-      return { ...(await hit.call(api.context.coordination, ...window)), allowed: false };
+      return { ...(await countInWindow.call(api.context.coordination, ...window)), allowed: false };
     };
     try {
       const json = upload('/v1/agent/agents', null, { type: 'application/json' });
@@ -100,7 +100,7 @@ describe('uploads in progress', () => {
       await expect.poll(() => json.status).toBe(429);
       expect((await agents()).body.agents).toEqual([]);
     } finally {
-      api.context.coordination.hit = hit;
+      api.context.coordination.countInWindow = countInWindow;
     }
   });
 

@@ -106,7 +106,7 @@ describeNeeds(NEEDS)('rooms and sessions in step', () => {
     const news = { event: 'participant_left', room: { name: 'r' }, participant: { identity: 'user-r' } };
     const body = JSON.stringify(news);
     let rings = 0;
-    const stop = api.context.bell.on('rooms', () => {
+    const stop = api.context.workSignals.on('rooms', () => {
       rings++;
     });
     expect(await tell(news, { secret: 'a-secret-of-somebody-else-that-is-long-enough' })).toBe(401);

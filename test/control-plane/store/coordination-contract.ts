@@ -16,7 +16,7 @@ export function describeCoordination(
     test('hits of one window are counted over all replicas, and only the first ones are allowed', async () => {
       const [a, b] = await pair();
       const key = fresh();
-      const states = await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 ? a : b).hit(key, 10, 3_600_000)));
+      const states = await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 ? a : b).countInWindow(key, 10, 3_600_000)));
       expect(states.filter((state) => state.allowed)).toHaveLength(10);
       expect(new Set(states.map((state) => state.count)).size).toBe(30);
       for (const { resetMs } of states) expect(resetMs > 0 && resetMs <= 3_600_000).toBe(true);
@@ -25,9 +25,9 @@ export function describeCoordination(
     test('a new window counts from one again', async () => {
       const [a] = await pair();
       const key = fresh();
-      const first = await a.hit(key, 1, 300);
+      const first = await a.countInWindow(key, 1, 300);
       await systemClock.sleep(first.resetMs + 5);
-      expect(await a.hit(key, 1, 300)).toMatchObject({ allowed: true, count: 1 });
+      expect(await a.countInWindow(key, 1, 300)).toMatchObject({ allowed: true, count: 1 });
     });
 
     test('of all who claim a key one has it, until the claim expires', async () => {

@@ -59,10 +59,10 @@ describeCoordination('redis', itNeeds(NEEDS), async () => [await connect(), awai
 it('in memory, what has expired is forgotten and closing leaves no timer behind', async () => {
   const clock = new ManualClock();
   const coordination = createMemoryCoordination(clock);
-  await coordination.hit('a', 1, 1_000);
-  expect((await coordination.hit('a', 1, 1_000)).allowed).toBe(false);
+  await coordination.countInWindow('a', 1, 1_000);
+  expect((await coordination.countInWindow('a', 1, 1_000)).allowed).toBe(false);
   await clock.advance(60_000);
-  expect((await coordination.hit('a', 1, 1_000)).count).toBe(1);
+  expect((await coordination.countInWindow('a', 1, 1_000)).count).toBe(1);
   await coordination.close();
   expect(clock.pendingTimers).toBe(0);
 });
@@ -78,10 +78,10 @@ itNeeds(NEEDS)('while Redis is gone hits are allowed and claims fail; when it is
   const heard: unknown[] = [];
   await coordination.subscribe('news', (message) => heard.push(message));
   await stopRedis();
-  expect(await coordination.hit('gone', 0, 60_000)).toMatchObject({ allowed: true });
+  expect(await coordination.countInWindow('gone', 0, 60_000)).toMatchObject({ allowed: true });
   await expect(coordination.claim('gone', 60_000)).rejects.toThrow();
   redis = await startRedis();
-  await expect.poll(() => coordination.hit('back', 0, 60_000), { timeout: 10_000 }).toMatchObject({ allowed: false });
+  await expect.poll(() => coordination.countInWindow('back', 0, 60_000), { timeout: 10_000 }).toMatchObject({ allowed: false });
   await expect.poll(() => coordination.publish('news', 'hello').then(() => heard.length), { timeout: 10_000 }).toBeGreaterThan(0);
   expect(await coordination.claim('gone', 60_000)).toBe(true);
 });

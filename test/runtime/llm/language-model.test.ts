@@ -218,21 +218,18 @@ it.each([
   ['ANTHROPIC', 'anthropic/m', '/v1/messages', 'x-api-key'],
   ['GOOGLE', 'google/m', '/v1beta/models/m:streamGenerateContent?alt=sse', 'x-goog-api-key'],
   ['GROQ', 'groq/m', '/openai/v1/chat/completions', 'authorization'],
-])(
-  '"Providers" the base address of %s carries no path, and its key goes where the vendor wants it',
-  async (vendorName, id, path, header) => {
-    const server = await vendor();
-    const settings = readSettings({ [`${vendorName}_BASE_URL`]: server.url.replace(/\/v1$/, ''), [`${vendorName}_API_KEY`]: 'the-key' });
-    const config = agentConfig.parse({ llm: { model: id } });
-    const model = createLanguageModel({ settings, plan: { config, llm_api_key: null }, egress: guard([]), clock: systemClock, logger });
-    const refused = ask(model, { messages: [{ role: 'assistant', content: 'Hello!' }] });
-    if (vendorName === 'GROQ') await refused;
-    else await expect(refused).rejects.toMatchObject({ name: 'ModelError', status: 404, retryable: false });
-    expect(server.requests[0]?.path).toBe(path);
-    expect(String(server.requests[0]?.headers[header])).toContain('the-key');
-    expect(model.id).toBe(id);
-  },
-);
+])('"Providers" the base address of %s carries no path, and its key goes where the vendor wants it', async (vendorName, id, path, header) => {
+  const server = await vendor();
+  const settings = readSettings({ [`${vendorName}_BASE_URL`]: server.url.replace(/\/v1$/, ''), [`${vendorName}_API_KEY`]: 'the-key' });
+  const config = agentConfig.parse({ llm: { model: id } });
+  const model = createLanguageModel({ settings, plan: { config, llm_api_key: null }, egress: guard([]), clock: systemClock, logger });
+  const refused = ask(model, { messages: [{ role: 'assistant', content: 'Hello!' }] });
+  if (vendorName === 'GROQ') await refused;
+  else await expect(refused).rejects.toMatchObject({ name: 'ModelError', status: 404, retryable: false });
+  expect(server.requests[0]?.path).toBe(path);
+  expect(String(server.requests[0]?.headers[header])).toContain('the-key');
+  expect(model.id).toBe(id);
+});
 
 it('a vendor that is not configured here is replaced by the default model', () => {
   const config = agentConfig.parse({ llm: { model: 'groq/gone' } });

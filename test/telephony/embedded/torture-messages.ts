@@ -548,7 +548,7 @@ l: 0
 OPTIONS sip:user@example.org SIP/2.0
 Via: SIP/2.0/UDP host4.example.com:5060;branch=z9hG4bKkdju43234
 Max-Forwards: 70
-From: "Bell, Alexander" <sip:a.g.bell@example.com>;tag=433423
+From: "WorkSignals, Alexander" <sip:a.g.workSignals@example.com>;tag=433423
 To: "Watson, Thomas" < sip:t.watson@example.org >
 Call-ID: badaspec.sdf0234n2nds0a099u23h3hnnw009cdkne3
 Accept: application/sdp
@@ -565,7 +565,7 @@ l: 0
 OPTIONS sip:t.watson@example.org SIP/2.0
 Via:     SIP/2.0/UDP c.example.com:5060;branch=z9hG4bKkdjuw
 Max-Forwards:      70
-From:    Bell, Alexander <sip:a.g.bell@example.com>;tag=43
+From:    WorkSignals, Alexander <sip:a.g.workSignals@example.com>;tag=43
 To:      Watson, Thomas <sip:t.watson@example.org>
 Call-ID: baddn.31415@c.example.com
 Accept: application/sdp
@@ -582,7 +582,7 @@ l: 0
 OPTIONS sip:t.watson@example.org SIP/7.0
 Via:     SIP/7.0/UDP c.example.com;branch=z9hG4bKkdjuw
 Max-Forwards:     70
-From:    A. Bell <sip:a.g.bell@example.com>;tag=qweoiqpe
+From:    A. WorkSignals <sip:a.g.workSignals@example.com>;tag=qweoiqpe
 To:      T. Watson <sip:t.watson@example.org>
 Call-ID: badvers.31417@c.example.com
 CSeq:    1 OPTIONS

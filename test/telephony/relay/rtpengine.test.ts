@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import type { Leg } from '#media/leg/leg.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { header } from '#telephony/embedded/message.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { answerInboundCall } from '#telephony/inbound-call.ts';

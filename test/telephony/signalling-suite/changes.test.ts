@@ -3,7 +3,7 @@ import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import { encodeG711 } from '#media/dsp/g711.ts';
 import type { MediaHost } from '#media/leg/media-host.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { header } from '#telephony/embedded/message.ts';
 import { answerInboundCall, type InboundCall } from '#telephony/inbound-call.ts';
 import type { Signalling } from '#telephony/signalling.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#config/clock.ts';
 import { createLogger } from '#config/log.ts';
 import type { Leg } from '#media/leg/leg.ts';
-import { startMediaThread } from '#media/thread/media-thread.ts';
+import { startMediaThread } from '#media/thread/start-media-thread.ts';
 import { header } from '#telephony/embedded/message.ts';
 import { answerInboundCall } from '#telephony/inbound-call.ts';
 import type { Signalling } from '#telephony/signalling.ts';

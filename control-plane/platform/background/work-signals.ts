@@ -1,20 +1,20 @@
-/** `Bell`: tells the parts of one control plane that there may be work for them, so that nobody waits for the next sweep. Losing a ring costs time, never work. */
+/** Tells the background loops of one control plane that there may be work, so that none waits for its next sweep. Losing a signal costs time, never work. */
 
 /** What there may be work for. */
 export type Chore = 'deliveries' | 'analysis' | 'agent-tests' | 'batch-calls' | 'rooms';
 
-/** Rings and listens; a listener's error is its own affair. */
-export interface Bell {
-  ring(chore: Chore): void;
+/** Sends signals and listens for them; listeners handle their own errors. */
+export interface WorkSignals {
+  notify(chore: Chore): void;
   /** Returns what stops listening. */
   on(chore: Chore, listener: () => void): () => void;
 }
 
-/** Makes the bell of a process. */
-export function createBell(): Bell {
+/** Makes the signals of a process. */
+export function createWorkSignals(): WorkSignals {
   const listeners = new Map<Chore, Set<() => void>>();
   return {
-    ring: (chore) => {
+    notify: (chore) => {
       for (const listener of listeners.get(chore) ?? []) listener();
     },
     on: (chore, listener) => {

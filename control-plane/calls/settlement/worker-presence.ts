@@ -3,10 +3,10 @@ import { type Context, now } from '../../platform/context.ts';
 import { isLostForGood, lossOf } from '../../platform/store/losses.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { LIVE_STATUSES } from '../../platform/store/session-status.ts';
-import { carryOn } from '../sessions/carry-on.ts';
+import { runFollowUps } from '../sessions/after-session-change.ts';
 import { changeSession, loadSession } from '../sessions/session-store.ts';
+import { type Left, placeAgain, takeOver } from './failover.ts';
 import type { JobsOfCalls } from './jobs.ts';
-import { type Left, placeAgain, takeOver } from './take-over.ts';
 
 /** A worker that is back gets this long to send what it had spooled before a session it no longer runs is given up. */
 const SPOOL_GRACE_MS = 3_000;
@@ -50,7 +50,7 @@ export async function workerDead(context: Context & { readonly jobs: JobsOfCalls
     .find({ 'worker.instance_id': instanceId, status: 'completed', 'analysis.state': 'running' }, { _id: 1 })
     .lean();
   for (const { _id } of analyses) await changeSession(context, _id, { type: 'analysis.lost', at: now(context), loss: lossOf(_id, stoodIn) });
-  if (analyses.length > 0) context.bell.ring('analysis');
+  if (analyses.length > 0) context.workSignals.notify('analysis');
 }
 
 /** The call goes to another worker, unless it may be what kills them. */
@@ -85,7 +85,7 @@ async function giveUpForGood(context: Context, { sessionId }: Left, { suspected,
     { sessionId, teamId, agentId, endReason },
     `${suspected + beside} workers died with this session, ${beside} of them in another; it goes to no other`,
   );
-  await carryOn(context, ended);
+  await runFollowUps(context, ended);
 }
 
 /** A session that was settled while its worker was out of reach is over: the worker is told so. */
@@ -116,7 +116,7 @@ export async function giveUp(context: Context, sessionId: string, epoch: number,
   const ended = await changeSession(context, sessionId, { type: 'ended', at, reason: 'heartbeat_timeout' });
   if (!ended) return;
   context.logger.warn({ sessionId, endReason: ended.end_reason }, 'session ended without its worker');
-  await carryOn(context, ended);
+  await runFollowUps(context, ended);
 }
 
 function sessionsOf(context: Context, instanceId: string, statuses: SessionDocument['status'][]): Promise<Pick<SessionDocument, '_id' | 'epoch'>[]> {

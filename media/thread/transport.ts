@@ -18,7 +18,7 @@ export interface RunnerListener {
 }
 
 /** A running media thread or process. */
-export interface MediaRunner {
+export interface MediaTransport {
   /** Sends a message; the buffers of `transfer` are no longer the caller's. */
   post(message: ToMediaThread, transfer?: ArrayBuffer[]): void;
   /** Ends it at once; resolves when it is gone. */
@@ -28,7 +28,7 @@ export interface MediaRunner {
 const ENTRY = new URL('./media-thread-entry.ts', import.meta.url);
 
 /** Runs the entry as a worker thread. */
-export function runAsThread(listener: RunnerListener): MediaRunner {
+export function runAsThread(listener: RunnerListener): MediaTransport {
   const worker = new Worker(ENTRY, { execArgv: [], name: 'media' });
   let failure: Error | null = null;
   worker.on('message', listener.onMessage);
@@ -48,7 +48,7 @@ export function runAsThread(listener: RunnerListener): MediaRunner {
  * Runs the entry as a child process; without our environment, as it needs none of our secrets. `NODE_ENV` keeps the LiveKit library's debug log off,
  * the cache of compiled code spares it three quarters of its start.
  */
-export function runAsProcess(listener: RunnerListener): MediaRunner {
+export function runAsProcess(listener: RunnerListener): MediaTransport {
   const ownCache = getCompileCacheDir();
   // Each version of Node has a folder of its own in the place that is named.
   const cache = ownCache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownCache) };

@@ -1,14 +1,14 @@
 /**
  * Starts the media thread and gives the call loop its handle on it. RTP legs live on the thread; web legs in a process of their own
- * (`media-runner.ts` says why) that is started with the first web call, or ahead of it by `warmUp`.
+ * (`transport.ts` says why) that is started with the first web call, or ahead of it by `warmUp`.
  */
 import type { Clock } from '#config/clock.ts';
 import type { Logger } from '#config/log.ts';
 import type { Leg } from '../leg/leg.ts';
 import type { LivekitLegOptions, MediaHost, RtpLegOptions, Transport, WebrtcLegOptions } from '../leg/media-host.ts';
 import type { IceServer } from '../leg/media-messages.ts';
-import { MediaEngine } from './media-engine.ts';
-import { runAsProcess, runAsThread } from './media-runner.ts';
+import { RemoteLegs } from './remote-legs.ts';
+import { runAsProcess, runAsThread } from './transport.ts';
 
 /** What a media thread is started with. */
 export interface MediaThreadOptions {
@@ -33,8 +33,8 @@ export async function startMediaThread(options: MediaThreadOptions): Promise<Med
 
 class ThreadedMediaHost implements MediaHost {
   readonly #options: MediaThreadOptions;
-  readonly #phone: MediaEngine;
-  #web: MediaEngine | null = null;
+  readonly #phone: RemoteLegs;
+  #web: RemoteLegs | null = null;
 
   constructor(options: MediaThreadOptions) {
     this.#options = options;
@@ -69,13 +69,13 @@ class ThreadedMediaHost implements MediaHost {
     await Promise.all([this.#phone.close(), this.#web?.close()]);
   }
 
-  #webEngine(): MediaEngine {
+  #webEngine(): RemoteLegs {
     this.#web ??= this.#engine(runAsProcess);
     return this.#web;
   }
 
-  #engine(run: typeof runAsThread): MediaEngine {
+  #engine(run: typeof runAsThread): RemoteLegs {
     const { rtpPortMin, rtpPortMax, publicIp, iceServers, clock, logger, onCrash } = this.#options;
-    return new MediaEngine({ run, settings: { rtpPortMin, rtpPortMax, publicIp: publicIp ?? null, iceServers }, clock, logger, onCrash });
+    return new RemoteLegs({ run, settings: { rtpPortMin, rtpPortMax, publicIp: publicIp ?? null, iceServers }, clock, logger, onCrash });
   }
 }

@@ -5,9 +5,9 @@ import { type Draft, emit, explain } from './draft.ts';
 import { beginEnding } from './ending.ts';
 import { closeAnswer, cut, resume } from './floor.ts';
 import { isUnnoticed } from './generating.ts';
+import { overhear } from './human-takeover.ts';
 import { mergedTurn } from './merged-turn.ts';
 import { forgetQuiet } from './silence.ts';
-import { overhear } from './taken-over.ts';
 import type { Turn } from './turn-state.ts';
 
 /** A key of the phone. Digits are never dropped once keypad input is on; the first one stops the agent, a key that begins no entry does not: nothing would follow. */

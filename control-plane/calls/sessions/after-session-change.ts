@@ -7,9 +7,9 @@ import { relayOutbox } from '../outbox/relay.ts';
 import { settleSession } from './charge.ts';
 
 /** Carries on from a session as it was just stored. */
-export async function carryOn(context: Context, session: SessionDocument): Promise<void> {
-  if (session.analysis.state === 'queued') context.bell.ring('analysis');
-  if (session.direction === 'outbound' && !isLive(session.status)) context.bell.ring('batch-calls');
+export async function runFollowUps(context: Context, session: SessionDocument): Promise<void> {
+  if (session.analysis.state === 'queued') context.workSignals.notify('analysis');
+  if (session.direction === 'outbound' && !isLive(session.status)) context.workSignals.notify('batch-calls');
   const steps = await Promise.allSettled([settleSession(context, session._id), relayOutbox(context, session), leaveRooms(context, session)]);
   for (const step of steps) {
     if (step.status === 'rejected') context.logger.error({ err: step.reason, sessionId: session._id }, 'session left to the sweeper');

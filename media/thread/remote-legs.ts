@@ -16,7 +16,7 @@ import {
   type ToMediaThread,
   unpackEvents,
 } from '../leg/media-messages.ts';
-import type { MediaRunner, RunnerListener } from './media-runner.ts';
+import type { MediaTransport, RunnerListener } from './transport.ts';
 
 /** Commands are sent down at most this often; the first after a pause goes at once. */
 const COMMAND_BATCH_MS = 5;
@@ -26,8 +26,8 @@ const STOP_TIMEOUT_MS = 5000;
 const RESTART_DELAY_MS = 200;
 
 /** What an engine is made with. */
-export interface MediaEngineOptions {
-  readonly run: (listener: RunnerListener) => MediaRunner;
+export interface RemoteLegsOptions {
+  readonly run: (listener: RunnerListener) => MediaTransport;
   readonly settings: MediaThreadSettings;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -43,14 +43,14 @@ interface Opening {
 }
 
 /** Runs one media thread or process and holds its legs. */
-export class MediaEngine {
+export class RemoteLegs {
   readonly started: Promise<void>;
-  readonly #options: MediaEngineOptions;
+  readonly #options: RemoteLegsOptions;
   readonly #legs = new Map<number, ThreadedLeg>();
   readonly #opening = new Map<number, Opening>();
   #start: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null;
   /** Null between one's death and its successor's start. */
-  #runner: MediaRunner | null = null;
+  #runner: MediaTransport | null = null;
   #warmTransport: Transport | null = null;
   #nextLeg = 1;
   #commands: AddressedCommand[] = [];
@@ -61,7 +61,7 @@ export class MediaEngine {
   #closing: Promise<void> | null = null;
   #onStopped: () => void = () => undefined;
 
-  constructor(options: MediaEngineOptions) {
+  constructor(options: RemoteLegsOptions) {
     this.#options = options;
     this.started = new Promise((resolve, reject) => {
       this.#start = { resolve, reject };
@@ -225,11 +225,11 @@ class ThreadedLeg implements Leg {
   readonly outRateHz: number;
   readonly originMs: number;
   readonly #number: number;
-  readonly #host: MediaEngine;
+  readonly #host: RemoteLegs;
   #listener: ((events: readonly LegEvent[]) => void) | null = null;
   #early: LegEvent[] = [];
 
-  constructor(number: number, kind: Leg['kind'], opened: OpenedLeg, host: MediaEngine) {
+  constructor(number: number, kind: Leg['kind'], opened: OpenedLeg, host: RemoteLegs) {
     this.id = legId(kind, number);
     this.kind = kind;
     this.inRateHz = opened.inRateHz;

@@ -15,7 +15,7 @@ import { openWebrtcSession, warmUpWebrtc } from '../webrtc/webrtc-leg.ts';
 type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' | 'openLivekit' }>;
 
 /** The media thread's legs and what they share; speaks to the call loop through `post`. */
-export class MediaThread {
+export class LegsHost {
   readonly #post: (message: FromMediaThread, transfer?: ArrayBuffer[]) => void;
   readonly #legs = new Map<number, TransportLeg>();
   readonly #events = new EventBatcher();
